@@ -1,35 +1,6 @@
 """Every error that kodec raises: one root, few leaves, facts as attributes."""
 
-from kodec.runtime.errors import (
-    ArgumentError,
-    CrcMismatch,
-    EncodeError,
-    FormatError,
-    KodecError,
-    LimitExceeded,
-    LogFailed,
-    Malformed,
-    MissingDependency,
-    NoSuchPartition,
-    OffsetOutOfRange,
-    ReadFailed,
-    Truncated,
-    Unsupported,
-)
+from kodec.runtime import errors
+from kodec.runtime.errors import *  # noqa: F403
 
-__all__ = [
-    "ArgumentError",
-    "CrcMismatch",
-    "EncodeError",
-    "FormatError",
-    "KodecError",
-    "LimitExceeded",
-    "LogFailed",
-    "Malformed",
-    "MissingDependency",
-    "NoSuchPartition",
-    "OffsetOutOfRange",
-    "ReadFailed",
-    "Truncated",
-    "Unsupported",
-]
+__all__ = errors.__all__

@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("columns", nargs="*")
     given = parser.parse_args(arguments)
     formats = fetched(given.formats)
-    ours = kodec.schema(formats / f"{given.format}.ksy")
+    ours = kodec.formats.load_schema(formats / f"{given.format}.ksy")
     data = given.file.read_bytes()
     reader = ours.scan(data, given.rows, given.columns or None)
     names = reader.schema.names

@@ -45,18 +45,18 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[[str], kodec.Format]:
+def made(tmp_path: Path) -> Callable[[str], kodec.formats.Format]:
     """`made(text)` is the format of a schema `x`, given without its `meta`."""
 
-    def make(text: str) -> kodec.Format:
+    def make(text: str) -> kodec.formats.Format:
         path = tmp_path / "x.ksy"
         path.write_text(HEAD + text, "utf-8")
-        return kodec.schema(path)
+        return kodec.formats.load_schema(path)
 
     return make
 
 
-def rows(reader: kodec.FormatReader) -> list[dict[str, Any]]:
+def rows(reader: kodec.formats.FormatReader) -> list[dict[str, Any]]:
     table = reader.read_all()
     table.validate(full=True)
     return list(table.to_pylist())
@@ -108,7 +108,7 @@ def item(a: int, kind: int, text: bytes, body: bytes) -> bytes:
     return head + more + struct.pack("<h", -2) + body
 
 
-def test_what_becomes_what(made: Callable[[str], kodec.Format]) -> None:
+def test_what_becomes_what(made: Callable[[str], kodec.formats.Format]) -> None:
     data = b"AB" + item(2, 1, "ä".encode(), b"\1\0") + item(0, 9, b"\xff", b"??")
     reader = made(EVERYTHING).scan(data)
     inner = pa.struct([("x", pa.int16())])
@@ -152,7 +152,9 @@ def test_what_becomes_what(made: Callable[[str], kodec.Format]) -> None:
     assert second["body"] == {"inner": None, "other": None, "bytes": b"??"}
 
 
-def test_columns_are_paths_also_of_instances_and_alternatives(made: Callable[[str], kodec.Format]) -> None:
+def test_columns_are_paths_also_of_instances_and_alternatives(
+    made: Callable[[str], kodec.formats.Format],
+) -> None:
     data = b"AB" + item(2, 1, b"t", b"\1\0") + item(0, 2, b"u", b"\5\6")
     wanted = ["sum", "half", "name", "is_one", "body.other.z", "inner.x"]
     reader = made(EVERYTHING).scan(data, columns=wanted)
@@ -178,13 +180,13 @@ def test_columns_are_paths_also_of_instances_and_alternatives(made: Callable[[st
     ],
 )
 def test_rows_and_columns_that_are_not_there(
-    made: Callable[[str], kodec.Format], rows: str | None, columns: list[str] | None, said: str
+    made: Callable[[str], kodec.formats.Format], rows: str | None, columns: list[str] | None, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
         made(EVERYTHING).scan(b"", rows, columns)
 
 
-def test_lists_are_named_where_there_are_several(made: Callable[[str], kodec.Format]) -> None:
+def test_lists_are_named_where_there_are_several(made: Callable[[str], kodec.formats.Format]) -> None:
     found = made(
         "seq:\n"
         "  - {id: n, type: u1}\n"
@@ -203,7 +205,7 @@ def test_lists_are_named_where_there_are_several(made: Callable[[str], kodec.For
     assert rows(found.scan(data, "again", ["v"])) == [{"v": 1}, {"v": 0}]
 
 
-def test_a_type_inside_itself_is_left_out_and_said(made: Callable[[str], kodec.Format]) -> None:
+def test_a_type_inside_itself_is_left_out_and_said(made: Callable[[str], kodec.formats.Format]) -> None:
     found = made(
         "seq:\n  - {id: all, type: tt, repeat: eos}\n"
         "types:\n  tt:\n    seq:\n      - {id: n, type: u1}\n"
@@ -216,7 +218,7 @@ def test_a_type_inside_itself_is_left_out_and_said(made: Callable[[str], kodec.F
         found.scan(b"", columns=["kids"])
 
 
-def test_a_switch_of_numbers_is_the_widest(made: Callable[[str], kodec.Format]) -> None:
+def test_a_switch_of_numbers_is_the_widest(made: Callable[[str], kodec.formats.Format]) -> None:
     reader = made(
         "seq:\n  - {id: all, type: tt, repeat: eos}\n"
         "types:\n  tt:\n    seq:\n      - {id: n, type: u1}\n"
@@ -233,7 +235,7 @@ def test_a_switch_of_numbers_is_the_widest(made: Callable[[str], kodec.Format]) 
 
 
 def test_errors_are_those_of_the_reader_and_name_the_file(
-    made: Callable[[str], kodec.Format], tmp_path: Path
+    made: Callable[[str], kodec.formats.Format], tmp_path: Path
 ) -> None:
     found = made("seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u4}]}\n")
     path = tmp_path / "cut.bin"
@@ -253,7 +255,7 @@ def test_errors_are_those_of_the_reader_and_name_the_file(
     assert wide.value.at == 8
 
 
-def test_batches_are_no_larger_than_asked(made: Callable[[str], kodec.Format]) -> None:
+def test_batches_are_no_larger_than_asked(made: Callable[[str], kodec.formats.Format]) -> None:
     found = made("seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u1}]}\n")
     assert [batch.num_rows for batch in found.scan(bytes(10), batch_rows=4)] == [4, 4, 2]
     stream = pa.table(found.scan(bytes(10), batch_rows=4))
@@ -268,7 +270,7 @@ ROWS_AND_TYPES = (
 )
 
 
-def test_only_the_rows_of_a_batch_are_held(made: Callable[[str], kodec.Format]) -> None:
+def test_only_the_rows_of_a_batch_are_held(made: Callable[[str], kodec.formats.Format]) -> None:
     found = made(ROWS_AND_TYPES)
     kind: Any = next(iter(found.scan(b"\0a\0"))) and found._modules.module("x").Tt
     seen = 0
@@ -288,7 +290,7 @@ def test_only_the_rows_of_a_batch_are_held(made: Callable[[str], kodec.Format]) 
     ],
 )
 def test_only_the_rows_of_a_batch_are_held_of_an_inner_list(
-    held: str, path: str, made: Callable[[str], kodec.Format]
+    held: str, path: str, made: Callable[[str], kodec.formats.Format]
 ) -> None:
     types = (
         "\ntypes:\n  tt: {seq: [{id: a, type: strz}]}\n  u: {seq: [{id: v, type: j, size: 21}]}\n"
@@ -308,7 +310,7 @@ def test_only_the_rows_of_a_batch_are_held_of_an_inner_list(
 
 
 def test_a_large_file_is_mapped(
-    made: Callable[[str], kodec.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: Callable[[str], kodec.formats.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "t.bin"
     source.write_bytes(b"\0" + b"ab\0" * 100 + b"c")
@@ -321,7 +323,7 @@ def test_a_large_file_is_mapped(
 
 
 def test_batches_are_bounded_in_bytes(
-    made: Callable[[str], kodec.Format], monkeypatch: pytest.MonkeyPatch
+    made: Callable[[str], kodec.formats.Format], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schemas, "BATCH_BYTES", 25)
     found = made(ROWS_AND_TYPES).scan(b"\0" + b"123456789\0" * 7)
@@ -349,7 +351,7 @@ def test_the_rows_of_a_whole_database(tmp_path: Path) -> None:
         database.commit()
         stored = database.execute("select * from t order by id").fetchall()
     columns = ["row.id.value", "row.record.values"]
-    found = kodec.schema(SQLITE).scan(place, "pages.leaf.cells", columns).read_all().to_pylist()
+    found = kodec.formats.load_schema(SQLITE).scan(place, "pages.leaf.cells", columns).read_all().to_pylist()
     # the first page describes the table and its index
     assert sorted(each["row.id.value"] for each in found[:2]) == [1, 2]
     mine = sorted((row["row.id.value"], row["row.record.values"]) for row in found[2:])
@@ -385,15 +387,18 @@ def test_imports_are_found_around_the_schema(tmp_path: Path, own_cache: Path) ->
     )
     (root / "common" / "part.ksy").write_text("meta:\n  id: part\nseq: [{id: n, type: u1}]\n")
     (root / "broken.ksy").write_text("not a schema")
-    assert rows(kodec.schema(root / "a" / "x.ksy").scan(b"\1\2")) == [{"p": {"n": 1}}, {"p": {"n": 2}}]
+    assert rows(kodec.formats.load_schema(root / "a" / "x.ksy").scan(b"\1\2")) == [
+        {"p": {"n": 1}},
+        {"p": {"n": 2}},
+    ]
     (root / "common" / "part.ksy").unlink()
     with pytest.raises(SchemaError, match="there is no such schema") as caught:
-        kodec.schema(root / "a" / "x.ksy")
+        kodec.formats.load_schema(root / "a" / "x.ksy")
     assert isinstance(caught.value, KodecError)
 
 
 def test_modules_are_made_once_and_anew_for_another_schema(
-    made: Callable[[str], kodec.Format], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    made: Callable[[str], kodec.formats.Format], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u1}]}\n"
     calls = []
@@ -408,7 +413,8 @@ def test_modules_are_made_once_and_anew_for_another_schema(
 
 def test_two_processes_that_make_the_same_are_both_right(tmp_path: Path, own_cache: Path) -> None:
     shutil.copy(TELEGRAMS, tmp_path)
-    code = f"import kodec; print(kodec.schema({str(tmp_path / 'telegrams.ksy')!r}).scan(b'').schema.names)"
+    path = str(tmp_path / "telegrams.ksy")
+    code = f"import kodec; print(kodec.formats.load_schema({path!r}).scan(b'').schema.names)"
     running = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(3)
@@ -420,7 +426,7 @@ def test_two_processes_that_make_the_same_are_both_right(tmp_path: Path, own_cac
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of folders here")
 def test_a_cache_that_others_can_write_to_is_refused(
-    made: Callable[[str], kodec.Format], own_cache: Path
+    made: Callable[[str], kodec.formats.Format], own_cache: Path
 ) -> None:
     own_cache.mkdir()
     own_cache.chmod(0o777)
@@ -440,7 +446,7 @@ def test_what_a_cleaner_took_away_is_made_anew(kernel: bool, tmp_path: Path, own
     """Any one file, a part of one, or all in a folder: before the schema is used, and between its uses."""
     (path := tmp_path / "x.ksy").write_text(PLAIN)
     source, data = (TELEGRAMS, telegram(1)) if kernel else (path, b"\1\2")
-    want = rows(kodec.schema(source).scan(data))
+    want = rows(kodec.formats.load_schema(source).scan(data))
     (folder,) = own_cache.iterdir()
     whole = {
         path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"
@@ -454,9 +460,9 @@ def test_what_a_cleaner_took_away_is_made_anew(kernel: bool, tmp_path: Path, own
     damages = ["modules/kernels"] if kernel else ["whole.json", "schemas/x.ksy", "modules/x.py", "modules"]
     for damage in damages:
         forget()
-        format = kodec.schema(source)
+        format = kodec.formats.load_schema(source)
         forget()
-        for again in (lambda: kodec.schema(source), lambda format=format: format):
+        for again in (lambda: kodec.formats.load_schema(source), lambda format=format: format):
             path = folder / damage
             if path.is_dir():
                 shutil.rmtree(path)
@@ -471,10 +477,10 @@ def test_what_a_cleaner_took_away_is_made_anew(kernel: bool, tmp_path: Path, own
 
 def test_processes_that_find_a_broken_folder_are_all_right(tmp_path: Path, own_cache: Path) -> None:
     (path := tmp_path / "x.ksy").write_text(PLAIN)
-    kodec.schema(path)
+    kodec.formats.load_schema(path)
     (folder,) = own_cache.iterdir()
     (folder / "modules" / "x.py").unlink()
-    code = f"import kodec; print(kodec.schema({str(path)!r}).scan(b'').schema.names)"
+    code = f"import kodec; print(kodec.formats.load_schema({str(path)!r}).scan(b'').schema.names)"
     pipe = subprocess.PIPE
     running = [subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe) for _ in range(3)]
     said = [process.communicate(timeout=300) for process in running]
@@ -490,7 +496,7 @@ def test_folders_around_the_cache_are_the_users_alone(
     monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "a" / "b" / "cache"))
     before = os.umask(0)
     try:
-        kodec.schema(path)
+        kodec.formats.load_schema(path)
     finally:
         os.umask(before)
     for name in ("a", "a/b", "a/b/cache"):
@@ -498,15 +504,15 @@ def test_folders_around_the_cache_are_the_users_alone(
     # who can write around it can put another folder in its place
     (tmp_path / "a").chmod(0o777)
     with pytest.raises(PermissionError, match="not the user's alone"):
-        kodec.schema(path)
+        kodec.formats.load_schema(path)
     (tmp_path / "a").chmod(0o1777)
-    kodec.schema(path)
+    kodec.formats.load_schema(path)
     (tmp_path / "link").symlink_to(tmp_path / "a" / "b" / "cache")
     monkeypatch.setenv("KODEC_CACHE", str(tmp_path / "link"))
-    kodec.schema(path)
+    kodec.formats.load_schema(path)
     (tmp_path / "a").chmod(0o777)
     with pytest.raises(PermissionError, match="not the user's alone"):
-        kodec.schema(path)
+        kodec.formats.load_schema(path)
 
 
 # -- native and pure --------------------------------------------------------------------------------
@@ -526,7 +532,7 @@ def both(monkeypatch: pytest.MonkeyPatch, data: bytes, **options: Any) -> list[t
     found = []
     for pure in ("", "1"):
         monkeypatch.setenv("KODEC_PURE", pure)
-        reader = kodec.schema(TELEGRAMS).scan(data, **options)
+        reader = kodec.formats.load_schema(TELEGRAMS).scan(data, **options)
         given: list[Any] = []
         error = ""
         try:
@@ -568,7 +574,7 @@ def test_damage_is_the_same_error_on_both_paths(monkeypatch: pytest.MonkeyPatch,
 
 def test_without_a_compiler_it_is_pure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
-    reader = kodec.schema(TELEGRAMS).scan(telegram(7))
+    reader = kodec.formats.load_schema(TELEGRAMS).scan(telegram(7))
     assert reader.backend == "pure" and rows(reader)[0]["after"] == 8
 
 
@@ -577,13 +583,13 @@ def test_a_compiler_that_fails_is_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CC", "false")
-    reader = kodec.schema(TELEGRAMS).scan(telegram(7))
+    reader = kodec.formats.load_schema(TELEGRAMS).scan(telegram(7))
     assert reader.backend == "pure" and rows(reader)[0]["after"] == 8
     assert "cannot be built" in caplog.text
 
 
 def test_a_container_is_refused_by_name() -> None:
-    found = kodec.schema(ROOT / "schemas" / "log" / "record_batch.ksy")
+    found = kodec.formats.load_schema(ROOT / "schemas" / "log" / "record_batch.ksy")
     with pytest.raises(ValueError, match="is a container"):
         found.scan(b"")
 
@@ -635,10 +641,10 @@ def test_a_file_made_meanwhile_is_kept_and_one_replaced_keeps_its_mode(tmp_path:
     source.write_bytes(telegram(1))
     to.write_bytes(b"another process's")
     with pytest.raises(FileExistsError):
-        write_parquet(kodec.schema(TELEGRAMS).scan(source), to)
+        write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to)
     assert to.read_bytes() == b"another process's"
     to.chmod(0o640)
-    assert write_parquet(kodec.schema(TELEGRAMS).scan(source), to, overwrite=True) == 1
+    assert write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to, overwrite=True) == 1
     assert stat.S_IMODE(to.stat().st_mode) == 0o640
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
 
@@ -657,9 +663,9 @@ def test_the_hidden_file_of_a_killed_scan_goes_and_that_of_a_living_one_stays(tm
         beside = tmp_path / ".t.parquet.notes"
         beside.touch()
         try:
-            write_parquet(kodec.schema(TELEGRAMS).scan(source), to)
+            write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to)
             assert hidden.exists()
         finally:
             other.kill()
-    write_parquet(kodec.schema(TELEGRAMS).scan(source), to, overwrite=True)
+    write_parquet(kodec.formats.load_schema(TELEGRAMS).scan(source), to, overwrite=True)
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == [beside.name]

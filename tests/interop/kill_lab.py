@@ -299,7 +299,7 @@ def main() -> int:
             during("sink", lambda: writer.save(str(out / "sink")))
             values = sorted(r.value for log in kodec.LogDirectory(out / "sink") for r in log.records())
             require("values of the sink are those of the log", values == sorted(wanted.values()), True)
-            require("problems", list(kodec.verify(out / "sink")), [])
+            require("problems", list(kodec.repair.verify(out / "sink")), [])
             for log in kodec.LogDirectory(out / "sink"):
                 offsets = [record.offset for record in log.records()]
                 require(f"offsets of {log.topic_partition}", offsets, list(range(len(offsets))))

@@ -398,13 +398,13 @@ class Readers:
 
     def survey(self) -> None:
         for log in kodec.LogDirectory(self.logs):
-            found = kodec.survey(log, check_crc=True)
+            found = kodec.repair.survey(log, check_crc=True)
             if found.health != "clean":
                 raise Wrong(f"{log.path}: {found.health}: {found.problems}")
             log.close()
 
     def verify(self) -> None:
-        found = [problem for problem in kodec.verify(self.logs) if not problem.note]
+        found = [problem for problem in kodec.repair.verify(self.logs) if not problem.note]
         if found:
             raise Wrong("; ".join(map(str, found)))
 

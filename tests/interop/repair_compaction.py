@@ -280,7 +280,7 @@ def wait_for_cleaner(logs: Path, topic: str, before: int) -> int:
 
 def compact(case: Compacted, folder: Path, now: int, *, keep_format: bool = False) -> None:
     """kodec compact --apply at the moment at which the broker did it."""
-    kodec.plan_compaction(
+    kodec.operations.plan_compaction(
         folder,
         segment_bytes=SEGMENT,
         max_index_bytes=MAX_INDEX,

@@ -18,7 +18,7 @@ from kodec.log.views.groups import Groups, read_groups
 from kodec.log.views.metadata import ClusterMetadata, read_metadata, read_metadata_snapshot
 from kodec.log.views.producers import read_producers
 from kodec.log.views.retention import explain_retention
-from kodec.log.views.transactions import TransactionsView, read_transactions
+from kodec.log.views.transactions import TransactionStates, read_transactions
 
 (RELEASE,) = sorted(real_logs.DATA.glob("views-*"))
 LOGS, SAID = RELEASE / "logs", RELEASE / "said"
@@ -52,7 +52,7 @@ def groups() -> Groups:
 
 
 @pytest.fixture(scope="module")
-def transactions() -> TransactionsView:
+def transactions() -> TransactionStates:
     return read_transactions(LOGS, now=MANIFEST["asked"])
 
 
@@ -63,7 +63,7 @@ def metadata() -> ClusterMetadata:
 
 
 def test_everything_was_read(
-    groups: Groups, transactions: TransactionsView, metadata: ClusterMetadata
+    groups: Groups, transactions: TransactionStates, metadata: ClusterMetadata
 ) -> None:
     for view in (groups, transactions, metadata):
         account = view.account
@@ -90,7 +90,7 @@ def test_committed_offsets_and_lag(groups: Groups) -> None:
 
 
 def test_what_is_pending_is_that_of_the_open_transaction(
-    groups: Groups, transactions: TransactionsView
+    groups: Groups, transactions: TransactionStates
 ) -> None:
     pending = {
         (each.group, each.topic): (each.offset, each.producer_id) for each in groups.offsets if each.pending
@@ -174,7 +174,7 @@ def test_share_groups(groups: Groups) -> None:
     assert (group.group, group.state, len(group.members)) == ("share-group", "Stable", 1)
 
 
-def test_transactional_ids(transactions: TransactionsView) -> None:
+def test_transactional_ids(transactions: TransactionStates) -> None:
     assert said("transactions.json") == {
         each.transactional_id: {
             "producerId": each.producer_id,
@@ -192,7 +192,7 @@ def test_transactional_ids(transactions: TransactionsView) -> None:
 
 
 @pytest.mark.parametrize("name", ["committed", "aborted", "undecided", "idle"])
-def test_a_transactional_id_as_it_is_described(transactions: TransactionsView, name: str) -> None:
+def test_a_transactional_id_as_it_is_described(transactions: TransactionStates, name: str) -> None:
     (row,) = table(f"transactions-describe-{name}.txt")
     (found,) = (each for each in transactions.ids if each.transactional_id == name)
     start = "None" if found.start_timestamp is None else str(found.start_timestamp)
@@ -210,7 +210,7 @@ def test_a_transactional_id_as_it_is_described(transactions: TransactionsView, n
     assert partitions == set(map(str, found.partitions))
 
 
-def test_hanging_transactions(transactions: TransactionsView) -> None:
+def test_hanging_transactions(transactions: TransactionStates) -> None:
     expected = [
         (row["Topic"], int(row["Partition"]), *(int(row[name]) for name in ("ProducerId", "StartOffset")))
         for row in table("transactions-hanging.txt")

@@ -139,7 +139,7 @@ def _append(log: kodec.LogWriter, chance: random.Random, tell: Tell) -> None:
 
 def compact(folder: Path, chance: random.Random, tell: Tell) -> None:
     tell("compacting")
-    kodec.plan_compaction(
+    kodec.operations.plan_compaction(
         folder,
         now=NOW + 10**10,
         segment_bytes=chance.choice([800, 1 << 30]),
@@ -152,9 +152,9 @@ def trim(folder: Path, chance: random.Random, tell: Tell) -> None:
     with kodec.PartitionLog(folder) as log:
         start, end = log.start_offset, log.end_offset
     if chance.random() < 0.6:
-        plan = kodec.plan_trim(folder, before_offset=chance.randrange(start, end + 1), now=NOW)
+        plan = kodec.operations.plan_trim(folder, before_offset=chance.randrange(start, end + 1), now=NOW)
     else:
-        plan = kodec.plan_trim(folder, retention_bytes=chance.choice([0, 1000, 3000]), now=NOW)
+        plan = kodec.operations.plan_trim(folder, retention_bytes=chance.choice([0, 1000, 3000]), now=NOW)
     tell("trimming", plan.new_start_offset)
     plan.apply()
     tell("trimmed", plan.new_start_offset)
@@ -162,7 +162,9 @@ def trim(folder: Path, chance: random.Random, tell: Tell) -> None:
 
 def convert(folder: Path, chance: random.Random, tell: Tell) -> None:
     target = folder.parent.parent / "other" / "t-0"
-    kodec.plan_conversion(folder, target, compression=chance.choice(["none", "gzip"])).apply()
+    kodec.operations.plan_conversion(
+        folder, target, kodec.operations.ConvertOptions(compression=chance.choice(["none", "gzip"]))
+    ).apply()
     tell("converted")
 
 
@@ -176,7 +178,9 @@ def rescue(folder: Path, chance: random.Random, tell: Tell) -> None:
 
 
 def _recover(folder: Path, tell: Tell, *, from_start: bool) -> None:
-    for plan in kodec.plan_root(folder.parent, from_start=from_start, index_interval_bytes=INTERVAL):
+    for plan in kodec.repair.plan_recoveries(
+        folder.parent, from_start=from_start, index_interval_bytes=INTERVAL
+    ):
         if plan.refused:
             raise OSError(f"nothing is planned: {plan.refused}")
         tell("recovering", plan.truncated_bytes, [str(each) for each in plan.steps])
@@ -585,7 +589,7 @@ class History:
             require(served is not None, "a log that was closed cannot be read")
             assert served is not None
             self.model.check(served)
-            plans = list(kodec.plan_root(self.root, index_interval_bytes=INTERVAL))
+            plans = list(kodec.repair.plan_recoveries(self.root, index_interval_bytes=INTERVAL))
             require([each.steps for each in plans] == [[]], f"closed, and to be recovered: {plans}")
 
     def recovered(self) -> None:
@@ -620,9 +624,9 @@ class History:
             # A snapshot that was on the disk knows the transaction whose first batch was not.
             problems = [each for each in problems if "first offset of its transaction" not in each]
         require(problems == [] or lied, f"verify: {problems}")
-        for plan in kodec.plan_root(self.root, index_interval_bytes=INTERVAL):
+        for plan in kodec.repair.plan_recoveries(self.root, index_interval_bytes=INTERVAL):
             require(plan.steps == [], f"a second recovery: {plan.steps}")
-        for plan in kodec.plan_root(self.root, from_start=True, index_interval_bytes=INTERVAL):
+        for plan in kodec.repair.plan_recoveries(self.root, from_start=True, index_interval_bytes=INTERVAL):
             require(lied or (plan.truncated_bytes == 0 and not plan.refused), f"from the start: {plan.steps}")
         self.model.settle(found, end)
         if lied:

@@ -32,7 +32,7 @@ import kodec
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.quarantine import default_quarantine
-from kodec.log.recovery.planning import plan_root
+from kodec.log.recovery.planning import plan_recoveries
 from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
@@ -152,7 +152,7 @@ def _append(log: kodec.LogWriter, partition: int, chance: random.Random) -> None
 def _recover(root: Path, seed: int, tell: Callable[[str], None]) -> None:
     """Recover, and again, for ever."""
     while True:
-        for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
+        for plan in plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
             plan.apply()
 
 
@@ -274,9 +274,9 @@ def check(root: Path, needed: dict[int, int], made: dict[int, int]) -> int:
         problems = [str(each) for each in verify_partition(log) if not each.note]
         assert problems == [], problems
         made[partition] = expected
-    for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
+    for plan in plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
         assert plan.steps == [], plan.steps
-    for plan in plan_root(root, from_start=True, index_interval_bytes=CONFIG.index_interval_bytes):
+    for plan in plan_recoveries(root, from_start=True, index_interval_bytes=CONFIG.index_interval_bytes):
         assert plan.truncated_bytes == 0 and not plan.refused, plan.steps
     return count
 
@@ -329,7 +329,7 @@ def _round(root: Path, chance: random.Random, report: Report, needed: dict[int, 
                 add_nonsense(folder, chance)
     for _ in range(chance.choice([0, 0, 1, 3])):
         kill("recover", 15.0)
-    for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
+    for plan in plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
         report.cuts += plan.truncated_bytes > 0
         plan.apply()
     needed.clear()

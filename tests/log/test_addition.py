@@ -57,7 +57,7 @@ def test_batches_get_the_offsets_from_the_end_of_the_log_on(tmp_path: Path) -> N
     assert [path.name for path in sorted((root / "orders-0").glob("*.log"))] == [
         f"{base:020d}.log" for base in (0, 4, 8)
     ]
-    assert list(kodec.verify(root)) == []
+    assert list(kodec.repair.verify(root)) == []
     assert (root / "orders-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
     assert not list(tmp_path.glob(".logs*/*"))
     # As a broker's log, it can be written on.
@@ -146,7 +146,7 @@ def _interrupted(folder: Path, at: int) -> str:
     again = [finished(folder / f"again-{name}", 4) for name in ("a", "b")]
     assert (add_segments(root, again, batch=("q", 3)) is None) == (found == 10)
     assert offsets(root) == list(range(10))
-    assert list(kodec.verify(root)) == []
+    assert list(kodec.repair.verify(root)) == []
     return outcome if outcome == "done" else "all" if found == 10 else "nothing"
 
 
@@ -302,7 +302,7 @@ def test_offsets_that_are_kept_leave_no_gap_between_segments(tmp_path: Path) -> 
     assert add_segments(root, [late], keep_offsets=True) == {OWNER: range(300, 340)}
     bases = [int(path.stem) for path in sorted((root / "orders-0").glob("*.log"))]
     assert bases == [5, 45, 140]
-    assert list(kodec.verify(root)) == []
+    assert list(kodec.repair.verify(root)) == []
     with kodec.PartitionLog(root / "orders-0") as log:
         assert [next(log.records(offset)).offset for offset in (45, 110, 200, 339)] == [100, 110, 300, 339]
     # As far as indexes reach.

@@ -42,7 +42,7 @@ def test_whenever_the_machine_goes_down_all_or_nothing_is_added(tmp_path: Path) 
         found = len(offsets(root)), len(paid(root))
         assert found in ((2, 0), (6, 3)), number
         assert faults.failed is not None or found == (6, 3), "it returned, and is not durable"
-        assert [str(each) for each in kodec.verify(root) if not each.note] == [], number
+        assert [str(each) for each in kodec.repair.verify(root) if not each.note] == [], number
         added.append(found)
     assert {(2, 0), (6, 3)} == set(added) and len(added) > 20
 

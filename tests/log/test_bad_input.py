@@ -112,7 +112,7 @@ def test_cut_at_every_byte(magic: int, codec: str, on_error: Any) -> None:
 def test_zeros_at_the_end(size: int, on_error: Any) -> None:
     reader = kodec.read_records(HEAD + bytes(size), on_error=on_error)
     assert [found.value for found in reader] == [b"head"]
-    assert reader.torn_tail == kodec.TornTail(len(HEAD), size, "zeros")
+    assert reader.torn_tail == kodec.results.TornTail(len(HEAD), size, "zeros")
 
 
 @pytest.mark.parametrize("size", [17, 18, 5000, 2 * MIB])

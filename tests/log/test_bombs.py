@@ -49,12 +49,13 @@ CHILD = """
             status = main(["dump", path])
         return f"status {status}"
 
+    PLAIN = kodec.operations.ConvertOptions(compression="none")
     DOORS = {
         "records": lambda path: sum(len(each.value or b"") for each in kodec.read_records(path)),
         "table": lambda path: kodec.read_table(path).num_rows,
         "skip": lambda path: sum(1 for _ in kodec.read_records(path, on_error="skip")),
-        "convert": lambda path: sum(map(len, kodec.convert_batches(read(path), compression="none"))),
-        "verify": lambda path: sum(not each.note for each in kodec.verify(path)),
+        "convert": lambda path: sum(map(len, kodec.operations.convert_batches(read(path), PLAIN))),
+        "verify": lambda path: sum(not each.note for each in kodec.repair.verify(path)),
         "dump": dump,
     }
     questions = json.load(sys.stdin)
@@ -194,13 +195,21 @@ def test_in_parts_all_is_the_same(
     parts = list(kodec.read_records(path))
     table = kodec.read_table(path)
     filtered = kodec.read_table(path, offsets=(10, 20))
-    converted = b"".join(kodec.convert_batches(kodec.read_batches(data), compression="gzip"))
+    converted = b"".join(
+        kodec.operations.convert_batches(
+            kodec.read_batches(data), kodec.operations.ConvertOptions(compression="gzip")
+        )
+    )
     monkeypatch.undo()
     assert parts == list(kodec.read_records(data + small))
     assert [each.value for each in parts[:-1]] == [each.value for each in wanted]
     assert table.to_pylist() == kodec.read_table(data + small).to_pylist()
     assert filtered["offset"].to_pylist() == list(range(10, 21))
-    assert converted == b"".join(kodec.convert_batches(kodec.read_batches(data), compression="gzip"))
+    assert converted == b"".join(
+        kodec.operations.convert_batches(
+            kodec.read_batches(data), kodec.operations.ConvertOptions(compression="gzip")
+        )
+    )
 
 
 @pytest.mark.usefixtures("backend")

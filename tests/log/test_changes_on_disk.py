@@ -41,7 +41,9 @@ def recovered(folder: Path) -> Rows:
     plan_recovery(folder).apply()
     assert plan_recovery(folder).steps == []
     # a gap is a note, as the checkpoint says that the log is compacted, or it is not known yet
-    assert [str(each) for each in kodec.verify(folder) if not each.note and each.what != "offsets"] == []
+    assert [
+        str(each) for each in kodec.repair.verify(folder) if not each.note and each.what != "offsets"
+    ] == []
     return rows(folder)
 
 
@@ -52,7 +54,7 @@ def test_a_compaction(tmp_path: Path) -> None:
     newest = {key: (offset, value) for offset, (key, value) in before.items()}
     shutil.copytree(base, tmp_path / "source")
     calls = each_call(
-        base, tmp_path / "source", lambda: kodec.plan_compaction(folder, from_start=True).apply()
+        base, tmp_path / "source", lambda: kodec.operations.plan_compaction(folder, from_start=True).apply()
     )
     sizes = set()
     for number, faults in enumerate(calls):
@@ -71,7 +73,9 @@ def test_a_trim(tmp_path: Path) -> None:
     folder = source(base)
     before = rows(folder)
     shutil.copytree(base, tmp_path / "source")
-    calls = each_call(base, tmp_path / "source", lambda: kodec.plan_trim(folder, before_offset=23).apply())
+    calls = each_call(
+        base, tmp_path / "source", lambda: kodec.operations.plan_trim(folder, before_offset=23).apply()
+    )
     starts = set()
     for number, faults in enumerate(calls):
         lose(faults, number)
@@ -81,7 +85,7 @@ def test_a_trim(tmp_path: Path) -> None:
         assert faults.failed is not None or start == 23, "it returned, and is not durable"
         starts.add(start)
         # the next one goes on
-        kodec.plan_trim(folder, before_offset=23).apply()
+        kodec.operations.plan_trim(folder, before_offset=23).apply()
         assert min(rows(folder)) == 23
         assert sorted(path.name for path in folder.glob("*.log*")) == [f"{20:020d}.log"]
     assert starts >= {0, 23}
@@ -94,7 +98,11 @@ def test_a_conversion(tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "source")
     target = base / "other" / "t-0"
     calls = each_call(
-        base, tmp_path / "source", lambda: kodec.plan_conversion(folder, target, compression="gzip").apply()
+        base,
+        tmp_path / "source",
+        lambda: kodec.operations.plan_conversion(
+            folder, target, kodec.operations.ConvertOptions(compression="gzip")
+        ).apply(),
     )
     found = set()
     for number, faults in enumerate(calls):
@@ -102,7 +110,7 @@ def test_a_conversion(tmp_path: Path) -> None:
         assert rows(folder) == before
         if target.is_dir():
             assert rows(target) == before, number
-            assert [str(each) for each in kodec.verify(target) if not each.note] == []
+            assert [str(each) for each in kodec.repair.verify(target) if not each.note] == []
         found.add(target.is_dir())
         assert faults.failed is not None or target.is_dir(), "it returned, and is not durable"
     assert found == {False, True}

@@ -18,6 +18,7 @@ import kodec
 from kodec.cli.main import main
 from kodec.log.batches.batch import Batch
 from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
@@ -77,9 +78,9 @@ def test_recompressing_keeps_every_row_and_every_other_field(path: Path, codec: 
     old = list(kodec.read_batches(path))
     if codec == "zstd" and any(each.magic != 2 for each in old):
         with pytest.raises(kodec.errors.EncodeError, match="not a codec of magic"):
-            list(convert_batches(old, compression=codec))
+            list(convert_batches(old, ConvertOptions(compression=codec)))
         return
-    data = b"".join(convert_batches(old, compression=codec))
+    data = b"".join(convert_batches(old, ConvertOptions(compression=codec)))
     new = list(kodec.read_batches(data))
     assert [row(record) for each in new for record in each.records()] == [
         row(record) for each in old for record in each.records()
@@ -91,8 +92,8 @@ def test_recompressing_keeps_every_row_and_every_other_field(path: Path, codec: 
             assert header(before) == header(after)
     # Back again, and the content is what it was.
     if all(each.magic == 2 for each in old):
-        again = list(convert_batches(new, compression="none"))
-        assert again == list(convert_batches(old, compression="none"))
+        again = list(convert_batches(new, ConvertOptions(compression="none")))
+        assert again == list(convert_batches(old, ConvertOptions(compression="none")))
 
 
 def header(batch: Batch) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def test_a_wrapper_keeps_its_header_and_the_messages_inside(magic: int, codec: s
     # A wrapper whose own time is not that of a message inside, as old brokers left it.
     data = wire.wrapper(13, inner, codec, magic=magic, time=99)
     (old,) = kodec.read_batches(data)
-    (new,) = kodec.read_batches(b"".join(convert_batches([old], compression=other)))
+    (new,) = kodec.read_batches(b"".join(convert_batches([old], ConvertOptions(compression=other))))
     assert [row(record) for record in new.records()] == [row(record) for record in old.records()]
     assert (new.codec, new.last_offset, new.max_timestamp) == (other, 13, old.max_timestamp)
 
@@ -130,7 +131,7 @@ def test_messages_that_stand_alone_become_batches_of_a_size() -> None:
         ({"magic": 0}, 100, 100),
     ):
         report = ConversionReport()
-        parts = list(convert_batches(old, report=report, **options))
+        parts = list(convert_batches(old, ConvertOptions(**options), report=report))
         new = list(kodec.read_batches(b"".join(parts)))
         assert least <= len(new) <= most
         assert report.records == report.records_written == 100
@@ -146,11 +147,11 @@ def test_a_level_alone_compresses_anew_what_has_levels() -> None:
         next(iter(kodec.read_batches(batch(0, pairs, codec=codec))))
         for codec in ("none", "snappy", "gzip", "zstd")
     ]
-    new = list(convert_batches(old, level=9))
+    new = list(convert_batches(old, ConvertOptions(level=9)))
     assert [data == each.data for data, each in zip(new, old, strict=True)] == [True, True, False, False]
     assert len(new[2]) < old[2].size
     with pytest.raises(kodec.errors.EncodeError, match="level"):
-        list(convert_batches(old, compression="snappy", level=9))
+        list(convert_batches(old, ConvertOptions(compression="snappy", level=9)))
 
 
 def test_what_compaction_left_stays() -> None:
@@ -162,7 +163,7 @@ def test_what_compaction_left_stays() -> None:
         [], base=121, last_delta=9, base_time=-1, max_time=START, producer=(5, 1, 70), attributes=4
     )
     old = list(kodec.read_batches(sparse + empty))
-    new = list(kodec.read_batches(b"".join(convert_batches(old, compression="lz4"))))
+    new = list(kodec.read_batches(b"".join(convert_batches(old, ConvertOptions(compression="lz4")))))
     assert [header(each) for each in new] == [header(each) for each in old]
     assert new[1].data == empty
     assert new[0].records() == old[0].records()
@@ -171,7 +172,7 @@ def test_what_compaction_left_stays() -> None:
 def test_a_header_with_garbage_behind_is_an_error() -> None:
     (old,) = kodec.read_batches(wire.batch(b"no zstd", count=1, attributes=4))
     with pytest.raises(kodec.errors.FormatError, match=r"RecordBatch\(base_offset=0\)\.records"):
-        list(convert_batches([old], compression="none"))
+        list(convert_batches([old], ConvertOptions(compression="none")))
 
 
 records = st.lists(
@@ -200,16 +201,16 @@ def test_down_and_up_again_keeps_what_the_old_format_can_hold(
     old = [row(record) for record in kodec.read_records(data)]
     for magic in (1, 0):
         report = ConversionReport()
-        down = b"".join(convert_batches(kodec.read_batches(data), magic=magic, report=report))
+        down = b"".join(convert_batches(kodec.read_batches(data), ConvertOptions(magic=magic), report=report))
         assert {each.magic for each in kodec.read_batches(down)} <= {magic}
         assert [row(record) for record in kodec.read_records(down)] == held(old, magic)
         lost = names(report)
         assert lost.get("HEADERS", 0) == sum(bool(each[5]) for each in old)
         assert lost.get("TIMESTAMPS", 0) == (len(old) if magic == 0 else 0)
-        up = b"".join(convert_batches(kodec.read_batches(down), magic=2))
+        up = b"".join(convert_batches(kodec.read_batches(down), ConvertOptions(magic=2)))
         assert {each.magic for each in kodec.read_batches(up)} <= {2}
         assert [row(record) for record in kodec.read_records(up)] == held(held(old, magic), 2)
-    same = list(convert_batches(kodec.read_batches(data), magic=2))
+    same = list(convert_batches(kodec.read_batches(data), ConvertOptions(magic=2)))
     assert b"".join(same) == data
 
 
@@ -232,7 +233,7 @@ def test_each_loss_is_told_with_its_first_places(tmp_path: Path) -> None:
         ],
         aborted=[(1, 0, 2)],
     )
-    report = plan_conversion(folder, tmp_path / "preview" / "topic-0", magic=1).preview()
+    report = plan_conversion(folder, tmp_path / "preview" / "topic-0", ConvertOptions(magic=1)).preview()
     assert names(report) == {
         "PRODUCERS": 4,
         "TRANSACTIONAL": 3,
@@ -250,10 +251,14 @@ def test_each_loss_is_told_with_its_first_places(tmp_path: Path) -> None:
     assert report.losses[Loss.UNDECIDED].first == [("00000000000000000010.log", 10)]
     assert report.end_segment == 15
     assert (report.records, report.records_written) == (7, 5)
-    plain = plan_conversion(folder, tmp_path / "out" / "topic-0", magic=1, committed=True).apply()
+    plain = plan_conversion(
+        folder, tmp_path / "out" / "topic-0", ConvertOptions(magic=1, committed=True)
+    ).apply()
     assert names(plain)["LEFT_OUT"] == 3
     assert [record.offset for record in made.rows(tmp_path / "out" / "topic-0")] == [3, 11]
-    up = plan_conversion(folder, tmp_path / "preview" / "topic-0", magic=2, compression="zstd").preview()
+    up = plan_conversion(
+        folder, tmp_path / "preview" / "topic-0", ConvertOptions(magic=2, compression="zstd")
+    ).preview()
     assert up.losses == {}
     assert up.end_segment is None
 
@@ -268,7 +273,7 @@ def test_each_loss_is_told_with_its_first_places(tmp_path: Path) -> None:
 )
 def test_real_logs(folder: Path, magic: int | None, codec: str | None, tmp_path: Path) -> None:
     target = tmp_path / folder.name
-    plan = plan_conversion(folder, target, magic=magic, compression=codec)
+    plan = plan_conversion(folder, target, ConvertOptions(magic=magic, compression=codec))
     told = plan.preview()
     done = plan.apply()
     assert done.target == target
@@ -297,7 +302,9 @@ def test_real_logs(folder: Path, magic: int | None, codec: str | None, tmp_path:
 def test_rows_are_those_of_the_consumer(tmp_path: Path) -> None:
     """Kafka's own consumer read these from the broker; from what was converted we read the same."""
     release = DATA / "kafka-4.3.1"
-    plan_conversion(release / "logs" / "orders-0", tmp_path / "orders-0", magic=1, compression="gzip").apply()
+    plan_conversion(
+        release / "logs" / "orders-0", tmp_path / "orders-0", ConvertOptions(magic=1, compression="gzip")
+    ).apply()
     lines = (release / "consumed" / "orders.read_uncommitted.jsonl").read_text("utf-8").splitlines()
     wanted = [each for each in map(json.loads, lines) if each["partition"] == 0]
     found = [(each.offset, each.timestamp, each.key, each.value) for each in made.rows(tmp_path / "orders-0")]
@@ -316,14 +323,14 @@ def test_a_damaged_transaction_index_is_made_anew(tmp_path: Path) -> None:
     for damage in (b"\xff" * len(whole), None):
         index.unlink() if damage is None else index.write_bytes(damage)
         target = tmp_path / f"{damage is None}" / "transactions-0"
-        plan_conversion(folder, target, compression="zstd").apply()
+        plan_conversion(folder, target, ConvertOptions(compression="zstd")).apply()
         assert (target / index.name).read_bytes() == whole
 
 
 def test_the_start_offset_goes_with_the_log(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
     (tmp_path / "in" / "log-start-offset-checkpoint").write_text("0\n1\ntopic 0 3\n")
-    plan_conversion(folder, tmp_path / "out" / "other-7", magic=1).apply()
+    plan_conversion(folder, tmp_path / "out" / "other-7", ConvertOptions(magic=1)).apply()
     assert (tmp_path / "out" / "log-start-offset-checkpoint").read_text() == "0\n1\nother 7 3\n"
     assert [record.offset for record in made.rows(tmp_path / "out" / "other-7")] == [3, 4]
 
@@ -332,7 +339,9 @@ def test_a_segment_that_grows_too_large_is_split(tmp_path: Path, monkeypatch: py
     entries = [batch(at * 10, [(b"a", b"1" * 100)] * 10, codec="gzip") for at in range(20)]
     folder = made.make(tmp_path / "in" / "topic-0", [(0, entries)])
     monkeypatch.setattr("kodec.log.conversion.partition.MAX_SEGMENT", 5000)
-    report = plan_conversion(folder, tmp_path / "topic-0", magic=1, compression="none").apply()
+    report = plan_conversion(
+        folder, tmp_path / "topic-0", ConvertOptions(magic=1, compression="none")
+    ).apply()
     assert report.segments == 1
     assert report.segments_written > 3
     assert made.rows(tmp_path / "topic-0") == [
@@ -354,7 +363,7 @@ def test_a_split_leaves_no_gap_between_segments(tmp_path: Path, monkeypatch: pyt
     entries = [batch(at, [(b"a", b"1" * 2000)] * 2, codec="gzip") for at in (0, 2, 100, 102)]
     folder = made.make(tmp_path / "in" / "topic-0", [(0, entries)])
     monkeypatch.setattr("kodec.log.conversion.partition.MAX_SEGMENT", 20_000)
-    plan_conversion(folder, tmp_path / "topic-0", compression="none").apply()
+    plan_conversion(folder, tmp_path / "topic-0", ConvertOptions(compression="none")).apply()
     log = kodec.PartitionLog(tmp_path / "topic-0")
     assert [each.base_offset for each in log.segments] == [0, 4]
     assert [str(each) for each in verify_partition(log) if each.what == "offsets"] == []
@@ -366,7 +375,7 @@ def test_a_dry_run_refuses_what_cannot_be_written(tmp_path: Path) -> None:
     # No checksum covers the offset.
     (log,) = folder.glob("*.log")
     log.write_bytes(b"".join([*entries[:2], (3).to_bytes(8, "big"), entries[2][8:]]))
-    plan = plan_conversion(folder, tmp_path / "topic-0", compression="gzip")
+    plan = plan_conversion(folder, tmp_path / "topic-0", ConvertOptions(compression="gzip"))
     for run in (plan.preview, plan.apply):
         with pytest.raises(kodec.errors.EncodeError, match=r"must ascend.*at least 10, have 7.*topic-0/0"):
             run()
@@ -377,22 +386,22 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(ValueError, match="named like orders-0"):
-        plan_conversion(folder, out / "topic").apply()
+        plan_conversion(folder, out / "topic", ConvertOptions()).apply()
     with pytest.raises(kodec.errors.EncodeError, match=r"not a codec of magic 1.*topic-0/0{20}\.log"):
-        plan_conversion(folder, out / "topic-0", magic=1).apply()
+        plan_conversion(folder, out / "topic-0", ConvertOptions(magic=1)).apply()
     with pytest.raises(kodec.errors.EncodeError, match="compression: not a codec"):
-        plan_conversion(folder, out / "topic-0", compression="brotli").apply()
+        plan_conversion(folder, out / "topic-0", ConvertOptions(compression="brotli")).apply()
     log = folder / "00000000000000000000.log"
     log.write_bytes(log.read_bytes() + b"\0" * 9)
     with pytest.raises(kodec.errors.FormatError, match="recover it first"):
-        plan_conversion(folder, out / "topic-0", magic=1, compression="none").apply()
+        plan_conversion(folder, out / "topic-0", ConvertOptions(magic=1, compression="none")).apply()
     log.write_bytes(log.read_bytes()[:-10])
     with pytest.raises(kodec.errors.FormatError):
-        plan_conversion(folder, out / "topic-0", magic=1, compression="none").apply()
+        plan_conversion(folder, out / "topic-0", ConvertOptions(magic=1, compression="none")).apply()
     assert list(out.iterdir()) == []
     (out / "topic-0").mkdir()
     with pytest.raises(FileExistsError):
-        plan_conversion(folder, out / "topic-0").apply()
+        plan_conversion(folder, out / "topic-0", ConvertOptions()).apply()
 
 
 def test_what_a_killed_conversion_left_is_in_nobodys_way(tmp_path: Path) -> None:
@@ -403,7 +412,7 @@ def test_what_a_killed_conversion_left_is_in_nobodys_way(tmp_path: Path) -> None
     assert parse_folder_name(left.name) == name
     left.mkdir()
     (left / "00000000000000000000.log").write_bytes(b"half")
-    plan_conversion(folder, tmp_path / "topic-0").apply()
+    plan_conversion(folder, tmp_path / "topic-0", ConvertOptions()).apply()
     assert made.files(tmp_path / "topic-0") == made.files(folder)
     assert not left.exists()
 
@@ -413,7 +422,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "topic-0", [(0, entries)])
     seen: list[int] = []
     target = tmp_path / "out" / "topic-0"
-    plan_conversion(folder, target, compression="lz4", progress=seen.append).preview()
+    plan_conversion(folder, target, ConvertOptions(compression="lz4"), progress=seen.append).preview()
     assert len(seen) == 4
     assert sum(seen) > 12_000_000
 
@@ -448,7 +457,7 @@ def test_negative_timestamps(
     before = [each.timestamp for each in made.rows(folder)]
     assert before == [START, -5, START + 1, -START]
     to = tmp_path / "out"
-    plan = plan_conversion(folder, to / "topic-0", magic=magic, compression="gzip")
+    plan = plan_conversion(folder, to / "topic-0", ConvertOptions(magic=magic, compression="gzip"))
     if source == magic and codec == "gzip":
         # not decoded
         plan.apply()
@@ -482,7 +491,7 @@ def test_negative_timestamps(
 def test_other_words_for_negative_timestamps_are_refused(tmp_path: Path) -> None:
     folder = negative(2, "none", tmp_path / "in")
     with pytest.raises(ValueError, match="'refuse' or 'none'"):
-        plan_conversion(folder, tmp_path / "topic-0", negative_timestamps="zero")  # type: ignore[arg-type]
+        plan_conversion(folder, tmp_path / "topic-0", ConvertOptions(negative_timestamps="zero"))
     assert main(["convert", str(folder), "--to", "x", "--magic", "1", "--negative-timestamps", "zero"]) == 2
 
 

@@ -405,5 +405,5 @@ def test_a_tail_is_known_only_at_the_end() -> None:
     next(reader)
     assert reader.torn_tail is None
     list(reader)
-    assert reader.torn_tail == kodec.TornTail(len(LOG), 2, "zeros")
+    assert reader.torn_tail == kodec.results.TornTail(len(LOG), 2, "zeros")
     assert next(reader, None) is None

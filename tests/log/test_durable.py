@@ -95,11 +95,11 @@ def test_as_root_files_belong_to_whom_they_did(tmp_path: Path) -> None:
             log = directory.partition("t", number, leader_epoch=7)
             for _ in range(4):
                 log.append(RECORDS)
-    kodec.plan_compaction(root / "t-0").apply()
-    kodec.plan_trim(root / "t-1", before_offset=3).apply()
+    kodec.operations.plan_compaction(root / "t-0").apply()
+    kodec.operations.plan_trim(root / "t-1", before_offset=3).apply()
     (root / "t-2" / f"{4:020d}.index").write_bytes(b"nonsense")
     give(root / "t-2")
-    kodec.plan_reindex(root / "t-2").apply()
+    kodec.repair.plan_reindex(root / "t-2").apply()
     assert {owner(each) for each in (root, *root.rglob("*"))} == {OTHER}
     assert (root / ".lock").exists() and (root / "t-3").is_dir()
 

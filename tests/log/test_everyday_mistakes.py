@@ -66,28 +66,31 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: any_kodec.encode_table(pa.table({"value": [b"v"]}), compression=None), "compression: "),
     (lambda: any_kodec.encode_table([ONE[0]]), "a pyarrow.Table, .*not list"),
     (
-        lambda: any_kodec.survey(str(FOLDER)),
+        lambda: any_kodec.repair.survey(str(FOLDER)),
         r"log: a kodec.PartitionLog is needed, as PartitionLog\(path\), not str",
     ),
-    (lambda: any_kodec.survey(kodec.LogDirectory(LOGS)), "not LogDirectory"),
-    (lambda: any_kodec.read_epochs(FOLDER), "a kodec.PartitionLog is needed"),
-    (lambda: any_kodec.read_producers(FOLDER), "a kodec.PartitionLog is needed"),
-    (lambda: any_kodec.explain_retention(FOLDER), "a kodec.PartitionLog is needed"),
+    (lambda: any_kodec.repair.survey(kodec.LogDirectory(LOGS)), "not LogDirectory"),
+    (lambda: any_kodec.operations.read_epochs(FOLDER), "a kodec.PartitionLog is needed"),
+    (lambda: any_kodec.operations.read_producers(FOLDER), "a kodec.PartitionLog is needed"),
+    (lambda: any_kodec.operations.explain_retention(FOLDER), "a kodec.PartitionLog is needed"),
     (
-        lambda: kodec.explain_retention(log(), options={"retention_ms": "5"}),
+        lambda: kodec.operations.explain_retention(log(), options={"retention_ms": "5"}),
         "'retention_ms' is none of cleanup.policy",
     ),
-    (lambda: any_kodec.explain_retention(log(), metadata=LOGS), r"what read_metadata\(path\) returns"),
+    (
+        lambda: any_kodec.operations.explain_retention(log(), metadata=LOGS),
+        r"what read_metadata\(path\) returns",
+    ),
     (lambda: kodec.LogDirectory(LOGS).partition("order", 0), "no topic order .*did you mean orders"),
     (lambda: kodec.LogDirectory(LOGS).partition("orders", 99), "of orders there are partitions 0, 1"),
     (lambda: any_kodec.LogDirectory(LOGS).partition("orders", "0"), r"as in partition\('orders', 0\)"),
     (lambda: kodec.LogDirectory(FOLDER), "a topic-partition's folder, which kodec.PartitionLog reads"),
-    (lambda: list(kodec.plan_root(FOLDER)), "a topic-partition's folder"),
+    (lambda: list(kodec.repair.plan_recoveries(FOLDER)), "a topic-partition's folder"),
     (lambda: any_kodec.LogDirectory([LOGS]), "a path is needed, not list"),
     (lambda: kodec.LogDirectory(), "a log directory is needed"),
     (lambda: any_kodec.PartitionLog(None), "a path is needed, not NoneType"),
-    (lambda: any_kodec.plan_recovery(log()), "a path is needed, not PartitionLog: give its `path`"),
-    (lambda: any_kodec.plan_salvage(FOLDER, None), "a path is needed, not NoneType"),
+    (lambda: any_kodec.repair.plan_recovery(log()), "a path is needed, not PartitionLog: give its `path`"),
+    (lambda: any_kodec.repair.plan_salvage(FOLDER, None), "a path is needed, not NoneType"),
     (lambda: any_kodec.Segment.of(None), "a path is needed"),
     (lambda: log().read("0"), "offset: a whole number is needed, not str"),
     (lambda: list(log().records(isolation="committed")), "isolation='committed': expected"),
@@ -99,18 +102,38 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: kodec.Limits(elements=-5), "elements=-5: at least 0"),
     (lambda: any_kodec.LogConfig(segment_bytes="5"), "segment_bytes: a whole number is needed"),
     (lambda: kodec.read_table(SEGMENT, ["valu"]), "no such column: 'valu'; there are offset"),
-    (lambda: list(any_kodec.convert_batches(str(SEGMENT), magic=1)), r"what read_batches\(source\) returns"),
-    (lambda: list(any_kodec.convert_batches(SEGMENT.read_bytes())), r"what read_batches\(source\) returns"),
     (
-        lambda: kodec.plan_conversion(FOLDER, "orders-0", compression="x"),
+        lambda: list(
+            any_kodec.operations.convert_batches(str(SEGMENT), kodec.operations.ConvertOptions(magic=1))
+        ),
+        r"what read_batches\(source\) returns",
+    ),
+    (
+        lambda: list(
+            any_kodec.operations.convert_batches(SEGMENT.read_bytes(), kodec.operations.ConvertOptions())
+        ),
+        r"what read_batches\(source\) returns",
+    ),
+    (
+        lambda: kodec.operations.plan_conversion(
+            FOLDER, "orders-0", kodec.operations.ConvertOptions(compression="x")
+        ),
         "compression: not a codec .*or None",
     ),
-    (lambda: any_kodec.plan_conversion(FOLDER, "orders-0", magic="1"), "magic: unknown message format"),
-    (lambda: any_kodec.plan_trim(FOLDER, retention_ms="5"), "retention_ms: a whole number is needed"),
-    (lambda: any_kodec.plan_trim(FOLDER, retention_ms=datetime.timedelta(1)), "not timedelta"),
-    (lambda: any_kodec.plan_reindex(FOLDER, segments=0), "segments: a list of base offsets"),
-    (lambda: kodec.plan_reindex(FOLDER, segments=[5]), "segments: 5 is no base offset of"),
-    (lambda: any_kodec.read_metadata(LOGS, end_offset="5"), "end_offset: a whole number"),
+    (
+        lambda: any_kodec.operations.plan_conversion(
+            FOLDER, "orders-0", kodec.operations.ConvertOptions(magic="1")
+        ),
+        "magic: unknown message format",
+    ),
+    (
+        lambda: any_kodec.operations.plan_trim(FOLDER, retention_ms="5"),
+        "retention_ms: a whole number is needed",
+    ),
+    (lambda: any_kodec.operations.plan_trim(FOLDER, retention_ms=datetime.timedelta(1)), "not timedelta"),
+    (lambda: any_kodec.repair.plan_reindex(FOLDER, segments=0), "segments: a list of base offsets"),
+    (lambda: kodec.repair.plan_reindex(FOLDER, segments=[5]), "segments: 5 is no base offset of"),
+    (lambda: any_kodec.operations.read_metadata(LOGS, end_offset="5"), "end_offset: a whole number"),
     (lambda: any_kodec.partition_of("key", 3), "a key is bytes, not str"),
     (lambda: kodec.partition_of(b"key", 0), "partitions=0: at least 1"),
 ]

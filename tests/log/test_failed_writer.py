@@ -82,7 +82,7 @@ class Acknowledged:
         self.values: dict[int, bytes | None] = {}
         self.recovery_point = 0
 
-    def hear(self, data: bytes, result: kodec.AppendResult) -> None:
+    def hear(self, data: bytes, result: kodec.results.AppendResult) -> None:
         values = [each.value for each in kodec.read_records(data, control=True)]
         for offset, value in enumerate(values, result.first_offset):
             assert offset not in self.values, f"offset {offset} was given twice"
@@ -93,7 +93,7 @@ class Acknowledged:
         """Hear what each append of a writer returns."""
         real = writer.append
 
-        def append(data: bytes) -> kodec.AppendResult:
+        def append(data: bytes) -> kodec.results.AppendResult:
             result = real(data)
             self.hear(data, result)
             return result
@@ -111,7 +111,7 @@ class Acknowledged:
 
 
 def recovered(root: Path) -> None:
-    for plan in kodec.plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
+    for plan in kodec.repair.plan_recoveries(root, index_interval_bytes=CONFIG.index_interval_bytes):
         assert not plan.refused
         plan.apply(root.with_name(root.name + ".side"))
 

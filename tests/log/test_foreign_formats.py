@@ -56,7 +56,7 @@ def test_nothing_is_read_out_of_it(log: tuple[Path, str]) -> None:
     ("verb", "arguments"),
     [
         ("dump", ["LOG"]),
-        ("dump", ["--skip", "LOG"]),
+        ("dump", ["--on-error", "skip", "LOG"]),
         ("dump", ["--batches", "--no-crc", "LOG"]),
         ("ls", ["LOGS"]),
         ("ls", ["--crc", "LOGS"]),
@@ -105,7 +105,7 @@ def test_salvage_keeps_the_other_segments(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / NAME).write_bytes(FOREIGN["gzip"][0])
     (folder / f"{3:020d}.log").write_bytes(wire.batch([wire.record()], base=3))
-    report = kodec.plan_salvage(folder, tmp_path / "out/orders-0").apply()
+    report = kodec.repair.plan_salvage(folder, tmp_path / "out/orders-0").apply()
     assert report.batches == 1 and "not Kafka's format" in report.missing[0].reasons[0]
 
 

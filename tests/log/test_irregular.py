@@ -104,7 +104,7 @@ def test_a_lock_that_is_no_file(root: Path, make: Callable[[Path], None]) -> Non
 
 def test_what_has_the_name_of_a_segment_is_not_passed_over(root: Path) -> None:
     path = put(root, f"{10:020d}.log", _pipe)
-    (problem, *_) = [each for each in kodec.verify(root / "topic-0") if each.path == path]
+    (problem, *_) = [each for each in kodec.repair.verify(root / "topic-0") if each.path == path]
     assert "regular file" in str(problem)
     with pytest.raises(OSError, match="pipe, not a regular file"):
         next(iter(kodec.read_records(path)))
@@ -123,8 +123,12 @@ def test_a_pipe_of_another_name_is_read(tmp_path: Path, root: Path) -> None:
 def test_a_plan_for_a_source_with_a_pipe_copies_nothing(root: Path, tmp_path: Path) -> None:
     put(root, f"{10:020d}.snapshot", _pipe)
     with pytest.raises(ValueError, match="no regular file"):
-        kodec.plan_conversion(root / "topic-0", tmp_path / "out" / "topic-0", compression="gzip").apply()
+        kodec.operations.plan_conversion(
+            root / "topic-0",
+            tmp_path / "out" / "topic-0",
+            kodec.operations.ConvertOptions(compression="gzip"),
+        ).apply()
     assert list((tmp_path / "out").iterdir()) == []
     put(root, f"{10:020d}.log", _pipe)
-    report = kodec.plan_salvage(root / "topic-0", tmp_path / "out" / "topic-0").apply()
+    report = kodec.repair.plan_salvage(root / "topic-0", tmp_path / "out" / "topic-0").apply()
     assert report.unread == [root / "topic-0" / f"{10:020d}.log"]

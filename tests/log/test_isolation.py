@@ -219,10 +219,10 @@ def test_a_snapshot_saves_reading_what_is_before_it(tmp_path: Path) -> None:
     for segment in log.segments:
         whole, base = segment._frame, segment.base_offset
         segment._frame = lambda pos, whole=whole, base=base: walked.append(base) or whole(pos)
-    assert log.transactions(3) == Transactions([kodec.AbortedTransaction(7, 0, 3)], 1)
+    assert log.transactions(3) == Transactions([kodec.results.AbortedTransaction(7, 0, 3)], 1)
     assert set(walked) == {3}
     (tmp_path / "t-0" / f"{3:020}.snapshot").write_bytes(state.to_bytes()[:-1])
-    assert log.transactions(3) == Transactions([kodec.AbortedTransaction(7, 0, 3)], 1)
+    assert log.transactions(3) == Transactions([kodec.results.AbortedTransaction(7, 0, 3)], 1)
     assert set(walked) == {0, 2, 3}
 
 

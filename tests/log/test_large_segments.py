@@ -41,7 +41,7 @@ def test_it_is_read_and_looked_up(sparse: Path) -> None:
         found = log.find(22)
         assert found is not None and found[1].position > 2 * GIB
         assert [record.key for record in log.records(22)] == [b"last"]
-        assert kodec.survey(log).health == "clean"
+        assert kodec.repair.survey(log).health == "clean"
     headers = kodec.read_batch_table(sparse / "large-0" / f"{0:020d}.log")
     assert headers["position"][-1].as_py() > 2 * GIB
     assert headers["base_offset"].to_pylist() == [*range(22), 22]
@@ -69,7 +69,7 @@ def test_salvage_splits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert [record.offset for record in log.records()] == list(range(50))
         assert [str(each) for each in verify_partition(log)] == []
     monkeypatch.setattr(segment_scan, "MAX_SEGMENT", most)
-    plan = kodec.plan_recovery(folder, from_start=True)
+    plan = kodec.repair.plan_recovery(folder, from_start=True)
     assert "larger than a segment can be" in plan.refused and plan.steps == []
-    assert "larger than a segment can be" in kodec.plan_reindex(folder).refused
-    assert kodec.plan_recovery(tmp_path / "out" / "topic-0", from_start=True).steps == []
+    assert "larger than a segment can be" in kodec.repair.plan_reindex(folder).refused
+    assert kodec.repair.plan_recovery(tmp_path / "out" / "topic-0", from_start=True).steps == []

@@ -48,7 +48,7 @@ def log_of(
 
 def problems(folder: Path) -> list[str]:
     """What `verify` says of leader epochs; it says nothing else."""
-    found = [each for each in kodec.verify(folder) if not each.note]
+    found = [each for each in kodec.repair.verify(folder) if not each.note]
     assert all(each.what == "leader epoch" for each in found)
     return [f"{each.path.name[18:20]}@{each.at}: {each.need} / {each.have}" for each in found]
 
@@ -137,9 +137,9 @@ def test_an_epoch_that_is_wrong(
     assert problems(folder) == expected
     with kodec.PartitionLog(folder) as log:
         assert len(read_epochs(log).account.problems) == len(expected)
-        found = kodec.survey(log)
+        found = kodec.repair.survey(log)
     assert found.health == "corrupt" and len(found.problems) == len(expected)
-    report = kodec.plan_salvage(folder, tmp_path / "out" / str(NAME)).preview()
+    report = kodec.repair.plan_salvage(folder, tmp_path / "out" / str(NAME)).preview()
     assert len(report.wrong_epochs) == len(expected) and report.bytes_missing == 0
     # as a person sees it
     assert main(["verify", str(folder)]) == 1
@@ -175,24 +175,24 @@ def test_epochs_that_a_broker_leaves(
     assert problems(folder) == []
     with kodec.PartitionLog(folder) as log:
         assert read_epochs(log).account.is_whole
-        assert kodec.survey(log).health == "clean"
-    assert kodec.plan_salvage(folder, tmp_path / "out" / str(NAME)).preview().wrong_epochs == []
-    assert kodec.plan_recovery(folder, from_start=True).remarks == []
+        assert kodec.repair.survey(log).health == "clean"
+    assert kodec.repair.plan_salvage(folder, tmp_path / "out" / str(NAME)).preview().wrong_epochs == []
+    assert kodec.repair.plan_recovery(folder, from_start=True).remarks == []
 
 
 def test_without_a_checkpoint_a_note_says_what_is_compared(tmp_path: Path) -> None:
     folder = log_of(tmp_path, [0, 0], checkpoint=None)
-    (note,) = kodec.verify(folder)
+    (note,) = kodec.repair.verify(folder)
     assert note.note and "are compared with each other only" in str(note)
 
 
 def test_the_checkpoint_is_ahead_of_the_log_start_offset(tmp_path: Path) -> None:
     """A broker writes the log start offset down some time after it has raised it."""
     folder = log_of(tmp_path, [2, 2, 2, 3], checkpoint=[(2, 4), (3, 6)])
-    (note,) = kodec.verify(folder)
+    (note,) = kodec.repair.verify(folder)
     assert note.note and "which begins at offset 4" in str(note)
     write_offsets(tmp_path / "log-start-offset-checkpoint", {NAME: 4})
-    assert list(kodec.verify(folder)) == []
+    assert list(kodec.repair.verify(folder)) == []
     # what truncated it kept the epoch of the offset where it begins: no later one was before it
     write_leader_epochs(folder / "leader-epoch-checkpoint", [LeaderEpoch(1, 4), LeaderEpoch(3, 6)])
     (problem,) = problems(folder)
@@ -213,13 +213,13 @@ def test_a_message_of_v1_makes_a_broker_forget_the_epochs_before(tmp_path: Path)
     entries = [batch(0, [(b"k", b"v")]), batch(1, [(b"k", b"v")], magic=1), batch(2, [(b"k", b"v")])]
     folder = make(tmp_path / str(NAME), [(0, entries)])
     write_leader_epochs(folder / "leader-epoch-checkpoint", [LeaderEpoch(0, 2)])
-    assert list(kodec.verify(folder)) == []
+    assert list(kodec.repair.verify(folder)) == []
 
 
 def test_recovery_says_what_it_makes_of_epochs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A broker that recovers this log writes the damaged epoch into its checkpoint."""
     folder = log_of(tmp_path, [0, WRONG, 0, 0], checkpoint=[(0, 0)])
-    plan = kodec.plan_recovery(folder)
+    plan = kodec.repair.plan_recovery(folder)
     (remark,) = plan.remarks
     assert "not taken into leader-epoch-checkpoint" in remark
     assert main(["recover", str(folder), "--apply"]) == 0
@@ -227,17 +227,17 @@ def test_recovery_says_what_it_makes_of_epochs(tmp_path: Path, capsys: pytest.Ca
     assert read_leader_epochs(folder / "leader-epoch-checkpoint") == [(0, 0)]
     # what an earlier recovery took is taken out again
     write_leader_epochs(folder / "leader-epoch-checkpoint", [LeaderEpoch(0, 0), LeaderEpoch(WRONG, 2)])
-    kodec.plan_recovery(folder).apply()
+    kodec.repair.plan_recovery(folder).apply()
     assert read_leader_epochs(folder / "leader-epoch-checkpoint") == [(0, 0)]
     # without a checkpoint too
     (folder / "leader-epoch-checkpoint").unlink()
-    kodec.plan_recovery(folder).apply()
+    kodec.repair.plan_recovery(folder).apply()
     assert read_leader_epochs(folder / "leader-epoch-checkpoint") == [(0, 0)]
 
 
 def test_recovery_takes_a_newer_epoch_as_a_broker_does_and_says_so(tmp_path: Path) -> None:
     folder = log_of(tmp_path, [0, 0], [0, 3], checkpoint=[(0, 0)])
-    plan = kodec.plan_recovery(folder)
+    plan = kodec.repair.plan_recovery(folder)
     (remark,) = plan.remarks
     assert "taken into leader-epoch-checkpoint" in remark
     plan.apply()
@@ -248,7 +248,7 @@ def test_recovery_takes_a_newer_epoch_as_a_broker_does_and_says_so(tmp_path: Pat
 def test_salvage_writes_no_epoch_that_the_batches_around_refute(tmp_path: Path) -> None:
     folder = log_of(tmp_path, [0, WRONG, 0, 0], checkpoint=[(0, 0), (WRONG, 2)])
     out = tmp_path / "out" / str(NAME)
-    report = kodec.plan_salvage(folder, out).apply()
+    report = kodec.repair.plan_salvage(folder, out).apply()
     assert f"byte {SIZE}: " in report.wrong_epochs[0]
     assert read_leader_epochs(out / "leader-epoch-checkpoint") == [(0, 0)]
 

@@ -123,7 +123,7 @@ def test_what_is_behind_the_end_is_looked_for_in_the_file_that_is_open(tmp_path:
 
 def problems(root: Path) -> list[str]:
     with locked(root):
-        return [str(each) for each in kodec.verify(root) if not each.note]
+        return [str(each) for each in kodec.repair.verify(root) if not each.note]
 
 
 def at_the_second_look(monkeypatch: pytest.MonkeyPatch, does: Callable[[], None]) -> list[float]:
@@ -209,7 +209,7 @@ def test_an_abort_that_was_appended_after_the_transaction_index_was_read(tmp_pat
     data = [batch(0, [(b"k", b"v")] * 2, producer=(7, 0, 0), transactional=True), marker(2, 7, commit=False)]
     made.make(tmp_path / "topic-0", [(0, data)])
     assert problems(tmp_path) == []
-    not_live = [str(each) for each in kodec.verify(tmp_path) if not each.note]
+    not_live = [str(each) for each in kodec.repair.verify(tmp_path) if not each.note]
     assert len(not_live) == 1 and "need an entry in the transaction index" in not_live[0]
 
 
@@ -246,10 +246,10 @@ def test_a_snapshot_from_before_the_cleaner_took_the_start_of_a_transaction(tmp_
     )
     snapshot = folder / f"{4:020d}.snapshot"
     snapshot.write_bytes(producer_snapshot.ProducerSnapshot(entries=[entry]).to_bytes())
-    assert [str(each) for each in kodec.verify(folder) if not each.note] == []
+    assert [str(each) for each in kodec.repair.verify(folder) if not each.note] == []
     entry.current_txn_first_offset = -1
     snapshot.write_bytes(producer_snapshot.ProducerSnapshot(entries=[entry]).to_bytes())
-    found = [str(each) for each in kodec.verify(folder) if not each.note]
+    found = [str(each) for each in kodec.repair.verify(folder) if not each.note]
     assert len(found) == 1 and "need 3, have -1" in found[0]
 
 

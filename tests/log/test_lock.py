@@ -128,9 +128,9 @@ def test_what_rewrites_a_log_claims_it(tmp_path: Path) -> None:
 
     def rewrites(folder: Path) -> list[Callable[[], object]]:
         return [
-            lambda: kodec.plan_compaction(folder).apply(),
-            lambda: kodec.plan_trim(folder, before_offset=1).apply(),
-            lambda: kodec.plan_reindex(folder).apply(),
+            lambda: kodec.operations.plan_compaction(folder).apply(),
+            lambda: kodec.operations.plan_trim(folder, before_offset=1).apply(),
+            lambda: kodec.repair.plan_reindex(folder).apply(),
         ]
 
     with LogWriter(tmp_path / "t-0", config=config) as writer:
@@ -396,9 +396,9 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         folder = tmp_path / "t-0"
         with pytest.raises(BlockingIOError), locked(tmp_path), claimed(folder), claimed(folder):
             pytest.fail("claimed twice")
-        kodec.plan_recovery(tmp_path / "t-0", from_start=True).apply()
-        kodec.plan_compaction(tmp_path / "t-0").apply()
-        kodec.plan_trim(tmp_path / "t-0", before_offset=1).apply()
+        kodec.repair.plan_recovery(tmp_path / "t-0", from_start=True).apply()
+        kodec.operations.plan_compaction(tmp_path / "t-0").apply()
+        kodec.operations.plan_trim(tmp_path / "t-0", before_offset=1).apply()
         with kodec.PartitionLog(tmp_path / "t-0") as log_read:
             list(log_read.batches())
             verify_partition(log_read)

@@ -191,15 +191,15 @@ def test_a_recovery_plan_holds_no_indexes(tmp_path: Path, monkeypatch: pytest.Mo
         folder = many(tmp_path / f"{segments}" / "topic-0", segments, 5_000)
         for path in [*folder.glob("*.index"), *folder.glob("*.timeindex")]:
             path.unlink()
-        plans: list[kodec.RecoveryPlan] = []
+        plans: list[kodec.repair.RecoveryPlan] = []
 
-        def plan(folder: Path = folder, plans: list[kodec.RecoveryPlan] = plans) -> None:
-            plans.append(kodec.plan_recovery(folder, from_start=True, index_interval_bytes=0))
+        def plan(folder: Path = folder, plans: list[kodec.repair.RecoveryPlan] = plans) -> None:
+            plans.append(kodec.repair.plan_recovery(folder, from_start=True, index_interval_bytes=0))
 
         taken.append(peak(plan))
         sizes.append(sum(step.size for step in plans[0].steps if isinstance(step, Write)))
         plans[0].apply()
-        assert kodec.plan_recovery(folder, from_start=True, index_interval_bytes=0).steps == []
+        assert kodec.repair.plan_recovery(folder, from_start=True, index_interval_bytes=0).steps == []
     # of 6 more segments
     assert sizes[1] - sizes[0] > 550_000
     assert taken[1] - taken[0] < 150_000
@@ -211,7 +211,7 @@ def test_salvage_holds_some_bytes_for_each_batch(tmp_path: Path) -> None:
         folder = many(tmp_path / f"{batches}" / "topic-0", 1, batches)
         plan = plan_salvage(folder, tmp_path / f"{batches}" / "out" / "topic-0")
 
-        def preview(plan: kodec.SalvagePlan = plan, batches: int = batches) -> None:
+        def preview(plan: kodec.repair.SalvagePlan = plan, batches: int = batches) -> None:
             assert plan.preview().batches == batches
 
         taken.append(peak(preview))

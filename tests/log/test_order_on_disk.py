@@ -244,7 +244,7 @@ def test_a_start_offset_that_a_recovery_goes_by_does_not_come_back(tmp_path: Pat
     with Faults(root=tmp_path) as faults:
         # The first fsync is for the checkpoint's contents.
         with Faults(1, calls=("fsync",), disk=faults.disk), pytest.raises(OSError, match="Input/output"):
-            kodec.plan_trim(root / "t-0", before_offset=2).apply()
+            kodec.operations.plan_trim(root / "t-0", before_offset=2).apply()
         plan_recovery(root / "t-0").apply()
         with kodec.PartitionLog(root / "t-0") as log:
             start = log.start_offset

@@ -16,12 +16,13 @@ import kodec
 from kodec.cli.main import main
 from kodec.log.cleaning.compaction import plan_compaction
 from kodec.log.cleaning.retention import plan_trim
+from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.in_use import writing_processes
 from kodec.log.files.listing import TopicPartition, find_partitions
 from kodec.log.files.paths import partition_path, require_apart, require_outside_logs, resolved
-from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
 
 from . import made
 from .made import START, batch
@@ -135,12 +136,12 @@ def test_nothing_is_written_through_a_linked_folder(root: Path) -> None:
     for change in CHANGES.values():
         with pytest.raises(ValueError, match="symbolic link"):
             change(str(link))
-    for plan in (plan_recovery(link), plan_reindex(link), *plan_root(link.parent)):
+    for plan in (plan_recovery(link), plan_reindex(link), *plan_recoveries(link.parent)):
         assert "symbolic link" in plan.refused
         with pytest.raises(ValueError, match="symbolic link"):
             plan.apply()
     with pytest.raises(ValueError, match="symbolic link"):
-        plan_conversion(root / "topic-0", link, compression="lz4").apply()
+        plan_conversion(root / "topic-0", link, ConvertOptions(compression="lz4")).apply()
     assert made.files(root / "topic-0") == before
     assert [path.name for path in link.parent.iterdir()] == ["topic-0"]
     # Reading through it is fine.
@@ -242,7 +243,7 @@ def test_convert_holds_the_lock_of_the_target(root: Path) -> None:
     out = root.parent / "out"
     out.mkdir()
     with another_process(BROKER, out), pytest.raises(BlockingIOError, match="in use"):
-        plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
+        plan_conversion(root / "topic-0", out / "topic-0", ConvertOptions(compression="lz4")).apply()
     assert find_partitions(out) == []
 
 
@@ -260,9 +261,9 @@ def test_convert_publishes_the_start_offset_first(root: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Path, "rename", note)
     with pytest.raises(OSError, match="killed"):
-        plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
+        plan_conversion(root / "topic-0", out / "topic-0", ConvertOptions(compression="lz4")).apply()
     assert find_partitions(out) == []
-    plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
+    plan_conversion(root / "topic-0", out / "topic-0", ConvertOptions(compression="lz4")).apply()
     assert seen == [{TOPIC_0: 13}] * 2
     with kodec.PartitionLog(out / "topic-0") as log:
         assert [record.offset for record in log.records()] == list(range(13, 30))
@@ -272,7 +273,7 @@ def test_convert_forgets_the_start_offset_of_one_that_is_gone(root: Path) -> Non
     out = root.parent / "out"
     out.mkdir()
     write_offsets(out / "log-start-offset-checkpoint", {TOPIC_0: 25, TopicPartition("other", 3): 7})
-    plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
+    plan_conversion(root / "topic-0", out / "topic-0", ConvertOptions(compression="lz4")).apply()
     assert read_offsets(out / "log-start-offset-checkpoint") == {TopicPartition("other", 3): 7}
     assert len(list(kodec.PartitionLog(out / "topic-0").records())) == 30
 
@@ -285,7 +286,7 @@ def test_what_is_converted_can_be_read_by_those_who_could_read_the_source(root: 
     if os.geteuid() == 0:
         for path in (folder, *folder.iterdir()):
             os.chown(path, 1234, 2345)
-    plan_conversion(folder, out / "topic-0", compression="lz4").apply()
+    plan_conversion(folder, out / "topic-0", ConvertOptions(compression="lz4")).apply()
     want = folder.stat().st_uid, folder.stat().st_gid
     for path in (out / "topic-0").iterdir():
         status = path.stat()
@@ -311,7 +312,7 @@ def test_a_link_in_the_place_of_the_working_folder_is_not_followed(root: Path) -
     (precious / "file").write_bytes(b"precious")
     (out / "topic-0.kodec-unfinished-delete").symlink_to(precious)
     with pytest.raises(ValueError, match="symbolic link"):
-        plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
+        plan_conversion(root / "topic-0", out / "topic-0", ConvertOptions(compression="lz4")).apply()
     assert (precious / "file").read_bytes() == b"precious"
 
 

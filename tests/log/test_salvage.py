@@ -61,7 +61,7 @@ def salvaged(folder: Path, target: Path) -> SalvageReport:
         # What was lost between two segments stays lost.
         found = [each for each in verify_partition(log) if not each.note]
         assert all(each.what == "offsets" and done.missing for each in found), found
-    for recovery in kodec.plan_root(target.parent, from_start=True):
+    for recovery in kodec.repair.plan_recoveries(target.parent, from_start=True):
         assert recovery.truncated_bytes == 0
         assert not [step for step in recovery.steps if step.path.suffix in (".log", ".index", ".timeindex")]
     return done
@@ -79,7 +79,7 @@ def test_what_a_recovery_would_cut_is_kept(tmp_path: Path) -> None:
     with kodec.PartitionLog(folder) as log:
         second = list(log.segments[0].batches())[1]
     damage(first, second.position + 70, b"\xff\xff")
-    assert kodec.plan_recovery(folder, from_start=True).end_offset == 10
+    assert kodec.repair.plan_recovery(folder, from_start=True).end_offset == 10
     report = salvaged(folder, tmp_path / "out" / "topic-0")
     assert offsets(tmp_path / "out" / "topic-0") == [n for n in range(150) if not 10 <= n < 20]
     (missing,) = report.missing

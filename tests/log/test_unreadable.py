@@ -312,11 +312,11 @@ CALLS: dict[str, Callable[[Path], object]] = {
     "read": of_logs(lambda log: log.read(BATCHES // 3 + 9)),
     "find": of_logs(lambda log: log.find(BATCHES // 3 + 9)),
     "find_timestamp": of_logs(lambda log: log.find_timestamp(START + BATCHES // 3 + 9)),
-    "plan_reindex": kodec.plan_reindex,
-    "plan_recovery": lambda folder: kodec.plan_recovery(folder, from_start=True),
-    "plan_compaction": lambda folder: kodec.plan_compaction(folder).preview(),
-    "plan_conversion": lambda folder: kodec.plan_conversion(
-        folder, folder.parent.parent / "out" / "b-0", compression="gzip"
+    "plan_reindex": kodec.repair.plan_reindex,
+    "plan_recovery": lambda folder: kodec.repair.plan_recovery(folder, from_start=True),
+    "plan_compaction": lambda folder: kodec.operations.plan_compaction(folder).preview(),
+    "plan_conversion": lambda folder: kodec.operations.plan_conversion(
+        folder, folder.parent.parent / "out" / "b-0", kodec.operations.ConvertOptions(compression="gzip")
     ).preview(),
 }
 

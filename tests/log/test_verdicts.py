@@ -243,7 +243,7 @@ STARTS = [
 def test_at_rest(case: Case, tmp_path: Path) -> None:
     folder = three(tmp_path / "topic-0")
     case.happen(folder)
-    assert_verdict(list(kodec.verify(folder)), case.verdict)
+    assert_verdict(list(kodec.repair.verify(folder)), case.verdict)
     with kodec.PartitionLog(folder) as log:
         try:
             found: int | str = sum(1 for _ in log.records())
@@ -252,7 +252,7 @@ def test_at_rest(case: Case, tmp_path: Path) -> None:
     assert found == case.records
 
 
-def assert_verdict(found: list[kodec.Problem], wanted: list[str]) -> None:
+def assert_verdict(found: list[kodec.repair.Problem], wanted: list[str]) -> None:
     # that there is nothing to compare with is noted of most logs here
     usual = ("no index beside any log", "leader epochs in batches are compared")
     told = [
@@ -294,4 +294,4 @@ def test_while_a_broker_runs(
     happen(folder)
     monkeypatch.setattr("kodec.log.verification.verify._MOMENT", 0.0)
     with locked(tmp_path):
-        assert_verdict(list(kodec.verify(folder)), ["note: in use", *verdict])
+        assert_verdict(list(kodec.repair.verify(folder)), ["note: in use", *verdict])

@@ -34,7 +34,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "logs" / "t-0"
     folder.parent.mkdir()
     make(folder)
-    assert list(kodec.verify(folder.parent)) == []
+    assert list(kodec.repair.verify(folder.parent)) == []
     return folder
 
 
@@ -42,7 +42,7 @@ def verdicts(path: Path) -> list[Verdict]:
     """The problems, as (file, byte, what, need, have), without the notes."""
     return [
         (each.path.name, each.at, each.what, str(each.need), str(each.have))
-        for each in kodec.verify(path)
+        for each in kodec.repair.verify(path)
         if not each.note
     ]
 
@@ -388,7 +388,7 @@ def test_a_damaged_marker_at_the_end_of_a_segment_does_not_make_the_snapshot_wro
             (2, [batch(2, [(b"k", b"v")])]),
         ],
     )
-    kodec.plan_reindex(folder).apply()
+    kodec.repair.plan_reindex(folder).apply()
     assert (folder / file_name(2, "snapshot")).is_file() and verdicts(folder) == []
     log = folder / file_name(0, "log")
     data = bytearray(log.read_bytes())

@@ -28,7 +28,9 @@ LOGS = DATA / "kafka-4.3.1" / "logs"
 def found(path: Path) -> tuple[list[str], list[str]]:
     """(problems, notes) at a path, without those of logs that have no index or no checkpoint of epochs."""
     usual = ("leader epochs in batches are compared", "no index beside any log")
-    everything = [each for each in kodec.verify(path) if not (each.note and each.what.startswith(usual))]
+    everything = [
+        each for each in kodec.repair.verify(path) if not (each.note and each.what.startswith(usual))
+    ]
     return [str(each) for each in everything if not each.note], [
         str(each) for each in everything if each.note
     ]
@@ -93,11 +95,13 @@ def test_snapshots_of_transactions_that_compaction_has_removed(tmp_path: Path) -
             writer.append(marker(at, 7, commit=number % 2 == 0), keep_offsets=True)
             at += 1
     assert found(tmp_path / "topic-0")[0] == []
-    report = kodec.plan_compaction(tmp_path / "topic-0").apply()
+    report = kodec.operations.plan_compaction(tmp_path / "topic-0").apply()
     assert report.counts.records_removed > 0
     problems, _ = found(tmp_path / "topic-0")
     assert problems == []
-    kodec.plan_compaction(tmp_path / "topic-0", from_start=True, delete_retention_ms=0, now=START * 2).apply()
+    kodec.operations.plan_compaction(
+        tmp_path / "topic-0", from_start=True, delete_retention_ms=0, now=START * 2
+    ).apply()
     assert found(tmp_path)[0] == []
 
 
@@ -180,7 +184,7 @@ def test_a_segment_that_is_deleted_meanwhile_is_left_out(
     failing(monkeypatch, folder / f"{0:020d}.log", lambda: FileNotFoundError(2, "No such file"))
     assert found(folder)[0] == []
     with kodec.PartitionLog(folder) as log:
-        assert kodec.survey(log).health == "clean"
+        assert kodec.repair.survey(log).health == "clean"
 
 
 def swapped(tmp_path: Path) -> tuple[Path, list[int]]:
@@ -208,7 +212,7 @@ def test_a_log_in_the_middle_of_a_swap_is_read_as_it_will_be(
     assert any("interrupted" in each for each in problems)
     assert main(["ls", str(folder)]) == 0
     assert "recovery completes it" in capsys.readouterr().err
-    kodec.plan_recovery(folder).apply()
+    kodec.repair.plan_recovery(folder).apply()
     with kodec.PartitionLog(folder) as log:
         assert [record.offset for record in log.records()] == wanted
     # Until the next compaction nothing says that the one before came up to the end of what it replaced.
@@ -311,16 +315,16 @@ def test_a_glance_sees_offsets_that_contradict_each_other(tmp_path: Path) -> Non
     ):
         folder = segment_with(tmp_path / name, data, 10 if name == "below-0" else 0)
         with kodec.PartitionLog(folder) as log:
-            glance = kodec.survey(log)
+            glance = kodec.repair.survey(log)
         assert glance.health == "corrupt" and what in glance.problems[0], name
     folder = segment_with(tmp_path / "next-0", first + second)
     (folder / f"{5:020d}.log").write_bytes(wire.batch([wire.record()], base=6))
     with kodec.PartitionLog(folder) as log:
-        (problem,) = kodec.survey(log).problems
+        (problem,) = kodec.repair.survey(log).problems
     assert "last offset: need less than 5, the next segment's, have 5" in problem
     (folder / f"{5:020d}.log").rename(folder / f"{6:020d}.log")
     with kodec.PartitionLog(folder) as log:
-        assert kodec.survey(log).health == "clean"
+        assert kodec.repair.survey(log).health == "clean"
 
 
 @pytest.mark.parametrize(
@@ -368,7 +372,7 @@ def test_a_gap_of_one_offset(tmp_path: Path) -> None:
 
 def test_logs_without_any_index_are_noted(tmp_path: Path) -> None:
     folder = segment_with(tmp_path / "topic-0", wire.batch([wire.record()]))
-    (note,) = list(kodec.verify(folder))
+    (note,) = list(kodec.repair.verify(folder))
     assert note.note and "no index beside any log" in str(note)
 
 

@@ -13,7 +13,7 @@ from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs, write_
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.epochs import LeaderEpochs, read_epochs
 from kodec.log.views.metadata import ClusterMetadata, read_metadata_snapshot
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import KeptSegment, Retention, explain_retention
@@ -106,7 +106,7 @@ def test_of_a_tiered_topic_goes_what_was_copied(tmp_path: Path, copied: int | No
 
 def test_a_real_broker_has_deleted_what_it_had_copied() -> None:
     logs = Path(__file__).parents[2] / "tests/data/tiered-4.3.1/logs"
-    account = Account()
+    account = Completeness()
     copied = read_remote_offsets(Replicas(logs), account)
     with kodec.PartitionLog(logs / "tiered-0") as log:
         assert copied == {log.topic_partition: log.segments[0].base_offset - 1}

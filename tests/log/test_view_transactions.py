@@ -15,7 +15,7 @@ from kodec.generated.metadata.partition_record import PartitionRecord
 from kodec.generated.metadata.topic_record import TopicRecord
 from kodec.log.files.resolve import NotALog
 from kodec.log.views.producers import read_producers
-from kodec.log.views.transactions import TransactionsView, read_transactions
+from kodec.log.views.transactions import TransactionStates, read_transactions
 
 from .made import START, batch, framed, make, marker
 
@@ -55,7 +55,7 @@ def data(root: Path, topic: str, *producers: int, ended: int | None = None) -> N
     make(root / f"{topic}-0", [(0, entries)])
 
 
-def statuses(found: TransactionsView) -> dict[tuple[str, int], str]:
+def statuses(found: TransactionStates) -> dict[tuple[str, int], str]:
     return {(each.topic_partition.topic, each.producer_id): each.status for each in found.open}
 
 

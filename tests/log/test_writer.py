@@ -635,7 +635,7 @@ def test_nothing_is_appended_below_the_start_offset(tmp_path: Path) -> None:
     write_offsets(tmp_path / "log-start-offset-checkpoint", starts)
     with pytest.raises(Malformed, match="recover the log first: it starts at offset 5"):
         LogWriter(tmp_path / "t-0")
-    kodec.plan_recovery(tmp_path / "t-0").apply()
+    kodec.repair.plan_recovery(tmp_path / "t-0").apply()
     for name in ("t-0", "new-0"):
         with LogWriter(tmp_path / name) as writer:
             assert writer.append(records(1)).first_offset == 5
@@ -649,7 +649,7 @@ def test_a_trim_that_was_interrupted_leaves_nothing_to_recover(tmp_path: Path) -
     with kodec.LogDirectoryWriter(tmp_path) as directory:
         directory.partition("t", 0).append(records(2))
     assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 4\n"
-    assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
+    assert [plan.steps for plan in kodec.repair.plan_recoveries(tmp_path)] == [[]]
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -665,5 +665,5 @@ def test_what_a_crash_has_left_goes_when_a_log_is_opened(made: bool, tmp_path: P
     (folder / "00000000000000000000.log.deleted").write_bytes(b"")
     with kodec.LogDirectoryWriter(tmp_path) as directory:
         directory.partition("t", 0)
-    assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
+    assert [plan.steps for plan in kodec.repair.plan_recoveries(tmp_path)] == [[]]
     assert not list(folder.glob("*1.*index")) + list(folder.glob("*.deleted"))

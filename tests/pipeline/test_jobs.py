@@ -68,7 +68,7 @@ def test_verify_finds_what_it_finds_in_one_process(
     logs = [part.log for part in verify_job._parts(plan_checks(damaged)[1])]
     assert any(logs) is not bool(whole_bytes)
     paths = [damaged, damaged / "orders-0", next((damaged / "orders-1").glob("*.log")), LOGS]
-    wanted = [problem for path in paths for problem in kodec.verify(path)]
+    wanted = [problem for path in paths for problem in kodec.repair.verify(path)]
     summary = verify(*paths, engine=engine)
     assert summary.problems == wanted
     assert (summary.segments, summary.bytes) == sized(*paths)
@@ -205,7 +205,7 @@ def test_what_was_exported_is_restored(tmp_path: Path, capsys: pytest.CaptureFix
         wanted = rows_of(LOGS / name)
         assert rows_of(tmp_path / "logs" / name) == wanted
         assert (row.records, row.last_offset) == (len(wanted), wanted[-1].offset)
-    assert [problem for problem in kodec.verify(tmp_path / "logs") if not problem.note] == []
+    assert [problem for problem in kodec.repair.verify(tmp_path / "logs") if not problem.note] == []
     words = ["restore", str(tmp_path / "parquet"), "--to"]
     assert main([*words, str(tmp_path / "logs")]) == 1
     # There is no option that would replace it.
@@ -286,7 +286,7 @@ def test_a_restore_reads_what_spark_would(tmp_path: Path) -> None:
         assert (row.records, row.first_offset, row.last_offset) == (4, 0, 101)
         found = [(each.offset, each.key, each.value) for each in rows_of(out / "orders-0")]
         assert found == [(0, None, b"a"), (1, None, None), (100, b"k", b"c" * 100), (101, None, b"d")]
-        assert [each for each in kodec.verify(out) if not each.note] == []
+        assert [each for each in kodec.repair.verify(out) if not each.note] == []
         assert export(out, tmp_path / f"{segment_bytes} again", engine="local").records == 4
     (folder / "a.parquet").write_bytes(damaged[:60] + b"\xff" * 60 + damaged[120:])
     with pytest.raises(OSError, match=r"a\.parquet: "):
@@ -338,7 +338,7 @@ def test_what_is_no_log_is_bad_usage_and_what_is_missing_is_told(
     for verb in ("export", "compact-view"):
         assert main([verb, str(tmp_path / "logs"), *out, *by]) == 1
         assert capsys.readouterr().err.endswith(f"{told}\n")
-    assert main(["export", str(tmp_path / "logs"), *out, "--skip", *by]) == 0
+    assert main(["export", str(tmp_path / "logs"), *out, "--on-error", "skip", *by]) == 0
     assert f"segments-0: skipped: {tmp_path}" in (told_by := capsys.readouterr().err) and told in told_by
 
 

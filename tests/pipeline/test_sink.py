@@ -81,7 +81,7 @@ def test_attempts_that_lost_leave_nothing_and_tasks_keep_their_order(tmp_path: P
         assert read(root)[f"orders-{number}"] == [
             (offset, row["timestamp"] // 1000, row["key"], row["value"]) for offset, row in enumerate(mine)
         ]
-    assert list(kodec.verify(root)) == []
+    assert list(kodec.repair.verify(root)) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
     writer = sink(root)
     messages = [writer.write(iter(batches(rows(50))))]
@@ -344,7 +344,7 @@ def test_a_log_that_is_read_is_written_as_it_was(spark: Any, tmp_path: Path) -> 
     for log in kodec.LogDirectory(tmp_path / "logs"):
         assert list(log.records()) == list(kodec.PartitionLog(LOGS / log.path.name).records())
     assert len(kodec.LogDirectory(tmp_path / "logs")) == 7
-    assert [problem for problem in kodec.verify(tmp_path / "logs") if not problem.note] == []
+    assert [problem for problem in kodec.repair.verify(tmp_path / "logs") if not problem.note] == []
     with pytest.raises(Exception, match=r'kafka-log: mode: .* use mode\("append"\)'):
         sink_of.mode("overwrite").save(str(tmp_path / "logs"))
     with pytest.raises(Exception, match="offsets must ascend"):
@@ -385,7 +385,7 @@ def test_a_stream_is_written_once_also_where_it_is_replayed(spark: Any, tmp_path
     (checkpoint / "commits" / f".{committed[-1].name}.crc").unlink(missing_ok=True)
     run()
     assert {name: len(found) for name, found in read(root).items()} == wanted
-    assert list(kodec.verify(root)) == []
+    assert list(kodec.repair.verify(root)) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "out"]
 
 

@@ -34,10 +34,10 @@ def records(log: Path) -> int:
             assert_type(record.type, kodec.ControlRecordType)
         count += 1
     assert_type(reader.position, int)
-    assert_type(reader.torn_tail, kodec.TornTail | None)
-    assert_type(reader.skipped, kodec.SkippedRanges)
+    assert_type(reader.torn_tail, kodec.results.TornTail | None)
+    assert_type(reader.skipped, kodec.results.SkippedRanges)
     for gap in reader.skipped:
-        assert_type(gap, kodec.SkippedRange)
+        assert_type(gap, kodec.results.SkippedRange)
         assert_type(gap.error, errors.FormatError | errors.ReadFailed)
     return count
 
@@ -67,15 +67,15 @@ def directory(root: Path) -> None:
             assert_type(log.start_offset, int)
             assert_type(log.segments, list[kodec.Segment])
             assert_type(log.records(isolation="read_committed"), Iterator[kodec.Record])
-            assert_type(log.find_timestamp(0), kodec.TimestampOffset | None)
-            assert_type(log.transactions(), kodec.Transactions)
+            assert_type(log.find_timestamp(0), kodec.results.TimestampOffset | None)
+            assert_type(log.transactions(), kodec.results.Transactions)
             read = log.read(log.start_offset, max_bytes=1 << 16)
-            assert_type(read, kodec.LogRead)
+            assert_type(read, kodec.results.LogRead)
             assert_type(read.batches(), list[kodec.Batch])
-            overview = kodec.survey(log)
-            assert_type(overview, kodec.Overview)
+            overview = kodec.repair.survey(log)
+            assert_type(overview, kodec.repair.PartitionOverview)
             assert_type(overview.codecs, list[str])
-    assert_type(kodec.verify(root), Iterator[kodec.Problem])
+    assert_type(kodec.repair.verify(root), Iterator[kodec.repair.Problem])
 
 
 def writing(folder: Path) -> None:
@@ -84,7 +84,7 @@ def writing(folder: Path) -> None:
         assert_type(log, kodec.LogWriter)
         one = kodec.Record(key=b"k", value=None, headers=(("trace", b"7"),), timestamp=1_700_000_000_000)
         result = log.append([one, one], compression="zstd", level=3)
-        assert_type(result, kodec.AppendResult)
+        assert_type(result, kodec.results.AppendResult)
         assert_type(result.last_offset, int)
         assert_type(result.durable, bool)
         log.append(kodec.encode(iter([one]), magic=2))
@@ -92,27 +92,31 @@ def writing(folder: Path) -> None:
 
 
 def plans(folder: Path, converted: Path, quarantine: Path) -> None:
-    recovery = kodec.plan_recovery(folder)
-    assert_type(recovery, kodec.RecoveryPlan)
+    recovery = kodec.repair.plan_recovery(folder)
+    assert_type(recovery, kodec.repair.RecoveryPlan)
     assert_type(recovery.has_changes, bool)
     assert_type(recovery.apply(quarantine), list[Path])
-    assert_type(kodec.plan_reindex(folder), kodec.RecoveryPlan)
-    assert_type(kodec.plan_root(folder.parent), Iterator[kodec.RecoveryPlan])
-    trim = kodec.plan_trim(folder, before_offset=1)
-    assert_type(trim, kodec.TrimPlan)
+    assert_type(kodec.repair.plan_reindex(folder), kodec.repair.RecoveryPlan)
+    assert_type(kodec.repair.plan_recoveries(folder.parent), Iterator[kodec.repair.RecoveryPlan])
+    trim = kodec.operations.plan_trim(folder, before_offset=1)
+    assert_type(trim, kodec.operations.TrimPlan)
     assert_type(trim.apply(), None)
-    compaction = kodec.plan_compaction(folder)
-    assert_type(compaction, kodec.CompactionPlan)
-    assert_type(compaction.preview(), kodec.CompactionReport)
-    assert_type(compaction.apply(), kodec.CompactionReport)
-    conversion = kodec.plan_conversion(folder, converted, compression="gzip")
-    assert_type(conversion, kodec.ConversionPlan)
-    assert_type(conversion.apply(), kodec.ConversionReport)
+    compaction = kodec.operations.plan_compaction(folder)
+    assert_type(compaction, kodec.operations.CompactionPlan)
+    assert_type(compaction.preview(), kodec.operations.CompactionReport)
+    assert_type(compaction.apply(), kodec.operations.CompactionReport)
+    conversion = kodec.operations.plan_conversion(
+        folder, converted, kodec.operations.ConvertOptions(compression="gzip")
+    )
+    assert_type(conversion, kodec.operations.ConversionPlan)
+    assert_type(conversion.apply(), kodec.operations.ConversionReport)
 
 
 def converted(data: bytes) -> bytes:
-    report = kodec.ConversionReport()
-    parts = kodec.convert_batches(kodec.read_batches(data), magic=1, report=report)
+    report = kodec.operations.ConversionReport()
+    parts = kodec.operations.convert_batches(
+        kodec.read_batches(data), kodec.operations.ConvertOptions(magic=1), report=report
+    )
     assert_type(parts, Iterator[bytes])
     return b"".join(parts)
 

@@ -26,9 +26,9 @@ kodec.encode([record], compression=3)  # wrong
 kodec.encode([b"value"])  # wrong
 kodec.LogConfig(segment_size=1)  # wrong
 kodec.LogDirectory([folder])  # wrong
-kodec.plan_trim(folder, retention_ms="7d")  # wrong
-kodec.plan_conversion(folder)  # wrong
-kodec.convert_batches([data])  # wrong
+kodec.operations.plan_trim(folder, retention_ms="7d")  # wrong
+kodec.operations.plan_conversion(folder, kodec.operations.ConvertOptions())  # wrong
+kodec.operations.convert_batches([data], kodec.operations.ConvertOptions())  # wrong
 
 # the fields of a record are not what they seem
 record.key.decode()  # wrong
@@ -48,9 +48,9 @@ with kodec.LogWriter(folder) as writer:
     writer.append([record]).offset  # wrong
 
 # plans
-kodec.plan_recovery(folder).apply("quarantine")  # wrong
-kodec.plan_trim(folder).apply(folder)  # wrong
-text: str = kodec.plan_compaction(folder).apply()  # wrong
+kodec.repair.plan_recovery(folder).apply("quarantine")  # wrong
+kodec.operations.plan_trim(folder).apply(folder)  # wrong
+text: str = kodec.operations.plan_compaction(folder).apply()  # wrong
 
 # tables
 kodec.read_table(data).num_lines  # wrong

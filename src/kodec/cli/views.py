@@ -13,7 +13,7 @@ from kodec.log.files.resolve import NotALog
 from kodec.log.messages.plain import uuid_text
 from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.views.producers import Producers
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.log.views.replicas import Replicas
 
 __all__ = [
@@ -50,7 +50,7 @@ def logs_of(here: Replicas, topics: list[str] | None, partition: int | None = No
     return found
 
 
-def tell(account: Account) -> int:
+def tell(account: Completeness) -> int:
     """Say on stderr what could not be read; the exit code: 1 where something could not, else 0."""
     for text in (*account.problems, *account.torn):
         output.warn(text)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kodec.formats.shapes import Column
     from kodec.generator.schema.model import Schema
 
-__all__ = ["Format", "FormatReader", "schema"]
+__all__ = ["Format", "FormatReader", "load_schema"]
 
 BATCH_ROWS = 8192
 BATCH_BYTES = 32 << 20
@@ -259,7 +259,7 @@ class Format:
         return _reader(columns, path, {}, batches, backend="native")
 
 
-def schema(path: str | os.PathLike[str]) -> Format:
+def load_schema(path: str | os.PathLike[str]) -> Format:
     """The format that a Kaitai schema describes: its modules are generated once, into the user's cache.
 
     `path` is that of a .ksy file; what it imports is looked for around it. Where there is a C compiler and

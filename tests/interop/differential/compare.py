@@ -29,7 +29,7 @@ class Outcome:
     head: bytes = b""
     rows: bytes = b""
     error: Exception | None = None
-    torn: kodec.TornTail | None = None
+    torn: kodec.results.TornTail | None = None
     batch: kodec.Batch | None = None
 
 

@@ -18,7 +18,7 @@ from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
 from kodec.log.files.quarantine import default_quarantine
-from kodec.log.recovery.planning import plan_recovery, plan_root
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.writer import LogWriter
 from tests.log.recovery.recovered import (
@@ -68,7 +68,7 @@ def test_a_directory_that_was_closed_in_order_is_left_as_it_is(release: Path, tm
     root = tmp_path / "logs"
     shutil.copytree(release / "logs", root)
     (root / ".kafka_cleanshutdown").touch()
-    plans = list(plan_root(root))
+    plans = list(plan_recoveries(root))
     assert [plan.path.name for plan in plans] == [each.path.name for each in kodec.LogDirectory(root)]
     for plan in plans:
         if release.name == "kafka-0.9.0.1":
@@ -85,14 +85,14 @@ def test_reading_all_of_a_directory_cuts_nothing(release: Path, tmp_path: Path) 
     before = {
         log.topic_partition: [(r.offset, r.value) for r in log.records()] for log in kodec.LogDirectory(root)
     }
-    for plan in plan_root(root, from_start=True):
+    for plan in plan_recoveries(root, from_start=True):
         assert plan.truncated_bytes == 0 and not plan.refused
         plan.apply()
         assert problems(plan.path) == []
-    assert not (root / ".kafka_cleanshutdown").exists() or not any(plan_root(root, from_start=True))
+    assert not (root / ".kafka_cleanshutdown").exists() or not any(plan_recoveries(root, from_start=True))
     for log in kodec.LogDirectory(root):
         assert [(each.offset, each.value) for each in log.records()] == before[log.topic_partition]
-    assert all(plan.steps == [] for plan in plan_root(root, from_start=True))
+    assert all(plan.steps == [] for plan in plan_recoveries(root, from_start=True))
     # Snapshots from amid a segment, as a broker leaves one where it was started again.
     aside = [each for each in default_quarantine(root).rglob("*") if each.is_file()]
     assert {each.suffix for each in aside} <= {".snapshot"}

@@ -14,7 +14,7 @@ import kodec
 from kodec.log.batches.sizes import BATCH_HEAD
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
-from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.writer import LogWriter
 from kodec.runtime.errors import Malformed
@@ -91,7 +91,7 @@ def test_a_moving_replica_is_recovered_and_a_deleted_one_left(made: Path) -> Non
     root = made.parent
     made.rename(root / f"t-0.{'a' * 32}-future")
     shutil.copytree(root / f"t-0.{'a' * 32}-future", root / f"t-1.{'b' * 32}-delete")
-    (plan,) = plan_root(root)
+    (plan,) = plan_recoveries(root)
     assert plan.path.name.endswith("-future") and any(isinstance(step, Truncate) for step in plan.steps)
 
 
@@ -119,7 +119,7 @@ def test_each_plan_of_a_root_sees_what_the_one_before_has_changed(made: Path) ->
     end = PartitionLog(made).end_offset
     (made / "leader-epoch-checkpoint").write_text(f"0\n2\n2 0\n9 {end + 5}\n")
     append(last_log(made.with_name("t-1")), b"torn")
-    plans = plan_root(made.parent, index_interval_bytes=50)
+    plans = plan_recoveries(made.parent, index_interval_bytes=50)
     next(plans).apply()
     assert [type(step) for step in next(plans).steps] == [Truncate]
 

@@ -12,9 +12,8 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
 from kodec.cli.progress import progress
-from kodec.cli.selection import TOPICS, size_of_logs
+from kodec.cli.selection import TOPICS, logs_at
 from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
-from kodec.log.files.listing import find_partitions
 from kodec.log.writing.addition import finish_additions
 
 __all__ = ["adopt"]
@@ -73,7 +72,7 @@ def adopt(
         try:
             if apply:
                 finish_additions(log_dir)
-            with progress("adopt", (1 + apply) * _size(log_dir)) as step:
+            with progress("adopt", (1 + apply) * logs_at(log_dir)[1]) as step:
                 plan = plan_adoption(
                     log_dir,
                     into,
@@ -100,10 +99,6 @@ def adopt(
     if not json and not (apply and plan.problems):
         output.show(output.ending(apply), *(f"what the broker had is in {place}" for place in kept))
     raise typer.Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
-
-
-def _size(log_dir: Path) -> int:
-    return sum(size_of_logs(each.path) for each in find_partitions(log_dir))
 
 
 def _parsed(text: str) -> tuple[str, UUID]:

@@ -67,15 +67,15 @@ def convert(
     outcome = Outcome()
     with errors_reported():
         wanted = folders(paths, topic or [])
+        options = ConvertOptions(
+            magic=magic,
+            compression=compression,
+            level=level,
+            batch_bytes=batch_bytes,
+            committed=committed,
+            negative_timestamps=negative_timestamps.value,
+        )
         if engine is Engine.spark:
-            options = ConvertOptions(
-                magic,
-                compression,
-                level,
-                batch_bytes,
-                committed,
-                negative_timestamps=negative_timestamps.value,
-            )
             for report in _by_spark(wanted, to, options, apply=apply, master=master):
                 outcome.left_to_do += not apply
                 output.show(*([output.as_json(_facts(report))] if json else _text(report)))
@@ -83,17 +83,7 @@ def convert(
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
                 with outcome.each(folder):
-                    plan = plan_conversion(
-                        folder,
-                        to / resolved(folder).name,
-                        magic=magic,
-                        compression=compression,
-                        level=level,
-                        batch_bytes=batch_bytes,
-                        committed=committed,
-                        negative_timestamps=negative_timestamps.value,
-                        progress=step,
-                    )
+                    plan = plan_conversion(folder, to / resolved(folder).name, options, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))

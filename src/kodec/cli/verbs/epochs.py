@@ -12,7 +12,7 @@ from kodec.cli.outcome import errors_reported
 from kodec.cli.tables import print_table
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
 from kodec.log.views.epochs import read_epochs
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.log.views.replicas import Replicas
 
 __all__ = ["epochs"]
@@ -32,7 +32,7 @@ def epochs(
 
     exit:     0 done   1 they contradict each other, or something is damaged   2 no such topic, bad usage
     """
-    account = Account()
+    account = Completeness()
     with errors_reported():
         logs = logs_of(Replicas(*paths), topic, partition)
         found = [(log.topic_partition, each) for log in logs for each in read_epochs(log, account).epochs]

@@ -19,7 +19,7 @@ from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
-from kodec.log.verification.survey import Overview, survey
+from kodec.log.verification.survey import PartitionOverview, survey
 
 __all__ = ["list_logs"]
 
@@ -66,7 +66,7 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
         else:
             directories.append(LogDirectory(path))
             logs += directories[-1]
-    rows: list[tuple[PartitionLog, Overview]] = []
+    rows: list[tuple[PartitionLog, PartitionOverview]] = []
     outcome = Outcome()
     with progress("ls", sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
         for log in logs:
@@ -84,7 +84,7 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
     return FAILED if bad else outcome.code
 
 
-def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None:
+def _print(rows: Sequence[tuple[PartitionLog, PartitionOverview]], as_json: bool) -> None:
     """A row, or a JSON object, for each topic-partition; what is not clean is reported on stderr."""
     if as_json:
         for log, found in rows:

@@ -12,7 +12,7 @@ from kodec.cli.outcome import errors_reported
 from kodec.cli.tables import print_table
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.log.views.replicas import Replicas
 
 __all__ = ["producers"]
@@ -33,7 +33,7 @@ def producers(
 
     exit:     0 done   1 something is damaged   2 no such topic there, bad usage
     """
-    account = Account()
+    account = Completeness()
     with errors_reported():
         found = [read_producers(log, account) for log in logs_of(Replicas(*paths), topic, partition)]
     if json:

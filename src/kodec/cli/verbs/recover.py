@@ -17,7 +17,7 @@ from kodec.log.directories.directory import LogRoot
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
 from kodec.log.recovery.plan import RecoveryPlan
-from kodec.log.recovery.planning import plan_recovery, plan_root
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery
 from kodec.log.verification.verify import verify_root
 
 __all__ = ["recover"]
@@ -70,6 +70,6 @@ def _plans(path: Path, from_start: bool, index_interval_bytes: int, step: Step) 
         return
     for problem in verify_root(LogRoot(path)):
         output.warn(f"{problem}: ignored")
-    yield from plan_root(
+    yield from plan_recoveries(
         path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step
     )

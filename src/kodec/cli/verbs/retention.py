@@ -13,7 +13,7 @@ from kodec.cli.verbs.get import parse_time
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, read_metadata
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import Retention, explain_retention
@@ -61,7 +61,7 @@ def retention(
         if here.log(TopicPartition(METADATA_TOPIC, 0)) is not None:
             metadata = read_metadata(*paths)
             code = tell(metadata.account)
-        account = Account()
+        account = Completeness()
         remote = read_remote_offsets(here, account)
         code = tell(account) or code
         for log in logs:

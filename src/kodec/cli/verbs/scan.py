@@ -41,15 +41,15 @@ def scan(
     exit:     0 done   1 bad bytes or a bad schema, or the target is there   2 bad usage
     """
     try:
+        from kodec.formats import load_schema
         from kodec.formats.parquet import check_target, write_parquet
-        from kodec.formats.schema import schema as load
     except ImportError as error:
         raise MissingDependency(
             f"scanning needs `{error.name}`: pip install 'kodec[generator,arrow]'"
         ) from error
     try:
         check_target(to, file, overwrite=overwrite)
-        reader = load(schema).scan(file, rows, column or None)
+        reader = load_schema(schema).scan(file, rows, column or None)
         count = write_parquet(reader, to, compression=compression, overwrite=overwrite)
     except KodecError:
         raise

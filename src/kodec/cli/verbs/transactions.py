@@ -13,7 +13,12 @@ from kodec.cli.tables import print_table
 from kodec.cli.verbs.get import parse_time
 from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import Producers
-from kodec.log.views.transactions import OpenTransaction, TransactionalId, TransactionsView, read_transactions
+from kodec.log.views.transactions import (
+    OpenTransaction,
+    TransactionalId,
+    TransactionStates,
+    read_transactions,
+)
 
 __all__ = ["transactions"]
 
@@ -107,7 +112,7 @@ def _partition_facts(each: Producers) -> dict[str, object]:
     }
 
 
-def _print(found: TransactionsView) -> None:
+def _print(found: TransactionStates) -> None:
     print_table(
         output.count(len(found.ids), "transactional id"),
         ["transactional id", "producer", "state", "timeout ms", "started", "updated", "partitions"],

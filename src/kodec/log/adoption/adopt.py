@@ -49,7 +49,7 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import partition_path, require_apart, require_no_link
 from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
-from kodec.log.files.resolve import NotALog
+from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.verification.verify import verify
 from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic, read_metadata
 from kodec.log.writing.addition import is_unfinished
@@ -364,7 +364,9 @@ def plan_adoption(
         raise ValueError(f"{given} is adopted in place: give no other log directory")
     if is_unfinished(given):
         raise ValueError(f"{given}: segments were to be added, and are not in place: finish that first")
-    found = [each for each in find_partitions(given) if not each.topic_partition.is_internal]
+    what = resolve(given)
+    live = what.partitions if isinstance(what, LogDirectoryPath) else []
+    found = [each for each in live if not each.topic_partition.is_internal]
     if not found:
         raise NotALog(f"{given} has no folder named like orders-0, or of Kafka's own topics alone")
     if topics is not None:

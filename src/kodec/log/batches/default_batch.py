@@ -45,11 +45,14 @@ class DefaultBatch(Batch):
     ) -> None:
         self.position = position
         self._data = data
-        stored = isinstance(data, Stored)
-        self.size = size = data.size if stored else len(data)
+        if isinstance(data, Stored):
+            size, start = data.size, data.head[:BATCH_HEAD]
+        else:
+            size, start = len(data), data
+        self.size = size
         self._limits = limits
         self._read_rows = rows
-        head, _ = v2.read_record_batch_head(data.head[:BATCH_HEAD] if stored else data, 0, size, HEAD)
+        head, _ = v2.read_record_batch_head(start, 0, size, HEAD)
         flags = head.attributes
         # one enum for every format; the values are the same
         kind = TimestampType(flags.timestamp_type)

@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
+from kodec.log.arguments import as_keywords
 from kodec.log.batches.frame import MAGICS
 from kodec.log.batches.options import EncodeOptions
 from kodec.log.batches.records import Record, TimestampType, make_record
@@ -37,24 +38,8 @@ OVERHEAD = 34
 OVERHEAD_OF_HEADER = 10
 
 
-def encode(
-    records: Iterable[Record],
-    *,
-    magic: int = 2,
-    compression: str = "none",
-    level: int | None = None,
-    base_offset: int | None = None,
-    timestamp_type: TimestampType | None = None,
-    partition_leader_epoch: int = -1,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    transactional: bool = False,
-    control: bool = False,
-    batch_records: int | None = None,
-    batch_bytes: int = 1_000_000,
-    lossy: bool = False,
-) -> bytes:
+@as_keywords(EncodeOptions)
+def encode(records: Iterable[Record], options: EncodeOptions) -> bytes:
     """Write records as a log holds them: one record batch (magic 2) or message (magic 0, 1) after another.
 
     Args:
@@ -76,22 +61,6 @@ def encode(
     Returns: bytes that Kafka reads; empty for no records.
     Raises: EncodeError naming the record and the field.
     """
-    options = EncodeOptions(
-        magic=magic,
-        compression=compression,
-        level=level,
-        base_offset=base_offset,
-        timestamp_type=timestamp_type,
-        partition_leader_epoch=partition_leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        transactional=transactional,
-        control=control,
-        batch_records=batch_records,
-        batch_bytes=batch_bytes,
-        lossy=lossy,
-    )
     return encode_with(records, options)
 
 

@@ -14,8 +14,8 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.legacy_batch import LegacyBatch
-from kodec.log.batches.records import Limits, Record, make_record
-from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions, NegativeTimestamps
+from kodec.log.batches.records import Record, make_record
+from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.transactions import Transactions
 from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
@@ -27,17 +27,11 @@ __all__ = ["Converter", "convert_batches"]
 
 def convert_batches(
     batches: Iterable[Batch],
+    options: ConvertOptions,
     *,
-    magic: int | None = None,
-    compression: str | None = None,
-    level: int | None = None,
-    batch_bytes: int = BATCH_BYTES,
     transactions: Transactions | None = None,
-    committed: bool = False,
     report: ConversionReport | None = None,
     segment: str = "",
-    limits: Limits = Limits(),
-    negative_timestamps: NegativeTimestamps = "refuse",
 ) -> Iterator[bytes]:
     """Convert batches of a log; gives, in their order, bytes of one or more whole batches.
 
@@ -51,20 +45,13 @@ def convert_batches(
     stays, and control batches are copied.
 
     Args:
-        magic: the format to convert to; None keeps each batch's.
-        compression: the codec to compress with; None keeps each batch's.
-        level: on the codec's own scale; with one, a batch is recompressed also where its codec stays.
         transactions: which were aborted, and what is undecided, to report them.
-        committed: leave out the records of those.
         report: where to add what was read, written and lost; `segment` is the name to report with it.
-        negative_timestamps: what becomes of timestamps below -1, which some producers have sent by mistake
-            and Kafka refuses: `refuse` raises EncodeError, `none` makes them -1. In magic 0 they are gone in
-            any case; batches that are only recompressed keep them.
 
     Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2), and for
-    a negative timestamp; ValueError for another `negative_timestamps`.
+    a negative timestamp.
     """
-    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits, negative_timestamps)
+    require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     converter = Converter(options, ConversionReport() if report is None else report, transactions)
     converter.segment = segment
     return converter.convert(batches)

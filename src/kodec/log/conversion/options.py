@@ -21,11 +21,22 @@ NegativeTimestamps = Literal["refuse", "none"]
 """What becomes of timestamps below -1, which stands for none: an error, as in Kafka, or none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertOptions:
-    """How a log is converted; see `kodec.convert_batches`.
+    """How a log is converted: to which format and codec, and what becomes of what that cannot hold.
 
-    Raises: EncodeError for a level out of range; ValueError for another `negative_timestamps`.
+    Attributes:
+        magic: the format to convert to; None keeps each batch's.
+        compression: the codec to compress with; None keeps each batch's.
+        level: on the codec's own scale; with one, a batch is recompressed also where its codec stays.
+        batch_bytes: to what size messages that stand alone are gathered.
+        committed: leave out the records of aborted and undecided transactions, to magic 0 and 1.
+        limits: how much may be allocated.
+        negative_timestamps: what becomes of timestamps below -1, which some producers have sent by mistake
+            and Kafka refuses: `refuse` raises EncodeError, `none` makes them -1. In magic 0 they are gone in
+            any case; batches that are only recompressed keep them.
+
+    Raises: EncodeError for a magic, codec or level that is none; ValueError for other `negative_timestamps`.
     """
 
     magic: int | None = None

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
+from kodec.log.arguments import require
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
-from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions, NegativeTimestamps
+from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.report import ConversionReport
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.offline import require_files, require_whole
@@ -55,11 +55,6 @@ class ConversionPlan:
     fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
-    @property
-    def has_changes(self) -> bool:
-        """Always: the target is not there yet."""
-        return True
-
     def preview(self) -> ConversionReport:
         """Read the log and say what would be written and lost; nothing is written. Errors as of `apply`."""
         with PartitionLog(self.path, limits=self.options.limits) as log:
@@ -95,19 +90,13 @@ class ConversionPlan:
 def plan_conversion(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
+    options: ConvertOptions,
     *,
-    magic: int | None = None,
-    compression: str | None = None,
-    level: int | None = None,
-    batch_bytes: int = BATCH_BYTES,
-    committed: bool = False,
-    limits: Limits = Limits(),
-    negative_timestamps: NegativeTimestamps = "refuse",
     progress: Callable[[int], None] | None = None,
 ) -> ConversionPlan:
     """Plan to convert the log of a topic-partition into a new folder; reads nothing yet.
 
-    Options as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
+    Segments keep their base offsets and the time of their last
     change; one that would grow too large is split. Indexes are rebuilt, `partition.metadata` is copied; in
     magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint` has an
     offset for the source, that of the target's log directory gets it; so with `cleaner-offset-checkpoint`. To
@@ -119,11 +108,11 @@ def plan_conversion(
         progress: called now and then, by `preview` and `apply`, with the bytes of the source read since the
             last call.
 
-    Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
+    Raises: FileExistsError; ValueError for another name or place.
     """
+    require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     fingerprint = Fingerprint.of(source)
     require_new(fingerprint.folder, target)
-    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits, negative_timestamps)
     return ConversionPlan(
         Path(source), fingerprint.topic_partition, Path(target), options, fingerprint, progress
     )

@@ -27,12 +27,12 @@ from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
 from kodec.log.writing.segment_scan import producers_at
 from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed, Unsupported
 
-__all__ = ["plan_recovery", "plan_reindex", "plan_root", "unreadable_plan"]
+__all__ = ["plan_recoveries", "plan_recovery", "plan_reindex", "unreadable_plan"]
 
 Progress = Callable[[int], None] | None
 
 
-def plan_root(
+def plan_recoveries(
     root: str | os.PathLike[str],
     *,
     from_start: bool = False,

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
+from kodec.log.arguments import as_keywords
 from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_schema, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
 from kodec.log.batches.options import EncodeOptions, OnError, ReadOptions
-from kodec.log.batches.records import Limits, TimestampType
+from kodec.log.batches.records import Limits
 from kodec.log.files.topics import topic_of
 from kodec.log.reading.source import Source
 from kodec.log.tables.plain import plain_batches
@@ -187,24 +188,8 @@ def read_batch_table(
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
 
 
-def encode_table(
-    table: SupportsArrowStream | SupportsArrowArray,
-    *,
-    magic: int = 2,
-    compression: str = "none",
-    level: int | None = None,
-    base_offset: int | None = None,
-    timestamp_type: TimestampType | None = None,
-    partition_leader_epoch: int = -1,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    transactional: bool = False,
-    control: bool = False,
-    batch_records: int | None = None,
-    batch_bytes: int = 1_000_000,
-    lossy: bool = False,
-) -> bytes:
+@as_keywords(EncodeOptions)
+def encode_table(table: SupportsArrowStream | SupportsArrowArray, options: EncodeOptions) -> bytes:
     """Write the rows of a table as a log holds them: what `encode` writes of the same records.
 
     Args:
@@ -221,20 +206,4 @@ def encode_table(
         MissingDependency without pyarrow.
     """
     pyarrow()
-    options = EncodeOptions(
-        magic=magic,
-        compression=compression,
-        level=level,
-        base_offset=base_offset,
-        timestamp_type=timestamp_type,
-        partition_leader_epoch=partition_leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        transactional=transactional,
-        control=control,
-        batch_records=batch_records,
-        batch_bytes=batch_bytes,
-        lossy=lossy,
-    )
-    return kernel.encode_rows(list(plain_batches(table, lossy=lossy)), options)
+    return kernel.encode_rows(list(plain_batches(table, lossy=options.lossy)), options)

@@ -20,14 +20,14 @@ from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.verification.problems import of_epochs
 from kodec.runtime.errors import CrcMismatch, FormatError
 
-__all__ = ["Health", "Overview", "SegmentFacts", "survey", "survey_segment"]
+__all__ = ["Health", "PartitionOverview", "SegmentFacts", "survey", "survey_segment"]
 
 _ENOUGH = 4 << 20
 Health = Literal["clean", "torn", "corrupt", "unreadable"]
 
 
 @dataclass(slots=True)
-class Overview:
+class PartitionOverview:
     """What a topic-partition holds.
 
     Attributes:
@@ -68,7 +68,7 @@ class SegmentFacts:
             v0 or v1, as only the content has it.
         batches, records: how many, control records too; records is None where messages of v0 or v1 are
             compressed.
-        first_timestamp, last_timestamp, codecs, magics, health: as in `Overview`.
+        first_timestamp, last_timestamp, codecs, magics, health: as in `PartitionOverview`.
         crc_ok: whether all checksums are right; None where they were not looked at, or not all.
         problem: what is wrong where it is not clean.
     """
@@ -183,13 +183,13 @@ def survey_segment(
 
 def survey(
     log: PartitionLog, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
-) -> Overview:
+) -> PartitionOverview:
     """Look at the headers of all batches, with `check_crc` at all bytes.
 
     `progress` is called now and then with the bytes of logs read since the last call.
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
-    found = Overview(len(log.segments), log.size, log.start_offset, log.start_offset)
+    found = PartitionOverview(len(log.segments), log.size, log.start_offset, log.start_offset)
     codecs: set[str] = set()
     magics: set[int] = set()
     epochs = EpochRuns()

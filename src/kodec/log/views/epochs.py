@@ -13,7 +13,7 @@ from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.runtime.errors import FormatError
 
 __all__ = ["EpochRange", "LeaderEpochs", "read_epochs"]
@@ -44,17 +44,17 @@ class LeaderEpochs:
 
     topic_partition: TopicPartition
     epochs: list[EpochRange]
-    account: Account
+    account: Completeness
 
 
-def read_epochs(log: PartitionLog, account: Account | None = None) -> LeaderEpochs:
+def read_epochs(log: PartitionLog, account: Completeness | None = None) -> LeaderEpochs:
     """Hold the leader epochs of a partition's checkpoint against those in its batches' headers.
 
     Damage does not raise: `account` has it. Raises OSError where the folder cannot be read. No checksum
     covers the epoch in a batch.
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
-    account = Account() if account is None else account
+    account = Completeness() if account is None else account
     runs, end = _stored(log, account)
     log.close()
     # After the batches: a broker writes an epoch there before it appends a batch that has it.
@@ -85,7 +85,7 @@ def read_epochs(log: PartitionLog, account: Account | None = None) -> LeaderEpoc
     return LeaderEpochs(log.topic_partition, found, account)
 
 
-def _stored(log: PartitionLog, account: Account) -> tuple[EpochRuns, int]:
+def _stored(log: PartitionLog, account: Completeness) -> tuple[EpochRuns, int]:
     """The epochs of the batches, and the log's end."""
     runs = EpochRuns()
     end = log.start_offset

@@ -16,7 +16,7 @@ from uuid import UUID
 from kodec.log.batches.records import ControlRecordType, Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Account, batches_of, decoded, marker_in, records_in
+from kodec.log.views.reading import Completeness, batches_of, decoded, marker_in, records_in
 from kodec.log.views.replicas import Replicas, topic_id
 from kodec.runtime.errors import FormatError
 
@@ -173,7 +173,7 @@ class Groups:
     groups: list[Group]
     offsets: list[CommittedOffset]
     share_offsets: list[ShareOffset]
-    account: Account
+    account: Completeness
 
 
 def read_groups(
@@ -195,7 +195,7 @@ def read_groups(
     Malformed for its `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
     """
     here = Replicas(*log_dirs, limits=limits)
-    account = Account()
+    account = Completeness()
     state = _State(groups)
     for log in here.of_topic(OFFSETS_TOPIC):
         state.load(log, account)
@@ -286,7 +286,7 @@ class _State:
         """Whether something is known by a topic's id alone, so that the files of all topics are asked."""
         return bool(self._share) or any(stored.current for stored in self._groups.values())
 
-    def load(self, log: PartitionLog, account: Account) -> None:
+    def load(self, log: PartitionLog, account: Completeness) -> None:
         """Go on by a partition of a coordinator's topic."""
         source = log.topic_partition
         for batch in batches_of(log, account):
@@ -485,7 +485,7 @@ def _committed(key: _Key, commit: _Commit, pending: bool, ends: _Ends) -> Commit
 class _Ends:
     """Where the logs of partitions start and end, each looked up once."""
 
-    def __init__(self, here: Replicas, account: Account) -> None:
+    def __init__(self, here: Replicas, account: Completeness) -> None:
         self._here = here
         self._account = account
         self._known: dict[TopicPartition, tuple[int, int, UUID | None] | None] = {}

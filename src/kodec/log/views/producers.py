@@ -13,7 +13,7 @@ from kodec.log.directories.offline import high_watermark
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Account, batches_of, marker_in
+from kodec.log.views.reading import Completeness, batches_of, marker_in
 from kodec.runtime.errors import FormatError, KodecError
 
 __all__ = ["ActiveProducer", "Producers", "read_producers"]
@@ -59,16 +59,16 @@ class Producers:
     end_offset: int
     last_stable_offset: int
     high_watermark: int | None
-    account: Account
+    account: Completeness
 
 
-def read_producers(log: PartitionLog, account: Account | None = None) -> Producers:
+def read_producers(log: PartitionLog, account: Completeness | None = None) -> Producers:
     """What is known of a partition's producers: from its newest producer snapshot, and the batches behind it.
 
     Damage does not raise: `account` has it. Raises OSError where the folder cannot be read.
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
-    account = Account() if account is None else account
+    account = Completeness() if account is None else account
     offset, state = _loaded(log, account)
     end = max(offset, log.start_offset)
     # Behind a snapshot of the end of the log nothing is read.
@@ -105,7 +105,7 @@ def _known(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def _loaded(log: PartitionLog, account: Account) -> tuple[int, ProducerState]:
+def _loaded(log: PartitionLog, account: Completeness) -> tuple[int, ProducerState]:
     """The newest producer snapshot that can be read and is not from behind the log, as a broker takes it."""
     try:
         end = log.end_offset

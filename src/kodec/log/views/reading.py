@@ -22,14 +22,14 @@ from kodec.log.reading.reader import BatchReader
 from kodec.log.reading.walk import Walk
 from kodec.runtime.errors import FormatError, KodecError
 
-__all__ = ["Account", "batches_of", "decoded", "marker_in", "records_in"]
+__all__ = ["Completeness", "batches_of", "decoded", "marker_in", "records_in"]
 
 # A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
 _MOST_LISTINGS = 20
 
 
 @dataclass(slots=True)
-class Account:
+class Completeness:
     """What reading came across that an answer does not hold.
 
     Attributes:
@@ -85,7 +85,7 @@ class Account:
         self.unknown[text if text in self.unknown or len(self.unknown) < self.MOST else "others"] += 1
 
 
-def batches_of(log: PartitionLog, account: Account, start: int | None = None) -> Iterator[Batch]:
+def batches_of(log: PartitionLog, account: Completeness, start: int | None = None) -> Iterator[Batch]:
     """The batches from the one that holds `start` on (None: the start of the log), those that can be read.
 
     Damage is skipped and noted. Where a broker deletes or compacts segments meanwhile, the folder is listed
@@ -106,7 +106,7 @@ def batches_of(log: PartitionLog, account: Account, start: int | None = None) ->
         now = PartitionLog(log.path, limits=log.limits)
 
 
-def _listed(log: PartitionLog, account: Account, start: int) -> Iterator[Batch]:
+def _listed(log: PartitionLog, account: Completeness, start: int) -> Iterator[Batch]:
     segments = log.segments
     first = max(bisect_right([each.base_offset for each in segments], start) - 1, 0)
     expected: int | None = start
@@ -146,7 +146,7 @@ def _position(segment: Segment, start: int) -> int:
 
 
 def _segment(
-    log: PartitionLog, segment: Segment, account: Account, position: int, start: int, last: bool
+    log: PartitionLog, segment: Segment, account: Completeness, position: int, start: int, last: bool
 ) -> Iterator[Batch]:
     options = ReadOptions(on_error="skip", limits=log.limits)
     order = Order(segment.base_offset, str(segment.path))
@@ -172,7 +172,7 @@ def _segment(
             account.problem(text + tail.reason)
 
 
-def records_in(log: PartitionLog, batch: Batch, account: Account) -> list[Record]:
+def records_in(log: PartitionLog, batch: Batch, account: Completeness) -> list[Record]:
     """The records of a batch, control records too; none, and a problem, where they do not decode."""
     try:
         return batch.records(control=True, check_crc=False)
@@ -181,7 +181,7 @@ def records_in(log: PartitionLog, batch: Batch, account: Account) -> list[Record
         return []
 
 
-def marker_in(log: PartitionLog, batch: Batch, account: Account) -> Marker | None:
+def marker_in(log: PartitionLog, batch: Batch, account: Completeness) -> Marker | None:
     """The marker in a control batch; None for none, and, with a problem, where it does not decode."""
     try:
         return marker_of(batch)
@@ -190,14 +190,14 @@ def marker_in(log: PartitionLog, batch: Batch, account: Account) -> Marker | Non
         return None
 
 
-def _unreadable(log: PartitionLog, batch: Batch, account: Account, error: FormatError) -> None:
+def _unreadable(log: PartitionLog, batch: Batch, account: Completeness, error: FormatError) -> None:
     offsets = f"{batch.base_offset} to {batch.last_offset}"
     what = f"{log.path}: skipped the records of offsets {offsets}: {type(error).__name__}: {error}"
     if account.problem(what):
         account.skipped_bytes += batch.size
 
 
-def decoded(topic: str, record: Record, account: Account) -> tuple[Decoded, Decoded | None] | None:
+def decoded(topic: str, record: Record, account: Completeness) -> tuple[Decoded, Decoded | None] | None:
     """The messages in a record of one of Kafka's own topics: key and value, or value and None where the
     topic has no keys; None, and counted, for one that is not known.
     """

@@ -11,7 +11,7 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
-from kodec.log.views.reading import Account
+from kodec.log.views.reading import Completeness
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Replicas"]
@@ -63,7 +63,7 @@ class Replicas:
             raise NotALog(f"{self.shown}: no topic {topic} in it")
         return [log for each in partitions if (log := self.log(each)) is not None]
 
-    def names(self, account: Account) -> dict[UUID, str]:
+    def names(self, account: Completeness) -> dict[UUID, str]:
         """The topics that are here by their ids, as `partition.metadata` says (since 2.8)."""
         if self._names is None:
             self._names = {}
@@ -74,7 +74,7 @@ class Replicas:
         return self._names
 
 
-def topic_id(log: PartitionLog, account: Account) -> UUID | None:
+def topic_id(log: PartitionLog, account: Completeness) -> UUID | None:
     """The id of a log's topic; None where no file says it, and, with a problem, where that cannot be read."""
     try:
         found = log.metadata()

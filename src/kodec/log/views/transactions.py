@@ -10,17 +10,18 @@ import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
+from kodec.generated.messages.transaction_log_key import TransactionLogKey
+from kodec.generated.messages.transaction_log_value import TransactionLogValue
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, partition_count
-from kodec.log.views.producers import Producers, read_producers
-from kodec.log.views.reading import Account, batches_of, decoded, records_in
+from kodec.log.views.producers import ActiveProducer, Producers, read_producers
+from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["OpenTransaction", "TransactionalId", "TransactionsView", "read_transactions"]
+__all__ = ["OpenTransaction", "TransactionStates", "TransactionalId", "read_transactions"]
 
 TRANSACTIONS_TOPIC = "__transaction_state"
 _STATES = (
@@ -90,7 +91,7 @@ class OpenTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionsView:
+class TransactionStates:
     """What is known of transactions.
 
     Attributes:
@@ -103,7 +104,7 @@ class TransactionsView:
     ids: list[TransactionalId]
     open: list[OpenTransaction]
     partitions: list[Producers]
-    account: Account
+    account: Completeness
 
 
 def read_transactions(
@@ -111,7 +112,7 @@ def read_transactions(
     topics: Collection[str] | None = None,
     now: int | None = None,
     limits: Limits = Limits(),
-) -> TransactionsView:
+) -> TransactionStates:
     """The transactions that the coordinator knows, and those that are open in the logs, held against them.
 
     Memory is that of the transactional ids and of the producers, not of the logs.
@@ -128,7 +129,7 @@ def read_transactions(
     here = Replicas(*log_dirs, limits=limits)
     for topic in topics or ():
         here.of_topic(topic)
-    account = Account()
+    account = Completeness()
     moment = time.time_ns() // 1_000_000 if now is None else now
     ids = _Ids(here, account)
     partitions = [
@@ -138,19 +139,19 @@ def read_transactions(
         and (topics is None or log.topic_partition.topic in topics)
     ]
     found = [
-        ids.judged(each, producer, moment)
+        ids.judged(each, producer, producer.transaction_offset, moment)
         for each in partitions
         for producer in each.producers
         if producer.transaction_offset is not None
     ]
     found.sort(key=lambda each: (each.topic_partition, each.first_offset))
-    return TransactionsView([ids.known[each] for each in sorted(ids.known)], found, partitions, account)
+    return TransactionStates([ids.known[each] for each in sorted(ids.known)], found, partitions, account)
 
 
 class _Ids:
     """What the coordinator's topic says, as far as it is here."""
 
-    def __init__(self, here: Replicas, account: Account) -> None:
+    def __init__(self, here: Replicas, account: Completeness) -> None:
         self.known: dict[str, TransactionalId] = {}
         logs = here.of_topic(TRANSACTIONS_TOPIC)
         for log in logs:
@@ -163,7 +164,7 @@ class _Ids:
         )
         self._here = "the metadata log is not here" if count is None else f"{len(logs)} of {count} are here"
 
-    def _load(self, log: PartitionLog, account: Account) -> None:
+    def _load(self, log: PartitionLog, account: Completeness) -> None:
         source = log.topic_partition
         for batch in batches_of(log, account):
             if batch.is_control:
@@ -172,13 +173,15 @@ class _Ids:
                 found = decoded(TRANSACTIONS_TOPIC, record, account)
                 if found is None:
                     continue
-                name = found[0].message.transactional_id
-                if found[1] is None:
-                    self.known.pop(name, None)
-                else:
-                    self.known[name] = _transactional_id(name, found[1].message, source, record.offset)
+                match found[0].message, found[1] and found[1].message:
+                    case TransactionLogKey(transactional_id=name), None:
+                        self.known.pop(name, None)
+                    case TransactionLogKey(transactional_id=name), TransactionLogValue() as value:
+                        self.known[name] = _transactional_id(name, value, source, record.offset)
 
-    def judged(self, log: Producers, producer: Any, now: int) -> OpenTransaction:
+    def judged(
+        self, log: Producers, producer: ActiveProducer, first_offset: int, now: int
+    ) -> OpenTransaction:
         """An open transaction of a partition, and what the coordinator says of it."""
         known = self._by_producer.get(producer.producer_id)
         status, reason = self._status(log.topic_partition, known, now)
@@ -187,7 +190,7 @@ class _Ids:
             producer.producer_id,
             producer.epoch,
             producer.coordinator_epoch,
-            producer.transaction_offset,
+            first_offset,
             producer.transaction_timestamp,
             producer.last_timestamp,
             None if known is None else known.transactional_id,
@@ -210,7 +213,9 @@ class _Ids:
         return "open", known.state
 
 
-def _transactional_id(name: str, value: Any, source: TopicPartition, offset: int) -> TransactionalId:
+def _transactional_id(
+    name: str, value: TransactionLogValue, source: TopicPartition, offset: int
+) -> TransactionalId:
     number = value.transaction_status
     start = value.transaction_start_timestamp_ms
     return TransactionalId(

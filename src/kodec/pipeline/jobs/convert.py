@@ -32,19 +32,8 @@ class _Convert:
 
     def __call__(self, source: Path) -> tuple[Path, ConversionReport]:
         name = partition_path(source).path.name
-        options = self.options
         root = self.target if self.staging is None else self.staging.attempt()
-        plan = plan_conversion(
-            source,
-            root / name,
-            magic=options.magic,
-            compression=options.compression,
-            level=options.level,
-            batch_bytes=options.batch_bytes,
-            committed=options.committed,
-            limits=options.limits,
-            negative_timestamps=options.negative_timestamps,
-        )
+        plan = plan_conversion(source, root / name, self.options)
         return root, plan.preview() if self.staging is None else plan.apply()
 
 

@@ -1,4 +1,4 @@
-"""Verifies logs in Spark's workers: what `kodec.verify` finds, in the same words, from many machines."""
+"""Verifies logs in Spark's workers: what `kodec.repair.verify` finds, in the same words, on many."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class VerifySummary:
     """What a verification found.
 
     Attributes:
-        problems: those of each path in turn, by topic and partition, as `kodec.verify` gives them; notes too.
+        problems: those of each path in turn, by topic and partition, as `kodec.repair.verify` gives
+            them; notes too.
         segments, bytes: how much was read.
         seconds: how long it took.
     """

@@ -277,7 +277,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        return LogScan.Factory.of(options, Reading.of(options), columns, null, conf).counting(bytes, skipped);
+        return LogScan.Factory.of(options, options.reading(), columns, null, conf).counting(bytes, skipped);
     }
 
     @Override

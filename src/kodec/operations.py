@@ -1,0 +1,71 @@
+"""What operators ask of the files alone, and logs trimmed, compacted, converted and given to a broker."""
+
+from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
+from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.retention import TrimPlan, plan_trim
+from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.options import ConvertOptions
+from kodec.log.conversion.partition import ConversionPlan, plan_conversion
+from kodec.log.conversion.report import ConversionReport, Loss
+from kodec.log.views.epochs import EpochRange, LeaderEpochs, read_epochs
+from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
+from kodec.log.views.metadata import (
+    Broker,
+    ClusterMetadata,
+    PartitionAssignment,
+    Topic,
+    read_metadata,
+    read_metadata_snapshot,
+)
+from kodec.log.views.producers import ActiveProducer, Producers, read_producers
+from kodec.log.views.reading import Completeness
+from kodec.log.views.retention import KeptSegment, Retention, explain_retention
+from kodec.log.views.transactions import (
+    OpenTransaction,
+    TransactionalId,
+    TransactionStates,
+    read_transactions,
+)
+
+__all__ = [
+    "ActiveProducer",
+    "Adoption",
+    "AdoptionPlan",
+    "Broker",
+    "ClusterMetadata",
+    "CommittedOffset",
+    "CompactionPlan",
+    "CompactionReport",
+    "Completeness",
+    "ConversionPlan",
+    "ConversionReport",
+    "ConvertOptions",
+    "EpochRange",
+    "Group",
+    "GroupMember",
+    "Groups",
+    "KeptSegment",
+    "LeaderEpochs",
+    "Loss",
+    "OpenTransaction",
+    "PartitionAssignment",
+    "Producers",
+    "Retention",
+    "ShareOffset",
+    "Topic",
+    "TransactionStates",
+    "TransactionalId",
+    "TrimPlan",
+    "convert_batches",
+    "explain_retention",
+    "plan_adoption",
+    "plan_compaction",
+    "plan_conversion",
+    "plan_trim",
+    "read_epochs",
+    "read_groups",
+    "read_metadata",
+    "read_metadata_snapshot",
+    "read_producers",
+    "read_transactions",
+]

@@ -1,0 +1,22 @@
+"""Logs checked, recovered as a broker would, and salvaged."""
+
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
+from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
+from kodec.log.verification.survey import PartitionOverview, survey
+from kodec.log.verification.verify import Problem, verify
+
+__all__ = [
+    "MissingRange",
+    "PartitionOverview",
+    "Problem",
+    "RecoveryPlan",
+    "SalvagePlan",
+    "SalvageReport",
+    "plan_recoveries",
+    "plan_recovery",
+    "plan_reindex",
+    "plan_salvage",
+    "survey",
+    "verify",
+]
