@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import struct
 import tracemalloc
 from pathlib import Path
@@ -109,3 +111,45 @@ def test_records_before_an_error_are_given(monkeypatch: pytest.MonkeyPatch) -> N
         for record in reader:
             found.append(record.value)
     assert found == [b"v"] * 3
+
+
+class _Counting(io.FileIO):
+    """A file that says how many bytes were read of it."""
+
+    count = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(-1 if size is None else size) or b""
+        self.count += len(data)
+        return data
+
+
+def test_what_was_never_written_is_not_read(tmp_path: Path) -> None:
+    """A preallocated file, of which a broker has written little."""
+    path, size = tmp_path / "preallocated", 64 << 20
+    data = kodec.encode([kodec.Record(value=b"v")] * 100)
+    path.write_bytes(data)
+    os.truncate(path, size)
+    if path.stat().st_blocks * 512 >= size:
+        pytest.skip("the file system has no holes")
+    with _Counting(path) as file:
+        reader = kodec.read_records(file)
+        assert len(list(reader)) == 100
+        assert reader.torn_tail == kodec.TornTail(len(data), size - len(data), "zeros")
+        assert file.count < 4 << 20
+    # a hole with something behind it is damage
+    with path.open("r+b") as written:
+        written.seek(size // 2)
+        written.write(b"x")
+    with path.open("rb") as buffered:
+        for opened in (path, buffered):
+            with pytest.raises(kodec.errors.Malformed, match="too small for any batch"):
+                list(kodec.read_records(opened))
+
+
+def test_the_holes_of_a_compressed_file_are_not_those_of_what_is_in_it(tmp_path: Path) -> None:
+    data = kodec.encode([kodec.Record(value=b"v")] * 100)
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(data + bytes(1 << 20) + b"x"))
+    with gzip.open(path) as file, pytest.raises(kodec.errors.Malformed, match="too small for any batch"):
+        list(kodec.read_records(file))
