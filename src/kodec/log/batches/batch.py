@@ -6,17 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from kodec.generated.log.record_batch import Compression
+from kodec.log.batches.format import HEAD
 from kodec.log.batches.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.errors import CrcMismatch, FormatError
-from kodec.runtime.fields import ReadOptions
 
 __all__ = ["CODECS", "HEAD", "Batch"]
 
 CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
 """The codecs by their number; those of magic 0 and 1 are the first of them."""
-
-HEAD = ReadOptions(check_crc=False)
-"""A header is read first and its checksum verified when asked for."""
 
 
 class Batch(ABC):
@@ -54,6 +51,11 @@ class Batch(ABC):
     is_transactional: bool = False
     is_control: bool = False
     delete_horizon: int | None = None
+
+    @property
+    def frame_offset(self) -> int:
+        """The offset in its frame: the base offset, or that of a message, of a wrapper its last one."""
+        return self.last_offset
 
     @property
     @abstractmethod
