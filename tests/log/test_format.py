@@ -20,8 +20,7 @@ NUMBERS = st.integers(-(2**31), 2**31 - 1)
 
 def number(form: str) -> Number:
     class Head:
-        OFFSETS: ClassVar[dict[str, int]] = {"length": 3}
-        FORMATS: ClassVar[dict[str, str]] = {"length": form}
+        PLACES: ClassVar[dict[str, tuple[int, str]]] = {"length": (3, form)}
 
     return Number(Head, "length")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 
 import typer
@@ -11,7 +12,17 @@ from kodec.log.files.listing import SegmentFiles, list_partition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 
-__all__ = ["DIRECTORIES", "LOGS", "PARTITIONS", "TOPICS", "folders", "logs_at", "size_of_logs"]
+__all__ = [
+    "DIRECTORIES",
+    "LOGS",
+    "ON_ERROR",
+    "PARTITIONS",
+    "TOPICS",
+    "OnErrorChoice",
+    "folders",
+    "logs_at",
+    "size_of_logs",
+]
 
 DIRECTORIES = typer.Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, or topic-partitions' folders."
@@ -28,7 +39,17 @@ PARTITIONS = typer.Argument(
     file_okay=False,
     help="Topic-partitions' folders, or log.dirs folders with --topic.",
 )
+ON_ERROR = typer.Option(
+    "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and say so (skip)."
+)
 TOPICS = typer.Option("--topic", help="Of a log directory, this topic; may be given several times.")
+
+
+class OnErrorChoice(enum.Enum):
+    """`kodec.log.batches.options.OnError` for typer."""
+
+    stop = "raise"
+    skip = "skip"
 
 
 def folders(paths: list[Path], topics: list[str]) -> list[Path]:

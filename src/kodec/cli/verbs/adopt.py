@@ -98,7 +98,7 @@ def adopt(
             raise typer.Exit(FAILED) from None
     if not json and not (apply and plan.problems):
         output.show(output.ending(apply), *(f"what the broker had is in {place}" for place in kept))
-    raise typer.Exit(FAILED if plan.problems else 0 if apply else LEFT_TO_DO)
+    raise typer.Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
 
 
 def _parsed(text: str) -> tuple[str, UUID]:
@@ -123,6 +123,7 @@ def _facts(each: Adoption, applied: bool) -> dict[str, object]:
         "topic": owner.topic,
         "partition": owner.partition,
         "applied": applied,
+        "alreadyAdopted": each.is_adopted,
         "source": str(each.source),
         "target": str(each.target),
         "topicId": _shown(each.topic_id),
@@ -142,7 +143,8 @@ def _text(each: Adoption) -> list[str]:
     name = each.topic_partition
     segments, size = output.count(each.segments, "segment"), output.size_of(each.bytes)
     offsets = f"offsets {each.start_offset} to {each.end_offset}"
-    lines = [f"{name}: id {_shown(each.topic_id)}, {segments}, {size}, {offsets}"]
+    known = ", adopted already" if each.is_adopted else ""
+    lines = [f"{name}: id {_shown(each.topic_id)}, {segments}, {size}, {offsets}{known}"]
     if each.expired:
         whose = "of the topic" if each.own_retention else "the broker's, where its settings are the defaults"
         bound = "" if each.retention_ms is None else f"retention.ms is {each.retention_ms} ({whose})"

@@ -32,8 +32,9 @@ class Number:
     """
 
     def __init__(self, kind: type[Any], name: str) -> None:
-        self.at: int = kind.OFFSETS[name]
-        self.format: str = kind.FORMATS[name]
+        self.at: int
+        self.format: str
+        self.at, self.format = kind.PLACES[name]
         self._struct = Struct(self.format)
         self.size = self._struct.size
         self.most = (1 << 8 * self.size - self.format[-1].islower()) - 1
@@ -224,7 +225,7 @@ _LEGACY = BatchKind(
     (0, 1),
     "Message",
     "offset",
-    message_set.Entry.OFFSETS["message"],
+    message_set.Entry.PLACES["message"][0],
     "kodec.generated.kernels.message_set",
     Number(message_set.Message, "crc"),
     message_set.read_message_head,
@@ -240,7 +241,7 @@ KAFKA = RecordFormat(
     length=Number(record_batch.RecordBatch, "len_batch"),
     magic=Number(record_batch.RecordBatch, "magic"),
     least_body=len(message_set.Message(magic=0).to_bytes()),
-    head=record_batch.RecordBatch.OFFSETS["records"],
+    head=record_batch.RecordBatch.PLACES["records"][0],
     last_delta=Number(record_batch.RecordBatch, "last_offset_delta"),
     count=Number(record_batch.RecordBatch, "num_records"),
     epoch=Number(record_batch.RecordBatch, "partition_leader_epoch"),

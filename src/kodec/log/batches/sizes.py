@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import calcsize
+
 from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.generated.log.producer_snapshot import Entry as SnapshotEntry
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
@@ -32,7 +34,7 @@ DELTA, COUNT = KAFKA.last_delta, KAFKA.count
 OFFSET_ENTRY = offset_index.Entry.SIZE
 TIME_ENTRY = time_index.Entry.SIZE
 TXN_ENTRY = transaction_index.Entry.SIZE
-SNAPSHOT_HEAD = ProducerSnapshot.OFFSETS["entries"]
+SNAPSHOT_HEAD = ProducerSnapshot.PLACES["entries"][0]
 SNAPSHOT_ENTRY = SnapshotEntry.SIZE
 OFFSET = KAFKA.offset
 """The offset in the header of a batch of any magic, which a broker sets in place."""
@@ -40,7 +42,7 @@ EPOCH = KAFKA.epoch
 """Of a record batch of magic 2: its leader's epoch, which a broker sets in place."""
 LENGTH, MAGIC = KAFKA.length, KAFKA.magic
 """The length of what follows it in a batch, and the format, of a batch of any magic."""
-MAX_RELATIVE = (1 << 8 * offset_index.Entry.SIZES["relative_offset"] - 1) - 1
+MAX_RELATIVE = (1 << 8 * calcsize(offset_index.Entry.PLACES["relative_offset"][1]) - 1) - 1
 """The largest offset relative to its segment's base offset."""
 MAX_SEGMENT = MAX_RELATIVE
 """The most bytes of a segment: a position in the offset index is as wide as a relative offset."""
