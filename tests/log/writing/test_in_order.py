@@ -10,7 +10,8 @@ import pytest
 import kodec
 from kodec.log import kernel
 from kodec.log.backends.pure.order import in_order as pure
-from kodec.log.batches.sizes import COUNT, DELTA, LENGTH, MAGIC, OFFSET, Number
+from kodec.log.batches.format import Number
+from kodec.log.batches.sizes import COUNT, DELTA, LENGTH, MAGIC, OFFSET
 
 InOrder = Callable[[bytes, int, int, int, int, bool], tuple[int, int, bool]]
 WALKS: list[InOrder] = [pure]

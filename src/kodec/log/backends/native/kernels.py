@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
-from kodec.log.batches.frame import LEGACY, Frame
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import Frame
 from kodec.runtime import compression
 from kodec.runtime.errors import FormatError
 from kodec.runtime.native import face
@@ -24,7 +25,7 @@ class KernelDecoder(Decoder[T_co]):
     """Has a kernel for each kind of batch, and turns from one to the other where the kind changes."""
 
     runs = True
-    magics: tuple[tuple[int, ...], ...] = (2,), LEGACY
+    magics: tuple[tuple[int, ...], ...] = tuple(kind.magics for kind in KAFKA.kinds)
     """For each kernel, the formats that it reads."""
     _turn = 0
     """Which of the kernels is in use."""
