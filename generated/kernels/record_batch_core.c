@@ -20,13 +20,11 @@
 int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_unit *u, kd_where *where) {
   const uint8_t *const base = buf;
   const uint8_t *p = buf + pos, *end = buf + stop;
-  int wrong = 0, status = KD_OK;
-  (void)status;
-  (void)wrong;
+  int wrong KD_UNUSED = 0, status KD_UNUSED = KD_OK;
   u->unit_start = pos;
   u->checksum_field = -1;
   if (end - p < 61) STOP(KD_TRUNCATED, FIELD_BASE_OFFSET, p);
-  u->base_offset = (int64_t)kd_load_u8be(p + 0);
+  u->base_offset = (int64_t)kd_load_u8be(p);
   u->len_batch = (int32_t)kd_load_u4be(p + 8);
   u->partition_leader_epoch = (int32_t)kd_load_u4be(p + 12);
   u->magic = (int8_t)kd_load_u1(p + 16);
@@ -44,16 +42,16 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   u->producer_epoch = (int16_t)kd_load_u2be(p + 51);
   u->base_sequence = (int32_t)kd_load_u4be(p + 53);
   u->num_records = (int32_t)kd_load_u4be(p + 57);
-  const uint8_t *const start_of_u_partition_leader_epoch = p + 12;
-  const uint8_t *const start_of_u_attributes = p + 21;
-  if (KD_UNLIKELY(!(u->len_batch >= 49) || wrong)) STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
-  if (KD_UNLIKELY(!(u->magic == 2) || wrong)) STOP(KD_VALUE, FIELD_MAGIC, p + 16);
-  if (KD_UNLIKELY(!(u->num_records >= 0) || wrong)) STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
+  const uint8_t *const start_of_partition_leader_epoch = p + 12;
+  const uint8_t *const start_of_attributes = p + 21;
+  if (KD_UNLIKELY(!(u->len_batch >= 49))) STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
+  if (KD_UNLIKELY(!(u->magic == 2))) STOP(KD_VALUE, FIELD_MAGIC, p + 16);
+  if (KD_UNLIKELY(!(u->num_records >= 0))) STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
   p += 61;
   if (u->num_records != 0) {
     {
-      int64_t length = kd_sub(u->len_batch, 49, &wrong);
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS, p);
+      const int64_t length = u->len_batch - 49;
+      if (KD_UNLIKELY(length < 0)) STOP(KD_VALUE, FIELD_RECORDS, p);
       if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS, p);
       u->records = (kd_span){p, (size_t)length};
       p += length;
@@ -61,11 +59,10 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   } else {
     u->records = (kd_span){p, 0};
   }
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS, p);
-  if (KD_UNLIKELY(u->len_batch != kd_add(p - start_of_u_partition_leader_epoch, 0, &wrong) || wrong)) STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_u_partition_leader_epoch);
+  if (KD_UNLIKELY(u->len_batch != p - start_of_partition_leader_epoch)) STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_partition_leader_epoch);
   u->checksum_stored = (uint32_t)u->crc;
   u->checksum_field = FIELD_CRC;
-  u->checksum_of = (kd_span){start_of_u_attributes, (size_t)(p - start_of_u_attributes)};
+  u->checksum_of = (kd_span){start_of_attributes, (size_t)(p - start_of_attributes)};
   u->checksum = kd_crc32c;
   if (KD_UNLIKELY(record_batch_codec(u) == NULL)) STOP(KD_VALUE, FIELD_ATTRIBUTES_COMPRESSION, p);
   u->unit_size = (size_t)(p - (buf + pos));
@@ -164,8 +161,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   if (count == 0 && size == 0) return KD_OK;
   if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, FIELD_NUM_RECORDS, 0);
   if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, FIELD_NUM_RECORDS, 0);
-  size_t room = options->elements - (size_t)count;
-  (void)room;
+  size_t room KD_UNUSED = options->elements - (size_t)count;
   if (reserve_rows(options, c, (size_t)count, size, 0, where)) return where->status;
   const uint64_t wanted = options->wanted;
   size_t at_row = c->rows;
@@ -178,25 +174,26 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   for (int64_t left = count; left; left--) {
     record_batch_row row;
     const size_t before_headers = c->headers.rows.count;
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
-    if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
+    status = kd_read_zigzag32(&p, end, &row.len_body);
+    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
+    if (KD_UNLIKELY(!(row.len_body >= 0))) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
     {
-      int64_t length = row.len_body;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY, p);
+      const int64_t length = row.len_body;
       if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
-      const uint8_t *const stop_1 = p + length;
-      const uint8_t *const outer_1 = end;
-      end = stop_1;
+      const uint8_t *const outer_end = end;
+      end = p + length;
       if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
-      row.body.attributes = (int8_t)kd_load_u1(p + 0);
+      row.body.attributes = (int8_t)kd_load_u1(p);
       p += 1;
-      if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
+      status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta);
+      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+      status = kd_read_zigzag32(&p, end, &row.body.offset_delta);
+      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+      status = kd_read_zigzag32(&p, end, &row.body.len_key);
+      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
       if (row.body.len_key >= 0) {
         {
-          int64_t length = row.body.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_KEY, p);
+          const int64_t length = row.body.len_key;
           if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
           row.body.key = (kd_span){p, (size_t)length};
           p += length;
@@ -204,12 +201,11 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
       } else {
         row.body.key = (kd_span){NULL, 0};
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_KEY, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
+      status = kd_read_zigzag32(&p, end, &row.body.len_value);
+      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
       if (row.body.len_value >= 0) {
         {
-          int64_t length = row.body.len_value;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_VALUE, p);
+          const int64_t length = row.body.len_value;
           if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
           row.body.value = (kd_span){p, (size_t)length};
           p += length;
@@ -217,9 +213,9 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
       } else {
         row.body.value = (kd_span){NULL, 0};
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_VALUE, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
-      if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      status = kd_read_zigzag32(&p, end, &row.body.num_headers);
+      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      if (KD_UNLIKELY(!(row.body.num_headers >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
       {
         struct {
           int64_t len_key;
@@ -227,28 +223,34 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           int64_t len_value;
           kd_span value;
         } item_0;
-        int64_t items = row.body.num_headers;
-        if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS, p);
+        const int64_t count_0 = row.body.num_headers;
+        int64_t items = count_0;
         if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
         if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
-        if (items && WANTED(COLUMN_HEADERS) && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p))))) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
-        if (items && WANTED(COLUMN_HEADERS) && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p))))) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        if (items && WANTED(COLUMN_HEADERS)) {
+          status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p));
+          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        }
+        if (items && WANTED(COLUMN_HEADERS)) {
+          status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p));
+          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        }
         for (; items; items--) {
           if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-          if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          status = kd_read_zigzag32(&p, end, &item_0.len_key);
+          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          if (KD_UNLIKELY(!(item_0.len_key >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
           {
-            int64_t length = item_0.len_key;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+            const int64_t length = item_0.len_key;
             if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
             item_0.key = (kd_span){p, (size_t)length};
             p += length;
           }
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+          status = kd_read_zigzag32(&p, end, &item_0.len_value);
+          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
           if (item_0.len_value >= 0) {
             {
-              int64_t length = item_0.len_value;
-              if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+              const int64_t length = item_0.len_value;
               if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
               item_0.value = (kd_span){p, (size_t)length};
               p += length;
@@ -256,7 +258,6 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           } else {
             item_0.value = (kd_span){NULL, 0};
           }
-          if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
           if (WANTED(COLUMN_HEADERS)) {
             kd_blob_push(&c->headers.key, item_0.key, limit);
             kd_blob_look(&c->headers.key, item_0.key);
@@ -265,8 +266,8 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           }
         }
       }
-      end = outer_1;
-      if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+      if (KD_UNLIKELY(p != end)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+      end = outer_end;
     }
     {
       int keep = 1;
@@ -309,8 +310,7 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_option
     record_batch_columns *c, record_batch_unit *u, size_t *next, kd_where *where) {
   if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
-    int wrong = 0;
-    (void)wrong;
+    int wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= options->most_rows || record_batch_bytes(c) >= options->most_bytes) return KD_FULL;
@@ -345,8 +345,7 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_option
 int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, record_batch_heads *c, record_batch_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int ok = 0, wrong = 0;
-    (void)wrong;
+    int ok = 0, wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
@@ -554,30 +553,29 @@ failed:
 int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record_batch_object_headers *out) {
   const uint8_t *const base = rest->data, *p = rest->data, *end = rest->end;
   kd_where here, *const where = &here;
-  int wrong = 0, status = KD_OK;
+  int wrong KD_UNUSED = 0, status KD_UNUSED = KD_OK;
   struct {
     int64_t len_key;
     kd_span key;
     int64_t len_value;
     kd_span value;
   } item_0;
-  (void)status;
   (void)u;
   if (rest->count-- == 0) return KD_COUNT;
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-  if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  status = kd_read_zigzag32(&p, end, &item_0.len_key);
+  if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  if (KD_UNLIKELY(!(item_0.len_key >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
   {
-    int64_t length = item_0.len_key;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+    const int64_t length = item_0.len_key;
     if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
     item_0.key = (kd_span){p, (size_t)length};
     p += length;
   }
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+  status = kd_read_zigzag32(&p, end, &item_0.len_value);
+  if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
   if (item_0.len_value >= 0) {
     {
-      int64_t length = item_0.len_value;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+      const int64_t length = item_0.len_value;
       if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
       item_0.value = (kd_span){p, (size_t)length};
       p += length;
@@ -585,7 +583,6 @@ int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record
   } else {
     item_0.value = (kd_span){NULL, 0};
   }
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
   out->key = item_0.key;
   out->value = item_0.value;
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
@@ -598,8 +595,7 @@ stopped:
 int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int wrong = 0;
-    (void)wrong;
+    int wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (record_batch_read(buf, pos, end, u, where)) return where->status;
@@ -643,25 +639,26 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
     if (p != end) STOP(KD_COUNT, FIELD_NUM_RECORDS, p);
     return KD_END;
   }
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
-  if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
+  status = kd_read_zigzag32(&p, end, &row.len_body);
+  if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
+  if (KD_UNLIKELY(!(row.len_body >= 0))) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
   {
-    int64_t length = row.len_body;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY, p);
+    const int64_t length = row.len_body;
     if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
-    const uint8_t *const stop_1 = p + length;
-    const uint8_t *const outer_1 = end;
-    end = stop_1;
+    const uint8_t *const outer_end = end;
+    end = p + length;
     if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
-    row.body.attributes = (int8_t)kd_load_u1(p + 0);
+    row.body.attributes = (int8_t)kd_load_u1(p);
     p += 1;
-    if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
+    status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta);
+    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+    status = kd_read_zigzag32(&p, end, &row.body.offset_delta);
+    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+    status = kd_read_zigzag32(&p, end, &row.body.len_key);
+    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
     if (row.body.len_key >= 0) {
       {
-        int64_t length = row.body.len_key;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_KEY, p);
+        const int64_t length = row.body.len_key;
         if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
         row.body.key = (kd_span){p, (size_t)length};
         p += length;
@@ -669,12 +666,11 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
     } else {
       row.body.key = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_KEY, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
+    status = kd_read_zigzag32(&p, end, &row.body.len_value);
+    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
     if (row.body.len_value >= 0) {
       {
-        int64_t length = row.body.len_value;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_VALUE, p);
+        const int64_t length = row.body.len_value;
         if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
         row.body.value = (kd_span){p, (size_t)length};
         p += length;
@@ -682,9 +678,9 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
     } else {
       row.body.value = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_VALUE, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
-    if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    status = kd_read_zigzag32(&p, end, &row.body.num_headers);
+    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    if (KD_UNLIKELY(!(row.body.num_headers >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
     {
       struct {
         int64_t len_key;
@@ -692,28 +688,27 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
         int64_t len_value;
         kd_span value;
       } item_0;
-      int64_t items = row.body.num_headers;
-      if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS, p);
+      const int64_t count_0 = row.body.num_headers;
+      int64_t items = count_0;
       if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
       if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
       const uint8_t *const first = p;
-      size_t counted = 0;
       for (; items; items--) {
         if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
-        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-        if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        status = kd_read_zigzag32(&p, end, &item_0.len_key);
+        if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        if (KD_UNLIKELY(!(item_0.len_key >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
         {
-          int64_t length = item_0.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+          const int64_t length = item_0.len_key;
           if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
           item_0.key = (kd_span){p, (size_t)length};
           p += length;
         }
-        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+        status = kd_read_zigzag32(&p, end, &item_0.len_value);
+        if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
         if (item_0.len_value >= 0) {
           {
-            int64_t length = item_0.len_value;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+            const int64_t length = item_0.len_value;
             if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
             item_0.value = (kd_span){p, (size_t)length};
             p += length;
@@ -721,13 +716,11 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
         } else {
           item_0.value = (kd_span){NULL, 0};
         }
-        if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
-        counted++;
       }
-      items_of.list_0 = (kd_items){first, p, counted};
+      items_of.list_0 = (kd_items){first, p, (size_t)count_0};
     }
-    end = outer_1;
-    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+    if (KD_UNLIKELY(p != end)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+    end = outer_end;
   }
   out->offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
   out->timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
@@ -801,11 +794,6 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
   int64_t derived_last_offset_delta = 0;
   int64_t derived_max_timestamp = 0;
   for (; row < last; row++) {
-    const int64_t value_body_attributes = 0;
-    const int64_t value_body_timestamp_delta = kd_sub(in->timestamp[row], u->base_timestamp, &wrong);
-    const int64_t value_body_offset_delta = kd_sub(in->offset[row], u->base_offset, &wrong);
-    const kd_span span_body_key = kd_text_at(&in->key, row);
-    const kd_span span_body_value = kd_text_at(&in->value, row);
     const int64_t count_body_headers = (int64_t)in->headers.starts[row + 1] - in->headers.starts[row];
     size_t size_body_headers = 0;
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
@@ -816,6 +804,11 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
       size_body_headers += kd_size_uvarint(kd_zigzag(value_body_headers_len_key)) + span_body_headers_key.size + kd_size_uvarint(kd_zigzag(value_body_headers_len_value)) + span_body_headers_value.size;
     }
+    const int64_t value_body_attributes = 0;
+    const int64_t value_body_timestamp_delta = kd_sub(in->timestamp[row], u->base_timestamp, &wrong);
+    const int64_t value_body_offset_delta = kd_sub(in->offset[row], u->base_offset, &wrong);
+    const kd_span span_body_key = kd_text_at(&in->key, row);
+    const kd_span span_body_value = kd_text_at(&in->value, row);
     const int64_t value_body_len_key = (span_body_key.data == NULL ? -1 : (int64_t)span_body_key.size);
     const int64_t value_body_len_value = (span_body_value.data == NULL ? -1 : (int64_t)span_body_value.size);
     const int64_t value_body_num_headers = count_body_headers;
@@ -824,7 +817,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
     if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
     uint8_t *p = out->data + out->size;
-    if (KD_UNLIKELY(!((value_len_body >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
+    if (KD_UNLIKELY(!(value_len_body >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
     if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_LEN_BODY);
     p = kd_write_uvarint(p, kd_zigzag(value_len_body));
     if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_ATTRIBUTES);
@@ -845,7 +838,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
       kd_copy(p, span_body_value.data, span_body_value.size, (size_t)(in->value.end - span_body_value.data));
       p += span_body_value.size;
     }
-    if (KD_UNLIKELY(!((value_body_num_headers >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
+    if (KD_UNLIKELY(!(value_body_num_headers >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
     if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_NUM_HEADERS);
     p = kd_write_uvarint(p, kd_zigzag(value_body_num_headers));
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
@@ -854,7 +847,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
-      if (KD_UNLIKELY(!((value_body_headers_len_key >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
+      if (KD_UNLIKELY(!(value_body_headers_len_key >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
       if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_key));
       if (span_body_headers_key.data != NULL) {
@@ -888,7 +881,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
     kd_where *where) {
   const size_t before = out->size;
   const kd_span written = {content, size};
-  int wrong = 0;
+  int wrong KD_UNUSED = 0;
   const int64_t value_base_offset = u->base_offset;
   const int64_t value_partition_leader_epoch = u->partition_leader_epoch;
   const int64_t value_magic = u->magic;
@@ -898,7 +891,6 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const int64_t value_attributes_is_transactional = u->attributes.is_transactional;
   const int64_t value_attributes_timestamp_type = u->attributes.timestamp_type;
   const int64_t value_attributes_compression = u->attributes.compression;
-  const size_t size_attributes KD_UNUSED = 2;
   const int64_t value_last_offset_delta = u->last_offset_delta;
   const int64_t value_base_timestamp = u->base_timestamp;
   const int64_t value_max_timestamp = u->max_timestamp;
@@ -908,26 +900,25 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const kd_span span_records = written;
   if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS);
   const int64_t value_num_records = u->num_records;
-  (void)wrong;
   if (kd_reserve(out, 61 + (value_num_records != 0 ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
   uint8_t *p = out->data + before;
+  uint8_t *const start_of_len_batch = p + 8;
+  uint8_t *const start_of_partition_leader_epoch = p + 12;
+  uint8_t *const start_of_crc = p + 17;
+  uint8_t *const start_of_attributes = p + 21;
   kd_store_be(p, (uint64_t)value_base_offset, 8);
   p += 8;
-  uint8_t *const place_of_len_batch = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  uint8_t *const start_of_partition_leader_epoch = p;
   if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PARTITION_LEADER_EPOCH);
   kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
   p += 4;
-  if (KD_UNLIKELY(!((value_magic == 2)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MAGIC);
+  if (KD_UNLIKELY(!(value_magic == 2) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MAGIC);
   if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, FIELD_MAGIC);
   kd_store_be(p, (uint64_t)value_magic, 1);
   p += 1;
-  uint8_t *const place_of_crc = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  uint8_t *const start_of_attributes = p;
   if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_RESERVED);
   if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_HAS_DELETE_HORIZON);
   if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_CONTROL);
@@ -951,7 +942,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, FIELD_BASE_SEQUENCE);
   kd_store_be(p, (uint64_t)value_base_sequence, 4);
   p += 4;
-  if (KD_UNLIKELY(!((value_num_records >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
+  if (KD_UNLIKELY(!(value_num_records >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
   if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, FIELD_NUM_RECORDS);
   kd_store_be(p, (uint64_t)value_num_records, 4);
   p += 4;
@@ -964,11 +955,11 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   {
     const int64_t found = kd_add(p - start_of_partition_leader_epoch, 0, &wrong);
     if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, FIELD_LEN_BATCH);
-    kd_store_be(place_of_len_batch, (uint64_t)found, 4);
+    kd_store_be(start_of_len_batch, (uint64_t)found, 4);
   }
   {
     const uint64_t found = kd_crc32c(start_of_attributes, (size_t)(p - start_of_attributes));
-    kd_store_be(place_of_crc, (uint64_t)found, 4);
+    kd_store_be(start_of_crc, (uint64_t)found, 4);
   }
   out->size = (size_t)(p - out->data);
   return KD_OK;
