@@ -150,8 +150,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(compression, "AT_ONCE", 1000)
     monkeypatch.setattr(large, "AT_ONCE", 1000)
     monkeypatch.setattr(large, "PART", 200)
-    for name in ("backends.native.records", "backends.native.rows", "reading.walk"):
-        monkeypatch.setattr(f"kodec.log.{name}.AT_ONCE", 1000)
+    monkeypatch.setattr("kodec.log.reading.walk.AT_ONCE", 1000)
     # a window of a file has no whole large batch
     monkeypatch.setattr("kodec.log.reading.source.CHUNK", 600)
     monkeypatch.setattr("kodec.log.reading.walk.CHUNK", 300)
