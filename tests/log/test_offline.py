@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kodec
-from kodec.log.directories.offline import newest_snapshot
+from kodec.log.directories.offline import newest_snapshot, require_in_order
 from kodec.log.files.names import file_name
 
 
@@ -26,3 +26,14 @@ def test_a_snapshot_above_the_end_of_the_log_is_of_records_that_are_gone(
     offset, state = newest_snapshot(kodec.PartitionLog(folder))
     assert offset == wanted
     assert [each.last_sequence for each in state.snapshot().entries] == [wanted - 1]
+
+
+@pytest.mark.parametrize("kind", ["stray", "delete", "future"])
+def test_a_replica_that_is_not_live_is_not_changed(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "orders-0"
+    with kodec.LogWriter(folder) as log:
+        log.append([kodec.Record(value=b"v")])
+    require_in_order(kodec.PartitionLog(folder))
+    other = folder.rename(tmp_path / f"orders-0.{'a' * 32}-{kind}")
+    with pytest.raises(ValueError, match=kind):
+        require_in_order(kodec.PartitionLog(other))
