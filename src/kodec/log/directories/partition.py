@@ -404,7 +404,7 @@ class PartitionLog:
 
     @staticmethod
     def _in_order(order: Order, segment: Segment, batch: Batch, after: Segment | None) -> int:
-        """The last offset of a batch, for the order. Raises Malformed where its offset cannot be."""
+        """What the order is to note of a batch: its last offset. Raises Malformed where that cannot be."""
         try:
             return order.check(batch, segment.whole_frame(batch.position + batch.size))
         except FormatError as error:

@@ -83,7 +83,7 @@ class Order:
         Raises Malformed where its offset is wrong.
         """
         last = batch.last_offset
-        first = batch.base_offset if batch.magic == 2 else last
+        first = batch.frame_offset
         if first <= self.last:
             raise _wrong(batch, "offsets ascend", f"more than {self.last}", first)
         if last < first:
