@@ -16,7 +16,7 @@ from kodec.runtime.native import face
 __all__ = ["MOST_NATIVE", "KernelDecoder", "content_of"]
 
 MOST_NATIVE = 4 << 20
-"""Larger content is not decompressed natively where all is in one buffer, which may be twice as large."""
+"""Content of more bytes is not decompressed natively, as that is into one buffer, at most twice as large."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -53,7 +53,7 @@ class KernelDecoder(Decoder[T_co]):
 
 
 def content_of(kernel: Any, buf: Buffer, limit: int) -> bytes | None:
-    """The content of the unit in `buf` at which the kernel stopped as compressed; None: pure Python does it.
+    """The content of the compressed unit in `buf` at which the kernel stopped; None if it is for pure Python.
 
     That is so where it has more than `limit` bytes, and then it is read in parts.
     """
