@@ -46,13 +46,15 @@ seq:
     type: s4
     doc: >-
       A transaction that is open for longer than this, in milliseconds, is
-      aborted by the coordinator.
+      aborted by the coordinator; 2147483647 is no limit (two-phase commit,
+      KIP-939).
   - id: transaction_status
     -orig-id: TransactionStatus
     type: s1
     doc: >-
       State: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete
-      commit, 5 complete abort, 6 dead, 7 prepare epoch fence.
+      commit, 5 complete abort. Kafka has 6 (dead) and 7 (prepare epoch fence)
+      in memory only.
   - id: num_transaction_partitions
     type: s4
     if: version <= 0
@@ -183,8 +185,8 @@ types:
             -orig-id: PreviousProducerId
             -default: -1
             doc: >-
-              Producer id that the transaction before this one had, so that a
-              repeated request to end it is recognised; -1 is none.
+              Producer id in the state before this one: another than
+              `producer_id` where this record changes it; -1 is none.
           1:
             id: next_producer_id
             -orig-id: NextProducerId

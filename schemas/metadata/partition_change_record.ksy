@@ -180,8 +180,9 @@ types:
             -orig-id: LastKnownElr
             -since: 2
             doc: >-
-              Broker ids of replicas that were eligible until they shut down
-              uncleanly (KIP-966). Null where that has not changed.
+              Broker id of the last leader, where the ISR is empty now, to be
+              elected again where no replica is eligible (KIP-966): at most one.
+              Null where that has not changed; without elements, none.
           8:
             id: directories
             -orig-id: Directories

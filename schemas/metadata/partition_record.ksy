@@ -204,8 +204,9 @@ types:
             -orig-id: LastKnownElr
             -since: 2
             doc: >-
-              Broker ids of replicas that were eligible until they shut down
-              uncleanly (KIP-966). Null is none.
+              Broker id of the last leader of a partition whose ISR is empty, to
+              be elected again where no replica is eligible (KIP-966): at most
+              one. Null is none.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

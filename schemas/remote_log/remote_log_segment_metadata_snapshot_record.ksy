@@ -26,8 +26,9 @@ meta:
   kind: metadata
   number: 3
 doc: >-
-  A segment in remote storage as a broker's snapshot of one partition's remote
-  log metadata has it. The partition is that of the snapshot.
+  A segment in remote storage as a snapshot of one partition's remote log
+  metadata has it: without the partition. Kafka defines it, and 4.4 has no code
+  that stores it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemoteLogSegmentMetadataSnapshotRecord.json RemoteLogSegmentMetadataSnapshotRecord
 params:
   - id: version

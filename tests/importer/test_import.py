@@ -73,7 +73,12 @@ def test_a_definition_becomes_a_schema_that_generates(tmp_path: Path, schemas: P
     # what a message, a struct or a field means is for people to write: without `doc`, nobody has yet
     tree = tree_of(text, "made")
     assert "doc" not in tree and "doc" not in tree["types"]["member"]
-    assert [each["id"] for each in tree["seq"] if "doc" not in each] == ["group_id", "epoch", "members", "load"]
+    assert {each["id"] for each in tree["seq"] if "doc" not in each} == {
+        "group_id",
+        "epoch",
+        "members",
+        "load",
+    }
     assert "kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupThingValue.json" in text
     assert "-nullable-versions: 2-3" in text and "-tags:" in text
     generate(schemas, tmp_path / "out_of_definitions")
@@ -92,8 +97,10 @@ def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:
     plan_import(jar(tmp_path, definition()), schemas).apply()
     text = made(schemas).read_text()
     text = text.replace("  - id: epoch\n", "  - id: group_epoch\n")
-    text = text.replace("-default: -1", "-default: -1\n    -column: false\n    doc: |\n      Said by\n      a person.\n")
-    # a text at each other place that comes without one: the message, a struct and a field of it, a tagged field
+    text = text.replace(
+        "-default: -1", "-default: -1\n    -column: false\n    doc: |\n      Said by\n      a person.\n"
+    )
+    # and wherever else an import leaves it to people: the message, a struct and a field of it, a tagged field
     for line, doc in {
         "doc-ref: https": "doc: Of the message.\n",
         "    params:\n": "    doc: Of a struct.\n",
