@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from functools import reduce
 
 from kodec.generator.layout import BitGroup, Layout, Layouts, Run, RunField
 from kodec.generator.layout import One as OneField
@@ -66,7 +67,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Derive, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import codec_enum, codec_field, may_be_null, section_tags, transparent
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.wire import INTRINSICS, VARINTS
+from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
 __all__ = ["program_of"]
 
@@ -120,7 +121,7 @@ class _UnitBuilder:
                 Parameter(each.id, self.types.parameter(struct, each.id)) for each in struct.params
             ),
             fields=tuple(self._field_plans()),
-            steps=tuple(_joined(self._steps())),
+            steps=self._after_version(_joined(self._steps(), self._alone())),
             least=min(
                 variant.layout.min_size
                 for known in self.layouts.bindings(struct)
@@ -133,6 +134,7 @@ class _UnitBuilder:
             peeks=tuple(self.peeks.values()),
             packed=self._packed(),
             derived=tuple(self._written()),
+            peeked=tuple(self._of_peeks()),
         )
 
     def _peeked(self) -> Iterator[Peeked]:
@@ -140,6 +142,12 @@ class _UnitBuilder:
             if each.peek_type is not None and each.peek_at is not None:
                 kind = each.peek_type
                 yield Peeked(each.id, each.peek_at, kind.name, _order(kind), self.types.of(kind))
+
+    def _of_peeks(self) -> Iterator[tuple[str, Value]]:
+        for each in self.struct.instances:
+            value = None if each.value is None else self.layouts.inline(self.struct, each.value)
+            if value is not None and self.peeks and set(ex.names(value)) <= self.peeks.keys():
+                yield each.id, self.bind(value)
 
     def _version_at(self) -> VersionAt | None:
         if not self.struct.versions or self.struct.field(self.struct.version_field) is None:
@@ -170,6 +178,33 @@ class _UnitBuilder:
             when=None if codec.when is None else self.bind(self.layouts.inline(self.struct, codec.when)),
             checks=tuple(self._derived(holder.id)),
         )
+
+    def _alone(self) -> frozenset[str]:
+        """Fields that may be None instead of a number, which no run holds."""
+        return frozenset(
+            spec.id
+            for spec in self.struct.fields
+            if self._is_nullable(spec) or self.layouts.optional(self.struct, spec)
+        )
+
+    def _after_version(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The version in a run that ends with it: what follows is read in a version that is known."""
+        where = self._version_at()
+        if where is None:
+            return steps
+        place = next(index for index, each in enumerate(steps) if isinstance(each, Fixed))
+        first = steps[place]
+        assert isinstance(first, Fixed)
+        end = where.offset + WIRE[where.wire].least
+        if end == first.size:
+            return steps
+        head = tuple(each for each in first.slots if each.offset < end)
+        rest = tuple(dataclasses.replace(each, offset=each.offset - end) for each in first.slots[len(head) :])
+        inside = {each.path[0] for each in head}
+        early = tuple(each for each in first.objects if each[0][0] in inside)
+        late = tuple(each for each in first.objects if each[0][0] not in inside)
+        parts = Fixed(head, end, early), Fixed(rest, first.size - end, late)
+        return (*steps[:place], *parts, *steps[place + 1 :])
 
     # -- fields -----------------------------------------------------------------------------------
 
@@ -266,20 +301,38 @@ class _UnitBuilder:
                     if item.field is not None and self._begins(item.field.id):
                         yield Mark(item.field.id, item.offset)
                 yield self._load(step)
-                for name in [each.id for each in _of_run(step)][-1:]:
-                    yield from self._after(name)
+                for each in _of_run(step):
+                    yield from self._after(each.id)
                 continue
             spec = step.field
             body: list[Step] = [Mark(spec.id)] if self._begins(spec.id) else []
             body.append(self._read(spec))
-            yield When(self.bind(spec.condition), tuple(body)) if spec.condition is not None else body[0]
-            if spec.condition is None:
-                yield from body[1:]
+            in_version, otherwise = self._conditions(spec)
+            if otherwise is not None:
+                body = [When(otherwise, tuple(body))]
             if self._section(spec) is None:
-                yield from self._nulls(spec)
+                # a layout of no version knows nothing of what other versions refuse
+                body += self._nulls(self.struct.field(spec.id) or spec)
+            yield from body if in_version is None else (When(in_version, tuple(body)),)
             yield from self._after(spec.id)
         holder = codec_field(self.struct)
         yield from self._derived(without="" if holder is None else holder.id)
+
+    def _conditions(self, spec: Field) -> tuple[Value | None, Value | None]:
+        """When a field is there: what the version and other parameters say of it, and what else does."""
+        if spec.condition is None:
+            return None, None
+        given = {each.id for each in self.struct.params}
+        if self.struct.versions:
+            given.add(self.struct.version_field)
+        tests: tuple[list[Value], list[Value]] = [], []
+        for each in _all_of(spec.condition):
+            tests[not ex.names(each) <= given].append(self.bind(each))
+        first, second = (
+            reduce(lambda left, right: Binary("and", left, right, FLAG), found) if found else None
+            for found in tests
+        )
+        return first, second
 
     def _load(self, run: Run) -> Fixed:
         slots: list[Slot] = []
@@ -586,6 +639,16 @@ class _UnitBuilder:
         return ()
 
 
+def _all_of(test: ex.Expr) -> Iterator[ex.Expr]:
+    """The conditions that must all hold where `test` does."""
+    match test:
+        case ex.Binary("and", left, right):
+            yield from _all_of(left)
+            yield from _all_of(right)
+        case _:
+            yield test
+
+
 def _may_lack_case(spec: Field) -> bool:
     """Whether there is nothing where a switch has no case."""
     if not isinstance(spec.type, Switch) or spec.type.default is not None:
@@ -621,17 +684,50 @@ def _fields(layout: Layout) -> Iterator[Field]:
             yield from _of_run(step)
 
 
-def _joined(steps: Iterable[Step]) -> Iterator[Step]:
-    """Neighbours under the same condition together, and numbers next to each other in one run."""
-    pending: When | None = None
+def _joined(steps: Iterable[Step], alone: frozenset[str]) -> tuple[Step, ...]:
+    """Neighbours under the same condition together; numbers that are next to each other there in one run."""
+    found: list[Step] = []
     for step in steps:
-        if isinstance(step, When) and pending is not None and step.test == pending.test:
-            pending = dataclasses.replace(pending, steps=(*pending.steps, *step.steps))
+        last = found[-1] if found else None
+        if isinstance(step, When) and isinstance(last, When) and step.test == last.test:
+            found[-1] = When(step.test, last.steps + step.steps)
+        else:
+            found.append(step)
+    return tuple(
+        dataclasses.replace(each, steps=_joined(_fused(each.steps, alone), alone))
+        if isinstance(each, When)
+        else each
+        for each in found
+    )
+
+
+def _fused(steps: Iterable[Step], alone: frozenset[str]) -> Iterator[Step]:
+    """Numbers of fixed width as runs of such."""
+    pending: Fixed | None = None
+    for step in steps:
+        run = _run_of_one(step) if isinstance(step, One) and step.name not in alone else None
+        if pending is not None and run is not None and _agree(pending, run):
+            slot = dataclasses.replace(run.slots[0], offset=pending.size)
+            pending = Fixed((*pending.slots, slot), pending.size + run.size)
             continue
         if pending is not None:
             yield pending
-        pending = step if isinstance(step, When) else None
-        if pending is None:
+        pending = run
+        if run is None:
             yield step
     if pending is not None:
         yield pending
+
+
+def _run_of_one(step: One) -> Fixed | None:
+    element = step.element
+    if not isinstance(element, FixedNumber):
+        return None
+    size = WIRE[element.wire].least
+    slot = Slot((step.name,), step.type, 0, size, element.wire, element.order, rules=step.rules)
+    return Fixed((slot,), size)
+
+
+def _agree(run: Fixed, other: Fixed) -> bool:
+    """Whether the two have one order of bytes."""
+    return len({each.order for each in (*run.slots, *other.slots) if each.order}) <= 1

@@ -7,10 +7,11 @@ is in `Unit.derived`; lengths and checksums of bytes that are there only afterwa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
 
-from kodec.generator.plan.values import Constant, Peeked, Type, Value
+from kodec.generator.plan.values import Constant, Peeked, Type, Value, text_of
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
@@ -48,7 +49,10 @@ __all__ = [
     "VersionAt",
     "When",
     "steps_in",
+    "values_of",
 ]
+
+_NEEDS = {"least": "at least", "most": "at most"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,15 @@ class Rule:
     test: Value
     need: str
     wanted: tuple[Value, ...] = ()
+
+    @property
+    def needed(self) -> str:
+        """What an error says was needed, the same in every language."""
+        shown = ", ".join(text_of(each) for each in self.wanted)
+        if self.need == "holds":
+            assert isinstance(self.wanted[0], Constant)
+            return str(self.wanted[0].value)
+        return shown if self.need == "equal" else f"{_NEEDS.get(self.need, self.need)} {shown}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,6 +430,7 @@ class Unit:
         version: where it stands; None where it is a parameter, or there are none.
         least: the fewest bytes.
         derived: what a writer computes before it writes, in this order.
+        peeked: values that follow from `peeks` alone, by their names.
     """
 
     name: str
@@ -431,6 +445,7 @@ class Unit:
     peeks: tuple[Peeked, ...] = ()
     packed: Packed | None = None
     derived: tuple[Derived, ...] = ()
+    peeked: tuple[tuple[str, Value], ...] = ()
 
     def field(self, name: str) -> FieldPlan:
         return next(each for each in self.fields if each.name == name)
@@ -454,3 +469,15 @@ def steps_in(steps: Iterable[Step]) -> Iterable[Step]:
         yield step
         if isinstance(step, When):
             yield from steps_in(step.steps)
+
+
+def values_of(part: object) -> Iterator[Any]:
+    """All that steps, elements and rules are made of, their values too."""
+    todo = [part]
+    while todo:
+        at = todo.pop()
+        if isinstance(at, (tuple, list)):
+            todo += at
+        elif is_dataclass(at) and not isinstance(at, type):
+            yield at
+            todo += [getattr(at, each.name) for each in fields(at)]

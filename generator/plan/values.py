@@ -6,8 +6,10 @@ computes in, its printer has to guard the operation; `wide` says whether 64 bits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kodec.generator.schema.versions import VersionRange
 
@@ -40,6 +42,8 @@ __all__ = [
     "Whole",
     "arithmetic",
     "in_versions",
+    "known",
+    "text_of",
     "values_in",
 ]
 
@@ -279,3 +283,79 @@ def values_in(value: Value) -> Iterable[Value]:
         case Choose(test=test, yes=yes, no=no):
             for each in (test, yes, no):
                 yield from values_in(each)
+
+
+def known(value: Value, names: Mapping[str, int | bool]) -> Value:
+    """A value where some fields and parameters are known; what follows from them is a constant."""
+    match value:
+        case FieldOf(name) if name in names:
+            return _constant(names[name])
+        case Unary("not", of):
+            inner = known(of, names)
+            return (
+                Constant(not inner.value, FLAG) if isinstance(inner, Constant) else Unary("not", inner, FLAG)
+            )
+        case Choose(test, yes, no, kind):
+            chosen = known(test, names)
+            if isinstance(chosen, Constant):
+                return known(yes if chosen.value else no, names)
+            return Choose(chosen, known(yes, names), known(no, names), kind)
+        case Binary(op, left, right, kind):
+            first, second = known(left, names), known(right, names)
+            if op in ("and", "or"):
+                for one, other in ((first, second), (second, first)):
+                    if isinstance(one, Constant):
+                        return other if bool(one.value) == (op == "and") else one
+            elif op in _DECIDED and isinstance(first, Constant) and isinstance(second, Constant):
+                return _constant(_DECIDED[op](first.value, second.value))
+            return Binary(op, first, second, kind)
+    return value
+
+
+def _constant(value: int | bool) -> Constant:
+    return Constant(value, FLAG if isinstance(value, bool) else Whole(value, value))
+
+
+_DECIDED: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "+": operator.add,
+    "-": operator.sub,
+}
+
+
+_LOOSEST = (("or",), ("and",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",))
+_BINDS = {
+    op: level
+    for level, ops in enumerate((*_LOOSEST, ("<<", ">>"), ("+", "-"), ("*", "/", "%")))
+    for op in ops
+}
+
+
+def text_of(value: Value, binds: int = -1) -> str:
+    """A value as an error message has it."""
+    match value:
+        case Constant(found):
+            return repr(found)
+        case FieldOf(name) | Peeked(name=name):
+            return name
+        case MemberOf(of, name):
+            return f"{text_of(of, 9)}.{name}"
+        case SizeOf(of):
+            return f"len({text_of(of)})"
+        case Number(of):
+            return f"int({text_of(of)})"
+        case Unary(op, of):
+            return f"{op} {text_of(of, 3)}" if op == "not" else f"{op}{text_of(of, 9)}"
+        case Binary(op, left, right):
+            own = _BINDS[op]
+            text = f"{text_of(left, own)} {'//' if op == '/' else op} {text_of(right, own + 1)}"
+            return text if own >= binds else f"({text})"
+        case Choose(test, yes, no):
+            text = f"{text_of(yes, 0)} if {text_of(test, 0)} else {text_of(no)}"
+            return text if binds < 0 else f"({text})"
+    return "null"

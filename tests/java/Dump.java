@@ -61,8 +61,8 @@ public final class Dump {
         if (words.length == 4) {
             return kind.getMethod("from", byte[].class, ReadOptions.class).invoke(null, data, opt);
         }
-        long version = Long.parseLong(words[3]);
-        Method from = kind.getMethod("from", byte[].class, ReadOptions.class, long.class);
+        int version = Integer.parseInt(words[3]);
+        Method from = kind.getMethod("from", byte[].class, ReadOptions.class, int.class);
         return from.invoke(null, data, opt, version);
     }
 

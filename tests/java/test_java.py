@@ -146,7 +146,7 @@ def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[
     """The path of each schema, each type's Python class and Java class, and its vectors."""
     model = model_of(folder)
     back = Facts(model)
-    names = Names(back, package)
+    names = Names(model, package)
     for path, document in documents(folder).items():
         schema = model.schema(document["schema"])
         top = f"{names.package(schema)}.{names.tops[schema.id]}"
@@ -403,7 +403,8 @@ def test_how_numbers_are_stored_is_what_python_says(ask: Ask) -> None:
         found = {field.lower(): kind for field, kind in STORED.findall(text)}
         assert found == {
             field: {"b": "S1", "h": "S2BE", "i": "S4BE", "q": "S8BE", "I": "U4BE"}[form[1]]
-            for field, form in python.FORMATS.items()
+            for field, (_, form) in python.PLACES.items()
+            if form
         }
     questions, wanted = [], []
     for code, sign in (("bhiq", "S"), ("BHIQ", "U")):

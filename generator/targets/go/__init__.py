@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import Chars, Program, Unit
+from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.go.expressions import beyond
 from kodec.generator.targets.go.names import Names, exported
-from kodec.generator.targets.go.printer import Printer, values_of
+from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
 from kodec.generator.wire import ENCODINGS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from kodec.generator.plan.steps import (
@@ -24,6 +23,7 @@ from kodec.generator.plan.steps import (
     Unit,
     When,
     steps_in,
+    values_of,
 )
 from kodec.generator.plan.values import (
     Constant,
@@ -43,7 +43,7 @@ from kodec.generator.targets.go.expressions import Computed, Types, expression, 
 from kodec.generator.targets.go.names import Names, exported, local
 from kodec.generator.wire import WIRE
 
-__all__ = ["Printer", "values_of"]
+__all__ = ["Printer"]
 
 _ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.BigEndian"}
 _NEEDS = {
@@ -573,15 +573,3 @@ def _names_in(step: Step) -> Iterator[str]:
         if isinstance(each, (One, Many)) or type(each).__name__ in ("Tagged", "Stored"):
             assert isinstance(name, str)
             yield name
-
-
-def values_of(part: object) -> Iterator[Any]:
-    """Every value in steps, elements and rules."""
-    todo = [part]
-    while todo:
-        at = todo.pop()
-        if isinstance(at, (tuple, list)):
-            todo += at
-        elif is_dataclass(at) and not isinstance(at, type):
-            yield at
-            todo += [getattr(at, each.name) for each in fields(at)]

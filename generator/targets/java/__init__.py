@@ -1,20 +1,26 @@
-"""Java classes that read: a record for each type, and the columns of rows."""
+"""Java classes that read and write: a record for each type, and the columns of rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from kodec.generator.passes import why_streamed
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.rows import rows_of
+from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
+from kodec.generator.plan.values import Maybe
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Field, Instance, Param, Tag
+from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
+from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.java.expressions import Beyond
-from kodec.generator.targets.java.module import ClassOf
-from kodec.generator.targets.java.names import Names, component, lower
-from kodec.generator.targets.java.views import TopView
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.java.expressions import beyond
+from kodec.generator.targets.java.names import Names, component, constant, lower
+from kodec.generator.targets.java.printer import Printer
+from kodec.generator.targets.java.rows import RowsPrinter
 from kodec.generator.templates import Templates
+from kodec.generator.text import Text, java_literal, javadoc, one_line
 
 __all__ = ["TARGET"]
 
@@ -22,6 +28,40 @@ FOLDER = "java"
 _TEMPLATES = Templates("kodec.generator.targets.java")
 _PACKAGE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MOST_COMPONENTS = 120
+_RUNTIME = """
+    Buffer Checksums Codecs FormatException Input Load Output ReadOptions Stored TaggedField Values Varints
+""".split()  # noqa: SIM905  # the words of one list
+_JDK = ("ArrayList", "Arrays", "List", "Objects", "UUID")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    model: Model
+    program: Program
+    package: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Enum:
+    name: str
+    doc: str
+    items: tuple[tuple[str, int, str], ...]
+
+
+@dataclass(slots=True)
+class _File:
+    """What the template of a file prints."""
+
+    name: str
+    package: str
+    doc: str
+    top: Printer | None
+    functions: list[Printer]
+    enums: list[_Enum]
+    types: list[Printer]
+    rows: RowsPrinter | None
+    imports: list[str] = field(default_factory=list)
+    body: str = ""
 
 
 class _Java:
@@ -31,15 +71,16 @@ class _Java:
     files = ("*.java",)
 
     def lacks(self, request: Request) -> Iterator[Problem]:
-        """Streamed schemas, names that Java cannot tell apart, expressions beyond 64 bits."""
+        """Streamed schemas, names that Java cannot tell apart, values beyond 64 bits."""
         if _PACKAGE.fullmatch(request.java_package) is None:
             raise ValueError(f"`{request.java_package}` is not the name of a Java package")
-        back = Facts(request.model)
-        names = Names(back, request.java_package)
+        model = request.model
+        names = Names(model, request.java_package)
+        program = program_of(model)
         paths: dict[str, str] = {}
-        for schema in request.model.schemas:
+        for schema in model.schemas:
             if schema.streamed:
-                found = why_streamed(request.model, schema)
+                found = why_streamed(model, schema)
                 place = schema.root.place if found is None else found.place
                 what = "its fields may be absent" if found is None else f"{found.path}: {found.text}"
                 text = f"it cannot have Java classes, as it is read from streams: {what}"
@@ -47,55 +88,188 @@ class _Java:
                 continue
             path = f"{names.package(schema)}.{names.tops[schema.id]}".lower()
             if path in paths:
-                text = f"its Java class would be that of `{paths[path]}`"
-                yield Problem(schema.root.place, schema.id, text)
-            paths[path] = schema.id
-            yield from self._unspeakable(back, names, schema.id)
-
-    @staticmethod
-    def _unspeakable(back: Facts, names: Names, schema_id: str) -> Iterator[Problem]:
-        schema = back.model.schema(schema_id)
-        for struct in schema.structs:
-            taken: dict[str, str] = {}
-            tags = [tag for spec in struct.fields if (it := back.tag_section(spec)) for tag in it.tags]
-            members: list[Param | Field | Instance | Tag] = [
-                *struct.params,
-                *struct.fields,
-                *struct.instances,
-                *tags,
-            ]
-            for spec in members:
-                name = lower(spec.id)
-                if name in taken:
-                    text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
-                    place = struct.place if isinstance(spec, Tag) else spec.place
-                    yield Problem(place, struct.name, text)
-                taken[name] = spec.id
-            for each in struct.fields:
-                if back.layouts.optional(struct, each):
-                    text = "it may be absent, which a Java class cannot say; give it a `-default`"
-                    yield Problem(each.place, f"{struct.name}.{each.id}", text)
-            if len(struct.fields) > MOST_COMPONENTS:
                 yield Problem(
-                    struct.place, struct.name, f"more than {MOST_COMPONENTS} fields for a Java record"
+                    schema.root.place, schema.id, f"its Java class would be that of `{paths[path]}`"
                 )
-        try:
-            ClassOf(back, names, schema).build()
-        except Beyond as error:
-            text = f"`{error}` is beyond what Java classes compute"
-            yield Problem(schema.root.place, schema.id, text)
+            paths[path] = schema.id
+            for unit in _units(program, schema):
+                yield from _unspeakable(model.struct(unit.name), model, unit)
 
-    def plan(self, request: Request) -> tuple[TopView, ...]:
-        back = Facts(request.model)
-        names = Names(back, request.java_package)
-        return tuple(
-            ClassOf(back, names, schema).build() for schema in request.model.schemas if back.wanted(schema)
+    def plan(self, request: Request) -> _Plan:
+        return _Plan(request.model, program_of(request.model), request.java_package)
+
+    def emit(self, plan: _Plan) -> Iterator[File]:
+        names = Names(plan.model, plan.package)
+        for schema in plan.model.schemas:
+            units = _units(plan.program, schema)
+            if not units:
+                continue
+            printers = [
+                Printer(names, plan.program, unit, schema, _docs(plan.model, unit, schema)) for unit in units
+            ]
+            types = [each for each in printers if each.unit.stands_for is None]
+            top = next((each for each in types if each.unit.name == schema.root.name), None)
+            rows = rows_of(plan.model, plan.program, schema)
+            rows_printer = (
+                None if rows is None else RowsPrinter(names, rows, _row_docs(plan.model, rows.unit))
+            )
+            view = _File(
+                name=names.tops[schema.id],
+                package=names.package(schema),
+                doc=_about(schema, schema.root, plan.model) if top is None else top.docs[""],
+                top=top,
+                functions=[each for each in printers if each.unit.stands_for is not None],
+                enums=_enums(names, schema),
+                types=[each for each in types if each is not top],
+                rows=rows_printer if rows_printer is not None and rows_printer.fits() else None,
+            )
+            view.body = _TEMPLATES.render("body.java.j2", v=view)
+            words = set(re.findall(r"\w+", re.sub(r"/\*(?s:.*?)\*/", "", view.body)))
+            found = [f"org.kodec.runtime.{name}" for name in _RUNTIME if name in words]
+            found += names.imports(schema, words)
+            view.imports = sorted(found + [f"java.util.{name}" for name in _JDK if name in words])
+            text = _TEMPLATES.render("file.java.j2", v=view, mark=mark(schema))
+            path = f"{view.package.replace('.', '/')}/{view.name}.java"
+            yield File(f"{FOLDER}/{path}", text, schema)
+
+
+def _units(program: Program, schema: Schema) -> list[Unit]:
+    return [program.units[each.name] for each in schema.structs if each.name in program.units]
+
+
+def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[Problem]:
+    """What of a type cannot be said in Java."""
+    taken: dict[str, str] = {}
+    tags = [tag for spec in struct.fields for tag in _section(model, spec)]
+    members: list[Param | Field | Instance | Tag] = [
+        *struct.params,
+        *struct.fields,
+        *struct.instances,
+        *tags,
+    ]
+    for spec in members:
+        name = lower(spec.id)
+        if name in taken:
+            text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
+            yield Problem(struct.place if isinstance(spec, Tag) else spec.place, struct.name, text)
+        taken[name] = spec.id
+    for name in _optional(unit, struct):
+        text = "it may be absent, which a Java class cannot say; give it a `-default`"
+        field = struct.field(name)
+        yield Problem(struct.place if field is None else field.place, f"{struct.name}.{name}", text)
+    if len(struct.fields) > MOST_COMPONENTS:
+        text = f"more than {MOST_COMPONENTS} fields for a Java record"
+        yield Problem(struct.place, struct.name, text)
+    for value in values_of((unit.steps, unit.packed, unit.peeked, unit.derived)):
+        if hasattr(value, "type") and not isinstance(value.type, str) and beyond(value):
+            yield Problem(struct.place, unit.name, "it computes what Java classes do not")
+            break
+
+
+def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
+    """Fields that nothing stands for where they are not there."""
+    for when in unit.steps:
+        for step in steps_in(when.steps) if isinstance(when, When) else ():
+            spec = struct.field(getattr(step, "name", ""))
+            if spec is None or spec.derive is not None or spec.nullable is not None or spec.codec is not None:
+                continue
+            plan = unit.field(spec.id)
+            null = plan.absent is not None and plan.absent.value is None
+            if null and spec.default is None and not isinstance(plan.type, Maybe):
+                yield spec.id
+
+
+def _section(model: Model, spec: Field) -> Iterable[Tag]:
+    if not isinstance(spec.type, Ref) or model.struct(spec.type.target).wire != "tags":
+        return ()
+    section = section_tags(model, model.struct(spec.type.target))
+    return () if section is None else section.tags
+
+
+# -- words ----------------------------------------------------------------------------------------
+
+
+def _enums(names: Names, schema: Schema) -> list[_Enum]:
+    return [
+        _Enum(
+            names.enums[enum.name],
+            javadoc(Text(f"Values of `{enum.name.replace('::', '.')}`."), "    "),
+            tuple((constant(item.id), item.value, javadoc(item.doc, "        ")) for item in enum.items),
         )
+        for enum in schema.enums
+    ]
 
-    def emit(self, plan: tuple[TopView, ...]) -> Iterator[File]:
-        for view in plan:
-            text = _TEMPLATES.render("class.java.j2", v=view, mark=mark(view.schema))
-            yield File(f"{FOLDER}/{view.path}", text, view.schema)
+
+def _about(schema: Schema, struct: Struct, model: Model) -> str:
+    """The Javadoc of a class."""
+    indent = "" if struct is schema.root else "    "
+    doc = struct.doc or Text(f"`{struct.id}` of {schema.path}.")
+    for index, source in enumerate(struct.doc_ref):
+        doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
+    return javadoc(doc, indent)
+
+
+def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
+    """Javadoc of a type (under the empty name), its components and what is looked at before it is read."""
+    struct = model.struct(unit.name)
+    indent = "" if struct is schema.root else "    "
+    found = {" topic": java_literal(struct.topic)} if struct.topic else {}
+
+    def words(doc: Text, name: str) -> str:
+        return javadoc(one_line(doc), indent).replace(" * ", " *     ") or component(name)
+
+    for instance in struct.instances:
+        default = f"{instance.id} of what starts at {{@code at}}."
+        found[instance.id] = javadoc(instance.doc, indent) or default
+    listed: list[Field | Tag] = []
+    for spec in struct.fields:
+        listed += [*_section(model, spec), spec]
+    for each in listed:
+        is_section = isinstance(each, Field) and isinstance(each.type, Ref)
+        is_section = is_section and model.struct(each.type.target).wire == "tags"  # type: ignore[union-attr]
+        doc = each.doc or (Text("Tagged fields that the schema does not know.") if is_section else each.doc)
+        found[each.id] = words(doc, each.id)
+    holder = unit.packed
+    if holder is not None:
+        doc = struct.field(holder.name).doc  # type: ignore[union-attr]
+        note = "Null where only the head was read"
+        if holder.parsed:
+            found[f"{holder.name} parsed"] = words(Text.of(doc, f" {note}."), holder.name)
+            text = Text(f"The stored bytes of `{holder.name}`, where those were not parsed.")
+            found[f"{holder.name} stored"] = words(text, holder.name)
+        else:
+            text = Text(
+                f"What is in `{holder.name}`, where that is compressed. {note}, or nothing is compressed."
+            )
+            found[f"{holder.name} parsed"] = words(text, holder.name)
+            found[f"{holder.name} stored"] = words(Text.of(doc, " Null where what is in it is there."), "")
+    about = _about(schema, struct, model)
+    if unit.stands_for is None:
+        names = Printer(Names(model, ""), Program({unit.name: unit}), unit, schema, found)
+        listing = _component_docs(names, unit, found)
+        about += "".join(f"\n{indent} * @param {name} {doc}" for name, doc in listing)
+    found[""] = about
+    return found
+
+
+def _component_docs(printer: Printer, unit: Unit, docs: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for spec in unit.fields:
+        if spec.kept and unit.packed is not None and spec.name == unit.packed.name:
+            parsed, stored = printer.packed_names(unit.packed)
+            yield parsed, docs[f"{spec.name} parsed"]
+            yield stored, docs[f"{spec.name} stored"]
+        elif spec.kept:
+            yield component(spec.name), docs[spec.name]
+
+
+def _row_docs(model: Model, name: str, at: str = "") -> dict[str, str]:
+    """Javadoc of the fields of a type, and of those inside, by their paths."""
+    found = {}
+    for spec in model.struct(name).fields:
+        found[f"{at}{spec.id}"] = javadoc(one_line(spec.doc), "        ") or spec.id
+        if isinstance(spec.type, Ref) and spec.repeat is None:
+            found |= _row_docs(model, spec.type.target, f"{at}{spec.id}.")
+    return found
 
 
 TARGET = _Java()

@@ -1,161 +1,269 @@
-"""Kaitai expressions as Java: whole numbers in 64 bits, where what does not fit is an ArithmeticException."""
+"""Types and values of the plan as Java: whole numbers in 32 or 64 bits, by the range that they have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Model
-from kodec.generator.targets.java.types import BOOL, INT, LONG, JType
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    SECTION,
+    TEXT,
+    Binary,
+    Choose,
+    Constant,
+    EnumOf,
+    FieldOf,
+    IsNull,
+    Item,
+    ListOf,
+    Maybe,
+    MemberOf,
+    Number,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Real,
+    SizeOf,
+    Type,
+    Unary,
+    Value,
+    Whole,
+    values_in,
+)
+from kodec.generator.schema.model import Schema
+from kodec.generator.targets.java.names import Names, component
 from kodec.generator.text import java_literal
 
-__all__ = ["Beyond", "Java", "condition", "number", "plain"]
+__all__ = ["Expressions", "Types", "bare", "beyond", "is_int", "literal"]
 
-Resolve = Callable[[ex.Expr], "tuple[str, JType] | None"]
-"""From a name, or a chain of attributes, to Java and its type; None where it is none."""
-
+_PLAIN = {
+    FLAG: "boolean",
+    TEXT: "String",
+    OCTETS: "byte[]",
+    IDENTITY: "UUID",
+    SECTION: "List<TaggedField>",
+}
+_BOXED = {"int": "Integer", "long": "Long", "boolean": "Boolean", "float": "Float", "double": "Double"}
+_INT = Whole(-(1 << 31), (1 << 31) - 1)
+_EXACT = {"+": "Math.addExact", "-": "Math.subtractExact", "*": "Math.multiplyExact"}
 _CALLS = {
-    "+": "Math.addExact",
-    "-": "Math.subtractExact",
-    "*": "Math.multiplyExact",
     "/": "Math.floorDiv",
     "%": "Math.floorMod",
     "<<": "Values.shiftLeft",
     ">>": "Values.shiftRight",
 }
-_BITWISE = ("&", "|", "^")
-_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
-_TEXT = JType("String", "text", "String")
+_CHOICE, _SIGN, _ATOM = 0, 11, 12
+_BINDS = {
+    "or": 1,
+    "and": 2,
+    "|": 3,
+    "^": 4,
+    "&": 5,
+    "==": 6,
+    "!=": 6,
+    **dict.fromkeys(("<", "<=", ">", ">="), 7),
+    "+": 9,
+    "-": 9,
+    "*": 10,
+}
+_WORDS = {"or": "||", "and": "&&"}
 
 
-class Beyond(Exception):
-    """An expression that is not in Java."""
+def bare(kind: Type) -> Type:
+    """A type without null, and of an enum its number."""
+    if isinstance(kind, Maybe):
+        return bare(kind.of)
+    return kind.number if isinstance(kind, EnumOf) else kind
 
 
-class Java:
-    """Turns expressions into Java text, by what names mean in one place."""
-
-    def __init__(self, resolve: Resolve, model: Model) -> None:
-        self.resolve = resolve
-        self.model = model
-
-    def value(self, expr: ex.Expr) -> tuple[str, JType]:
-        """Java text, in parentheses where something may stand before or after it, and its type."""
-        known = self.resolve(expr)
-        if known is not None:
-            return known
-        match expr:
-            case ex.Literal(bool(value)):
-                return str(value).lower(), BOOL
-            case ex.Literal(int(value)):
-                return _literal(value)
-            case ex.Literal(str(value)):
-                return java_literal(value), _TEXT
-            case ex.Literal(float(value)):
-                return repr(value), JType("double", "float", "Double")
-            case ex.EnumValue(enum, value):
-                return _literal(next(item.value for item in self.model.enum(enum).items if item.id == value))
-            case ex.Cast(of, _):
-                return self.value(of)
-            case ex.Attr(of, "to_i"):
-                return self.number(of), LONG
-            case ex.Attr(of, "size" | "length"):
-                return self._size(of)
-            case ex.Unary("not", of):
-                return f"!{self._tight(self.condition(of))}", BOOL
-            case ex.Unary("-", of):
-                return f"Math.negateExact({self._wide(of)})", LONG
-            case ex.Unary("~", of):
-                return f"(~{self.number(of)})", LONG
-            case ex.Binary(op, left, right) if op in _CALLS:
-                return f"{_CALLS[op]}({self._wide(left)}, {self.number(right)})", LONG
-            case ex.Binary(op, left, right) if op in _BITWISE:
-                return f"({self.number(left)} {op} {self.number(right)})", LONG
-            case ex.Binary("and" | "or" as op, left, right):
-                sign = "&&" if op == "and" else "||"
-                return f"({self.condition(left)} {sign} {self.condition(right)})", BOOL
-            case ex.Binary(op, left, right) if op in _COMPARE:
-                return self._compared(op, left, right), BOOL
-            case ex.Ternary(test, yes, no):
-                return self._chosen(test, yes, no)
-        raise Beyond(ex.text_of(expr))
-
-    def _size(self, of: ex.Expr) -> tuple[str, JType]:
-        text, kind = self.value(of)
-        match kind.kind:
-            case "text":
-                return f"{text}.codePointCount(0, {text}.length())", INT
-            case "bytes":
-                return f"{text}.length", INT
-            case "list":
-                return f"{text}.size()", INT
-        raise Beyond(ex.text_of(of))
-
-    def _chosen(self, test: ex.Expr, yes: ex.Expr, no: ex.Expr) -> tuple[str, JType]:
-        (one, kind), (other, second) = self.value(yes), self.value(no)
-        if kind.kind in ("int", "long", "bool") and second.kind != kind.kind:
-            one, other, kind = self.number(yes), self.number(no), LONG
-        return f"({self.condition(test)} ? {one} : {other})", kind
-
-    def _compared(self, op: str, left: ex.Expr, right: ex.Expr) -> str:
-        (one, kind), (other, second) = self.value(left), self.value(right)
-        if "text" in (kind.kind, second.kind):
-            if op not in ("==", "!="):
-                return f"({one}.compareTo({other}) {op} 0)"
-            return f"{'!' if op == '!=' else ''}{one}.equals({other})"
-        if kind.kind == second.kind == "bool" or "float" in (kind.kind, second.kind):
-            return f"({one} {op} {other})"
-        return f"({self.number(left)} {op} {self.number(right)})"
-
-    @staticmethod
-    def _tight(text: str) -> str:
-        return (
-            text if text.startswith("(") or text.replace(".", "").replace("()", "").isalnum() else f"({text})"
-        )
-
-    def number(self, expr: ex.Expr) -> str:
-        """Java text of a whole number."""
-        text, kind = self.value(expr)
-        if kind.kind == "bool":
-            return f"({text} ? 1 : 0)"
-        if kind.kind not in ("int", "long"):
-            raise Beyond(ex.text_of(expr))
-        return text
-
-    def _wide(self, expr: ex.Expr) -> str:
-        """The same, of 64 bits, so that Java computes in as many."""
-        text, kind = self.value(expr)
-        if kind.kind == "int" and text.lstrip("-").isdigit():
-            return f"{text}L"
-        return text if kind.kind == "long" else f"(long) {self.number(expr)}"
-
-    def condition(self, expr: ex.Expr) -> str:
-        """Java text that is true or false."""
-        text, kind = self.value(expr)
-        return text if kind.kind == "bool" else f"({self.number(expr)} != 0)"
+def is_int(kind: Whole) -> bool:
+    """Whether 32 bits hold it."""
+    return _INT.low <= kind.low and kind.high <= _INT.high
 
 
-def number(java: Java, expr: ex.Expr) -> str:
-    """A number, without parentheses around all of it."""
-    return plain(java.number(expr))
+def beyond(value: Value) -> bool:
+    """Whether a value is none that Java classes compute."""
+    for each in values_in(value):
+        kind = bare(each.type)
+        if isinstance(each, Constant) and isinstance(kind, Whole) and kind.wide:
+            return True
+        if isinstance(each, Number) and bare(each.of.type) == TEXT:
+            return True
+        if isinstance(each, SizeOf) and not (
+            isinstance(bare(each.of.type), ListOf) or bare(each.of.type) in (TEXT, OCTETS)
+        ):
+            return True
+    return False
 
 
-def condition(java: Java, expr: ex.Expr) -> str:
-    """A condition, without parentheses around all of it."""
-    return plain(java.condition(expr))
+def literal(value: object, kind: Type) -> str:
+    """A constant of a type."""
+    found = bare(kind)
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str() if found == OCTETS:
+            return literal(value.encode("utf-8", "surrogateescape"), kind)
+        case str():
+            return java_literal(value)
+        case bytes():
+            return "new byte[] {" + ", ".join(str(each - 256 * (each > 127)) for each in value) + "}"
+    if found == FLAG:
+        return str(bool(value)).lower()
+    if isinstance(found, Real):
+        assert isinstance(value, (int, float))
+        return f"{float(value)}{'f' if found.bits == 32 else ''}"
+    return f"{value}" if isinstance(found, Whole) and is_int(found) else f"{value}L"
 
 
-def plain(text: str) -> str:
-    """Java text without parentheses around all of it."""
-    depth = 0
-    for index, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0:
-            return plain(text[1:-1]) if index and index == len(text) - 1 else text
-    return text
+class Types:
+    """The Java types of values, as they are written in the class of one schema."""
+
+    def __init__(self, names: Names, here: Schema) -> None:
+        self.names = names
+        self.here = here
+
+    def of(self, kind: Type) -> str:
+        match kind:
+            case Maybe(of):
+                return self.boxed(of)
+            case EnumOf(number=number):
+                return self.of(number)
+            case Whole():
+                return "int" if is_int(kind) else "long"
+            case Real(bits):
+                return "float" if bits == 32 else "double"
+            case ObjectOf(unit):
+                return self.names.type(unit, self.here)
+            case ListOf(item):
+                return f"List<{self.boxed(item)}>"
+            case OneOf(types):
+                found = {self.of(each) for each in types}
+                return found.pop() if len(found) == 1 else "Object"
+        return _PLAIN[kind]
+
+    def boxed(self, kind: Type) -> str:
+        text = self.of(kind)
+        return _BOXED.get(text, text)
 
 
-def _literal(value: int) -> tuple[str, JType]:
-    if not -(2**63) <= value < 2**63:
-        raise Beyond(str(value))
-    return (str(value), INT) if -(2**31) <= value < 2**31 else (f"{value}L", LONG)
+class _Text(NamedTuple):
+    """Java, how tightly it binds, and whether it is a number of 64 bits."""
+
+    text: str
+    binds: int = _ATOM
+    wide: bool = False
+
+
+class Expressions:
+    """Values as Java; `field` says how a field of the unit is spelled."""
+
+    def __init__(self, field: Callable[[str], str]) -> None:
+        self.field = field
+
+    def __call__(self, value: Value, item: str = "item", binds: int = _CHOICE) -> str:
+        found = self._of(value, item)
+        return found.text if found.binds >= binds else f"({found.text})"
+
+    def condition(self, value: Value, item: str = "item", binds: int = _CHOICE) -> str:
+        """Java that is true or false; a number is true where it is not 0."""
+        if bare(value.type) == FLAG:
+            return self(value, item, binds)
+        return f"{self(value, item, _BINDS['=='])} != 0"
+
+    def opposite(self, value: Value, item: str = "item") -> str:
+        """Java that is true where the value is false."""
+        swapped = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+        match value:
+            case Binary(op, left, right) if op in swapped and not isinstance(bare(left.type), Real):
+                return self(Binary(swapped[op], left, right, FLAG), item)
+            case Unary("not", of):
+                return self.condition(of, item)
+        return f"!{self.condition(value, item, _SIGN)}"
+
+    def _of(self, value: Value, item: str) -> _Text:
+        kind = bare(value.type)
+        wide = isinstance(kind, Whole) and not is_int(kind)
+
+        def sub(part: Value, binds: int) -> str:
+            return self(part, item, binds)
+
+        match value:
+            case Constant(found):
+                negative = isinstance(found, (int, float)) and found < 0
+                return _Text(literal(found, kind), _SIGN if negative else _ATOM, wide)
+            case FieldOf(name) | Peeked(name=name):
+                return _Text(self.field(name), _ATOM, wide)
+            case Item():
+                return _Text(item, _ATOM, wide)
+            case MemberOf(of, name):
+                return _Text(f"{sub(of, _ATOM)}.{component(name)}()", _ATOM, wide)
+            case SizeOf(of):
+                text = sub(of, _ATOM)
+                held = bare(of.type)
+                if held == TEXT:
+                    return _Text(f"{text}.codePointCount(0, {text}.length())")
+                return _Text(f"{text}.length" if held == OCTETS else f"{text}.size()")
+            case Number(of):
+                if bare(of.type) == FLAG:
+                    return _Text(f"{sub(of, _CHOICE + 1)} ? 1 : 0", _CHOICE)
+                return self._of(of, item)
+            case IsNull(of):
+                return _Text(f"{sub(of, _BINDS['=='])} == null", _BINDS["=="])
+            case Unary("not", of):
+                return _Text(f"!{self.condition(of, item, _SIGN)}", _SIGN)
+            case Unary("-", of) if isinstance(kind, Whole) and kind.wide:
+                return _Text(f"Math.negateExact({sub(of, _CHOICE)})", _ATOM, True)
+            case Unary(op, of):
+                return _Text(f"{op}{self._long(of, item, _SIGN) if wide else sub(of, _SIGN)}", _SIGN, wide)
+            case Binary("and" | "or" as op, left, right):
+                own = _BINDS[op]
+                parts = (self.condition(left, item, own), self.condition(right, item, own + 1))
+                return _Text(f" {_WORDS[op]} ".join(parts), own)
+            case Binary(op, left, right) if isinstance(kind, Whole):
+                return self._computed(op, left, right, kind, item)
+            case Binary(op, left, right):
+                own = _BINDS[op]
+                if TEXT in (bare(left.type), bare(right.type)):
+                    text = f"{sub(left, _ATOM)}.equals({sub(right, _CHOICE)})"
+                    if op in ("==", "!="):
+                        return _Text(text if op == "==" else f"!{text}", _ATOM if op == "==" else _SIGN)
+                    return _Text(f"{sub(left, _ATOM)}.compareTo({sub(right, _CHOICE)}) {op} 0", own)
+                return _Text(f"{sub(left, own)} {op} {sub(right, own + 1)}", own)
+            case Choose(test, yes, no):
+                text = f"{self.condition(test, item, 1)} ? {sub(yes, 1)} : {sub(no, _CHOICE)}"
+                return _Text(text, _CHOICE, wide)
+        raise TypeError(value)
+
+    def _computed(self, op: str, left: Value, right: Value, kind: Whole, item: str) -> _Text:
+        if op in _CALLS:
+            given = self._long(left, item, _CHOICE) if op in ("/", "<<") else self(left, item)
+            by = self._long(right, item, _CHOICE) if op == "%" else self(right, item)
+            return _Text(f"{_CALLS[op]}({given}, {by})", _ATOM, True)
+        if op in _EXACT and kind.wide:
+            return _Text(f"{_EXACT[op]}({self._long(left, item, _CHOICE)}, {self(right, item)})", _ATOM, True)
+        own = _BINDS[op]
+        one, other = self._of(left, item), self._of(right, item)
+        wide = one.wide or other.wide or not is_int(kind)
+        first = one.text if one.binds >= own else f"({one.text})"
+        second = other.text if other.binds > own else f"({other.text})"
+        if wide and not one.wide and not other.wide:
+            if isinstance(right, Constant):
+                second = f"{second}L"
+            else:
+                first = self._long(left, item, own)
+        return _Text(f"{first} {op} {second}", own, wide)
+
+    def _long(self, value: Value, item: str, binds: int) -> str:
+        """A number of 64 bits."""
+        found = self._of(value, item)
+        if found.wide:
+            return found.text if found.binds >= binds else f"({found.text})"
+        if isinstance(value, Constant):
+            return f"{found.text}L"
+        return f"(long) {found.text if found.binds >= _SIGN else f'({found.text})'}"

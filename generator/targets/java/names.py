@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from kodec.generator.reserved import Reserved, Taken
-from kodec.generator.schema.model import Schema, Struct
-from kodec.generator.targets.python.facts import Facts
+from collections import Counter
+from collections.abc import Iterable
 
-__all__ = ["Names", "camel", "column_name", "component", "constant", "lower"]
+from kodec.generator.reserved import Reserved, Taken
+from kodec.generator.schema.model import Model, Schema
+
+__all__ = ["Locals", "Names", "camel", "column_name", "component", "constant", "lower"]
 
 _WORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum
@@ -14,26 +16,31 @@ _WORDS = """
     package private protected public return short static strictfp super switch synchronized this throw
     throws transient try void volatile while true false null _ var yield record sealed permits
 """.split()  # noqa: SIM905  # fifty words on fifty lines are no list to read
-# what the methods that read call things beside the fields, by names without a `_` inside
+# what methods call things beside the fields
 _LOCALS = Reserved(
     _WORDS,
     """
-    at buf checkCrc computed data elements end error expected found in item last most n opt p room start stop
-    wanted
+    at codec computed data each error found in item opt out part rest start stop stored tag tags wanted
+    """.split(),  # noqa: SIM905  # the same
+)
+_ROWS = Reserved(
+    _WORDS,
+    """
+    buf checkCrc count elements error expected last more n p room size start stop unitEnd wanted
     """.split(),  # noqa: SIM905  # the same
 )
 # what a record cannot have as a component, and the methods without arguments that its class has
 _COMPONENTS = Reserved(
     _WORDS,
-    "clone finalize getClass hashCode notify notifyAll toString wait all codec".split(),  # noqa: SIM905
+    "clone finalize getClass hashCode notify notifyAll toString wait all codec toBytes".split(),  # noqa: SIM905
     prefixes=("peek",),
 )
 _MEMBERS = Reserved(_WORDS)
 _CLASSES = Reserved(
     """
-    ArithmeticException ArrayList Arrays Boolean Buffer Checksums Codecs Double Enum Fields Float
-    FormatException IndexOutOfBoundsException Input Integer List Load Long Math Object Objects Override
-    ReadOptions Rows Stored String TaggedField UUID Values Varints
+    ArithmeticException ArrayList Arrays Boolean Buffer Checksums Codecs Double Enum Float FormatException
+    IndexOutOfBoundsException Input Integer List Load Long Math Object Objects Output Override ReadOptions
+    Rows Stored String TaggedField UUID Values Varints
     """.split()  # noqa: SIM905  # the same
 )
 
@@ -65,32 +72,58 @@ def constant(name: str) -> str:
     return name.upper()
 
 
+class Locals:
+    """The local variables of one type's methods: each field's, and others that are made of them."""
+
+    def __init__(self, names: Names, fields: Iterable[str]) -> None:
+        self._taken = Taken(_LOCALS.words | {names.root.partition(".")[0]})
+        self._fields = {name: self._taken.claim(lower(name)) for name in fields}
+        self._made: dict[tuple[str, str], str] = {}
+
+    def __call__(self, name: str) -> str:
+        """That of a field."""
+        return self._fields[name]
+
+    def made(self, kind: str, name: str) -> str:
+        """`startOf` and a field, and the like."""
+        if (kind, name) not in self._made:
+            self._made[kind, name] = self._taken.claim(lower(kind.format(name)))
+        return self._made[kind, name]
+
+    @staticmethod
+    def of_rows() -> Taken:
+        """Those of the loop over rows, without any field's."""
+        return Taken(_ROWS.words)
+
+    @staticmethod
+    def shadows(name: str) -> bool:
+        """Whether a method calls something else so."""
+        return name in _LOCALS.words
+
+
 class Names:
     """The classes of a model: one for each schema, in a package for each folder, and types inside."""
 
-    def __init__(self, back: Facts, root: str) -> None:
-        self.back = back
+    def __init__(self, model: Model, root: str) -> None:
+        self.model = model
         self.root = root
-        # of two things of one name, a package is what Java sees last
-        self._locals = Reserved(_LOCALS.words, root.split(".")[:1])
-        self.tops = {schema.id: _CLASSES.free(camel(schema.id)) for schema in back.model.schemas}
+        self.tops = {schema.id: _CLASSES.free(camel(schema.id)) for schema in model.schemas}
         self.types: dict[str, str] = {}
         self.enums: dict[str, str] = {}
-        for schema in back.model.schemas:
+        for schema in model.schemas:
             top = self.tops[schema.id]
             taken = Taken([top])
+            ids = Counter(struct.id for struct in schema.structs)
             for struct in schema.structs:
                 if struct is schema.root:
                     self.types[struct.name] = top
                     continue
-                self.types[struct.name] = taken.claim(_CLASSES.free(camel(back.function(struct))))
+                # two types of one name are told apart by the types that they are in
+                name = struct.id if ids[struct.id] == 1 else "_".join(struct.name.split("::")[1:])
+                self.types[struct.name] = taken.claim(_CLASSES.free(camel(name)))
             for enum in schema.enums:
                 name = camel(enum.name.rpartition("::")[2])
                 self.enums[enum.name] = taken.claim(_CLASSES.free(name))
-
-    def local(self, name: str) -> str:
-        """The local variable of a field. It has no `_` inside, as what is made of it has: `crc_bits`."""
-        return self._locals.free(lower(name))
 
     def package(self, schema: Schema) -> str:
         """The package of a schema's class: that of its folder."""
@@ -105,28 +138,43 @@ class Names:
 
     def top(self, schema_id: str, here: Schema) -> str:
         """The class of a schema as it is written in another's."""
-        schema = self.back.model.schema(schema_id)
+        schema = self.model.schema(schema_id)
         name = self.tops[schema_id]
         if schema is here:
             return name
+        return name if self._is_plain(name, here) else f"{self.package(schema)}.{name}"
+
+    def _is_plain(self, name: str, here: Schema) -> bool:
+        """Whether a class of another schema can be called by its name alone."""
         nested = {self.types[each.name] for each in here.structs} | {
             self.enums[each.name] for each in here.enums
         }
-        if self.package(schema) == self.package(here) and name not in nested:
-            return name
-        return f"{self.package(schema)}.{name}"
+        return name not in nested and list(self.tops.values()).count(name) == 1
+
+    def imports(self, here: Schema, words: Iterable[str]) -> list[str]:
+        """The classes of other packages that are named in the class of schema `here`."""
+        return [
+            f"{self.package(schema)}.{name}"
+            for schema in self.model.schemas
+            if (name := self.tops[schema.id]) in words
+            and self.package(schema) != self.package(here)
+            and self._is_plain(name, here)
+        ]
 
     def type(self, name: str, here: Schema) -> str:
         """The class of a type as it is written in the class of schema `here`."""
-        schema = self.back.model.schema_of(name)
-        top = self.top(schema.id, here)
-        return top if name == schema.root.name else f"{top}.{self.types[name]}"
+        schema = self.model.schema_of(name)
+        if name == schema.root.name:
+            return self.top(schema.id, here)
+        return self.types[name] if schema is here else f"{self.top(schema.id, here)}.{self.types[name]}"
 
     def enum(self, name: str, here: Schema) -> str:
         """The class of an enum as it is written in the class of schema `here`."""
-        return f"{self.top(self.back.model.schema_of(name).id, here)}.{self.enums[name]}"
+        schema = self.model.schema_of(name)
+        return self.enums[name] if schema is here else f"{self.top(schema.id, here)}.{self.enums[name]}"
 
-    def function(self, struct: Struct) -> str:
-        """What follows `read` in the class of the schema, for a type without a class."""
-        schema = self.back.model.schema_of(struct.name)
-        return "" if struct is schema.root else self.types[struct.name]
+    def method(self, name: str, verb: str, here: Schema) -> str:
+        """`Record.read`; of a type without a class, `RecordBatch.readRecordList`."""
+        schema = self.model.schema_of(name)
+        suffix = "" if name == schema.root.name else self.types[name]
+        return f"{self.top(schema.id, here)}.{verb}{suffix}"

@@ -3,17 +3,24 @@ package org.kodec.runtime;
 import com.github.luben.zstd.ZstdDecompressCtx;
 import com.github.luben.zstd.ZstdException;
 import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
+import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4Factory;
+import net.jpountz.lz4.LZ4FrameOutputStream;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 import net.jpountz.xxhash.XXHash32;
 import net.jpountz.xxhash.XXHashFactory;
 import org.xerial.snappy.Snappy;
+import org.xerial.snappy.SnappyOutputStream;
 
 /**
  * Decompresses record data as Kafka's own code does, with a ceiling on the output.
@@ -39,6 +46,41 @@ public final class Codecs implements AutoCloseable {
             Buffer out = new Buffer(Math.min(PIECE, 4 * src.length + 64));
             codecs.decompress(codec, src, 0, src.length, out, limit);
             return out.size == out.data.length ? out.data : out.bytes();
+        }
+    }
+
+    /** All of {@code src} compressed, in the form that Kafka's Java producer writes. */
+    public static byte[] compressed(String codec, byte[] src) {
+        ByteArrayOutputStream found = new ByteArrayOutputStream();
+        try (OutputStream out = compressor(codec, found)) {
+            out.write(src);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        byte[] made = found.toByteArray();
+        if (codec.equals("lz4_legacy")) {
+            // Kafka computed it over the frame's magic number, too
+            made[6] = (byte) (XXHashFactory.fastestInstance().hash32().hash(made, 0, 6, 0) >> 8);
+        }
+        return made;
+    }
+
+    private static OutputStream compressor(String codec, OutputStream to) throws IOException {
+        switch (codec) {
+            case "none":
+                return to;
+            case "gzip":
+                return new GZIPOutputStream(to);
+            case "snappy":
+                return new SnappyOutputStream(to);
+            case "lz4":
+            case "lz4_legacy":
+                return new LZ4FrameOutputStream(to, LZ4FrameOutputStream.BLOCKSIZE.SIZE_64KB,
+                        LZ4FrameOutputStream.FLG.Bits.BLOCK_INDEPENDENCE);
+            case "zstd":
+                return new ZstdOutputStreamNoFinalizer(to);
+            default:
+                throw FormatException.notEncodable("", "unknown codec", null, codec);
         }
     }
 

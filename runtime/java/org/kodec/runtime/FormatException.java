@@ -20,7 +20,9 @@ public final class FormatException extends RuntimeException {
         /** A magic, codec, version or frame feature that the format, or this reader, does not have. */
         UNSUPPORTED,
         /** A stated limit would be passed; nothing was allocated for it. */
-        LIMIT_EXCEEDED
+        LIMIT_EXCEEDED,
+        /** A value that a writer was given has no place in the format. */
+        NOT_ENCODABLE
     }
 
     private final Kind kind;
@@ -73,6 +75,11 @@ public final class FormatException extends RuntimeException {
     public static FormatException limitExceeded(
             String path, String reason, long at, Object need, Object have, String limit) {
         return new FormatException(Kind.LIMIT_EXCEEDED, path, reason, at, need, have, limit);
+    }
+
+    /** A value cannot be written; {@code need} and {@code have} may be null. */
+    public static FormatException notEncodable(String path, String reason, Object need, Object have) {
+        return new FormatException(Kind.NOT_ENCODABLE, path, reason, 0, need, have, null);
     }
 
     /** What is wrong. */
@@ -236,7 +243,8 @@ public final class FormatException extends RuntimeException {
             place += " of " + source;
         }
         String facts = facts();
+        place = kind == Kind.NOT_ENCODABLE ? "" : ", " + place;
         String body = reason.isEmpty() ? facts : facts.isEmpty() ? reason : reason + ": " + facts;
-        return (path.isEmpty() ? "" : path + ": ") + body + ", " + place;
+        return (path.isEmpty() ? "" : path + ": ") + body + place;
     }
 }

@@ -7,8 +7,13 @@ import java.nio.charset.Charset;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** Bytes that a generated reader goes through, from {@link #pos} to {@link #end}. For one thread. */
 public final class Input {
@@ -37,17 +42,262 @@ public final class Input {
         this.opt = opt;
     }
 
-    /** Looks whether the fields are there. */
-    public void need(Fields fields) {
-        if (end - pos < fields.size()) {
-            throw fields.truncated(pos, end);
-        }
-    }
-
-    /** Looks whether one field of {@code size} bytes is there. */
+    /** Looks whether a field of {@code size} bytes is there. */
     public void need(String path, int size) {
         if (end - pos < size) {
             throw FormatException.truncated(path, "", pos, size, Math.max(0, end - pos));
+        }
+    }
+
+    private int passed(String path, int size) {
+        need(path, size);
+        int at = pos;
+        pos += size;
+        return at;
+    }
+
+    /** Signed, 8 bits. */
+    public int s1(String path) {
+        return Load.s1(buf, passed(path, 1));
+    }
+
+    /** Unsigned, 8 bits. */
+    public int u1(String path) {
+        return Load.u1(buf, passed(path, 1));
+    }
+
+    /** Signed, 16 bits, most significant byte first. */
+    public int s2be(String path) {
+        return Load.s2be(buf, passed(path, 2));
+    }
+
+    /** Signed, 16 bits, least significant byte first. */
+    public int s2le(String path) {
+        return Load.s2le(buf, passed(path, 2));
+    }
+
+    /** Unsigned, 16 bits, most significant byte first. */
+    public int u2be(String path) {
+        return Load.u2be(buf, passed(path, 2));
+    }
+
+    /** Unsigned, 16 bits, least significant byte first. */
+    public int u2le(String path) {
+        return Load.u2le(buf, passed(path, 2));
+    }
+
+    /** Signed, 32 bits, most significant byte first. */
+    public int s4be(String path) {
+        return Load.s4be(buf, passed(path, 4));
+    }
+
+    /** Signed, 32 bits, least significant byte first. */
+    public int s4le(String path) {
+        return Load.s4le(buf, passed(path, 4));
+    }
+
+    /** Unsigned, 32 bits, most significant byte first. */
+    public long u4be(String path) {
+        return Load.u4be(buf, passed(path, 4));
+    }
+
+    /** Unsigned, 32 bits, least significant byte first. */
+    public long u4le(String path) {
+        return Load.u4le(buf, passed(path, 4));
+    }
+
+    /** Signed, 64 bits, most significant byte first. */
+    public long s8be(String path) {
+        return Load.s8be(buf, passed(path, 8));
+    }
+
+    /** Signed, 64 bits, least significant byte first. */
+    public long s8le(String path) {
+        return Load.s8le(buf, passed(path, 8));
+    }
+
+    /** Unsigned, 64 bits, most significant byte first. */
+    public long u8be(String path) {
+        return Load.u8be(buf, passed(path, 8));
+    }
+
+    /** Unsigned, 64 bits, least significant byte first. */
+    public long u8le(String path) {
+        return Load.u8le(buf, passed(path, 8));
+    }
+
+    /** 32 bits of IEEE 754, most significant byte first. */
+    public float f4be(String path) {
+        return Load.f4be(buf, passed(path, 4));
+    }
+
+    /** 32 bits of IEEE 754, least significant byte first. */
+    public float f4le(String path) {
+        return Load.f4le(buf, passed(path, 4));
+    }
+
+    /** 64 bits of IEEE 754, most significant byte first. */
+    public double f8be(String path) {
+        return Load.f8be(buf, passed(path, 8));
+    }
+
+    /** 64 bits of IEEE 754, least significant byte first. */
+    public double f8le(String path) {
+        return Load.f8le(buf, passed(path, 8));
+    }
+
+    /** {@code size} bytes, 1 to 8, as one number, most significant byte first. */
+    public long bits(String path, int size) {
+        return Load.bits(buf, passed(path, size), size);
+    }
+
+    /** How many bytes are left. */
+    public int left() {
+        return end - pos;
+    }
+
+    /** A copy of {@code size} bytes. */
+    public byte[] bytes(String path, long size) {
+        return bytes(span(path, size));
+    }
+
+    /** Text of {@code size} bytes; one in UTF-8 or ASCII that is none keeps its bytes. */
+    public String text(String path, long size, String charset) {
+        int stop = span(path, size);
+        boolean kept = charset.equals("UTF-8") || charset.equals("ASCII");
+        return kept ? text(stop, charset) : text(stop, path, charset);
+    }
+
+    /** Throws where a value that was read from {@code at} on breaks a rule. */
+    public void require(boolean holds, String path, int at, String need, Object have) {
+        if (!holds) {
+            throw FormatException.malformed(path, "value not allowed", at, need, have);
+        }
+    }
+
+    /** Throws where there is null in a version that does not allow it. */
+    public void requireValue(boolean holds, String path, int at) {
+        if (!holds) {
+            String why = "null in a version that does not allow it";
+            throw FormatException.malformed(path, why, at, "a value", "null");
+        }
+    }
+
+    /** Throws where bytes that are always the same are others. */
+    public void requireBytes(byte[] have, byte[] wanted, String path, int at, String need) {
+        if (!Arrays.equals(have, wanted)) {
+            throw FormatException.malformed(path, "wrong fixed bytes", at, need, have);
+        }
+    }
+
+    /** Throws where a version is none that the schema has. */
+    public void requireVersion(String path, int version, int first, int last, int at) {
+        if (version < first || version > last) {
+            String known = first == last ? String.valueOf(first) : first + "-" + last;
+            throw FormatException.unsupported(path, "unknown version", at, known, version);
+        }
+    }
+
+    /** What {@code reader} gives; errors in it are inside the field {@code path}. */
+    public <T> T field(String path, Supplier<T> reader) {
+        try {
+            return reader.get();
+        } catch (FormatException error) {
+            throw error.within(path);
+        }
+    }
+
+    /** The same of a field of {@code size} bytes, all of which it takes. */
+    public <T> T sized(String path, long size, Supplier<T> reader) {
+        int outer = end;
+        end = span(path, size);
+        try {
+            T found = reader.get();
+            endsExactly("");
+            return found;
+        } catch (FormatException error) {
+            throw error.within(path);
+        } finally {
+            end = outer;
+        }
+    }
+
+    private <T> void element(String path, List<T> found, Supplier<T> reader) {
+        try {
+            found.add(reader.get());
+        } catch (FormatException error) {
+            throw error.within(path, found.size());
+        }
+    }
+
+    /** {@code count} elements of at least {@code least} bytes. */
+    public <T> List<T> list(String path, long count, int least, Supplier<T> reader) {
+        List<T> found = new ArrayList<>();
+        for (long missing = count(path, count, least); missing > 0; missing--) {
+            element(path, found, reader);
+        }
+        return found;
+    }
+
+    /** Elements up to the one that is the last. */
+    public <T> List<T> listUntil(String path, Supplier<T> reader, Predicate<T> last) {
+        List<T> found = new ArrayList<>();
+        do {
+            element(path, found, reader);
+        } while (!last.test(found.get(found.size() - 1)));
+        return found;
+    }
+
+    /** Elements up to the end. */
+    public <T> List<T> listToEnd(String path, Supplier<T> reader) {
+        List<T> found = new ArrayList<>();
+        while (pos < end) {
+            int before = pos;
+            element(path, found, reader);
+            if (found.size() > opt.elements()) {
+                throw tooMany(path);
+            }
+            if (pos == before) {
+                String why = "an element without bytes would repeat for ever";
+                throw FormatException.malformed(path, why, pos, null, null);
+            }
+        }
+        return found;
+    }
+
+    /** What is all of {@code data}. */
+    public static <T> T whole(byte[] data, ReadOptions opt, Function<Input, T> reader) {
+        Input in = new Input(data, opt);
+        try {
+            T found = reader.apply(in);
+            in.endsExactly("");
+            return found;
+        } catch (ArithmeticException error) {
+            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos, null, null);
+        }
+    }
+
+    /** What is in content that {@code codec} may have compressed, and that is stored from byte {@code at} on. */
+    public static <T> T unpacked(
+            String path, String codec, byte[] stored, int at, ReadOptions given, Function<Input, T> reader) {
+        boolean plain = codec.equals("none");
+        ReadOptions opt = plain ? given : given.inside(path, codec, at);
+        byte[] data = stored;
+        if (!plain) {
+            try {
+                data = Codecs.decompressed(codec, stored, opt.decompressedBytes());
+            } catch (FormatException error) {
+                throw error.within(path).shifted(at);
+            }
+        }
+        Input in = new Input(data, opt);
+        try {
+            T found = reader.apply(in);
+            in.endsExactly("");
+            return found;
+        } catch (FormatException error) {
+            error.within(path);
+            throw plain ? error.shifted(at) : error.withinCodec(codec, at);
         }
     }
 
@@ -99,11 +349,6 @@ public final class Input {
     public FormatException tooMany(String path) {
         return FormatException.limitExceeded(
                 path, "too many elements", pos, opt.elements() + 1, opt.elements(), "elements");
-    }
-
-    /** The error for a version that the schema does not have. */
-    public static FormatException unknownVersion(String path, long version, String known, long at) {
-        return FormatException.unsupported(path, "unknown version", at, known, version);
     }
 
     /** An unsigned varint of 32 bits. */
@@ -230,7 +475,7 @@ public final class Input {
         return wrong ? 0 : size;
     }
 
-    /** The frame of a section of tagged fields, which ends at {@link Tags#after}. */
+    /** The frame of a section of tagged fields; each of them is read in its turn. */
     public Tags tags(String path) {
         long count = uvarint32(path);
         if (count > (end - pos) / 2) {
@@ -241,7 +486,7 @@ public final class Input {
         }
         Tags found = new Tags((int) count);
         for (int index = 0; index < count; index++) {
-            found.tag[index] = uvarint32(path);
+            found.number[index] = uvarint32(path);
             long size = uvarint32(path);
             int stop = span(path, size);
             found.start[index] = pos;
@@ -252,21 +497,55 @@ public final class Input {
         return found;
     }
 
-    /** Where the fields of a tagged section stand. */
-    public static final class Tags {
-        /** The number of each. */
-        public final long[] tag;
-        /** Where each starts. */
-        public final int[] start;
-        /** Where each ends. */
-        public final int[] stop;
-        /** Where the section ends. */
-        public int after;
+    /** The fields of a tagged section, one after another. */
+    public final class Tags {
+        private final long[] number;
+        private final int[] start;
+        private final int[] stop;
+        private final int outer = end;
+        private int after;
+        private int index = -1;
 
-        Tags(int count) {
-            tag = new long[count];
+        private Tags(int count) {
+            number = new long[count];
             start = new int[count];
             stop = new int[count];
+        }
+
+        /** Goes to the next field; behind the last one, to what follows the section. */
+        public boolean next() {
+            if (++index == number.length) {
+                pos = after;
+                end = outer;
+                return false;
+            }
+            pos = start[index];
+            end = stop[index];
+            return true;
+        }
+
+        /** The number of the field. */
+        public long number() {
+            return number[index];
+        }
+
+        /** The field as it is. */
+        public TaggedField field() {
+            return new TaggedField(number[index], bytes(end));
+        }
+
+        /** Throws where a known field does not take all of its bytes. */
+        public void requireEnd(String path) {
+            endsExactly(path);
+        }
+
+        /** All fields as they are. */
+        public List<TaggedField> unknown() {
+            List<TaggedField> found = new ArrayList<>();
+            while (next()) {
+                found.add(field());
+            }
+            return found;
         }
     }
 }

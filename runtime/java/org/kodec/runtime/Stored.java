@@ -46,6 +46,11 @@ public enum Stored {
         most = (signed ? Long.MAX_VALUE : -1L) >>> Long.SIZE - 8 * size;
     }
 
+    /** The smallest that fits. */
+    public long least() {
+        return signed ? -most - 1 : 0;
+    }
+
     /** The number at {@code at}, whose bytes must be there. */
     public long get(byte[] buf, int at) {
         long value = 0;

@@ -2,10 +2,8 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.control;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -18,34 +16,22 @@ import org.kodec.runtime.Stored;
 public record ControlRecordKey(
         int version,
         int controlType) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "control_type", 2);
-    /** Bytes that one takes. */
     public static final int SIZE = 4;
-    /** Where {@code version} starts, in bytes. */
     public static final int VERSION_AT = 0;
-    /** Where {@code control_type} starts, in bytes. */
     public static final int CONTROL_TYPE_AT = 2;
-    /** How {@code version} is stored. */
     public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code control_type} is stored. */
     public static final Stored CONTROL_TYPE_STORED = Stored.S2BE;
 
     /** The member of the enum that {@code controlType} is; null where it has none. */
-    public ControlRecordKey.ControlRecordType controlTypeEnum() {
-        return ControlRecordKey.ControlRecordType.of(controlType);
+    public ControlRecordType controlTypeEnum() {
+        return ControlRecordType.of(controlType);
     }
 
     /** Reads one {@code control_record_key}; the input is behind it then. */
     public static ControlRecordKey read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int controlType = Load.s2be(buf, in.pos + 2);
-        if (version < 0) {
-            throw FormatException.malformed("version", "value not allowed", in.pos, "at least 0",
-                    version);
-        }
-        in.pos += 4;
+        int version = in.s2be("version");
+        int controlType = in.s2be("control_type");
+        in.require(version >= 0, "version", in.pos - 4, "at least 0", version);
         return new ControlRecordKey(version, controlType);
     }
 
@@ -56,15 +42,19 @@ public record ControlRecordKey(
 
     /** Reads one {@code control_record_key} that is all of {@code data}. Throws FormatException. */
     public static ControlRecordKey from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ControlRecordKey found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(version >= 0, "version", "at least 0", version);
+        out.s2be("version", version);
+        out.s2be("control_type", controlType);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Values of <code>control_record_key.control_record_type</code>. */

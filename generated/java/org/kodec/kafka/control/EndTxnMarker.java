@@ -2,10 +2,8 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.control;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -20,29 +18,17 @@ import org.kodec.runtime.Stored;
 public record EndTxnMarker(
         int version,
         int coordinatorEpoch) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "coordinator_epoch", 4);
-    /** Bytes that one takes. */
     public static final int SIZE = 6;
-    /** Where {@code version} starts, in bytes. */
     public static final int VERSION_AT = 0;
-    /** Where {@code coordinator_epoch} starts, in bytes. */
     public static final int COORDINATOR_EPOCH_AT = 2;
-    /** How {@code version} is stored. */
     public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code coordinator_epoch} is stored. */
     public static final Stored COORDINATOR_EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code end_txn_marker}; the input is behind it then. */
     public static EndTxnMarker read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int coordinatorEpoch = Load.s4be(buf, in.pos + 2);
-        if (version < 0) {
-            throw FormatException.malformed("version", "value not allowed", in.pos, "at least 0",
-                    version);
-        }
-        in.pos += 6;
+        int version = in.s2be("version");
+        int coordinatorEpoch = in.s4be("coordinator_epoch");
+        in.require(version >= 0, "version", in.pos - 6, "at least 0", version);
         return new EndTxnMarker(version, coordinatorEpoch);
     }
 
@@ -53,14 +39,18 @@ public record EndTxnMarker(
 
     /** Reads one {@code end_txn_marker} that is all of {@code data}. Throws FormatException. */
     public static EndTxnMarker from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            EndTxnMarker found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(version >= 0, "version", "at least 0", version);
+        out.s2be("version", version);
+        out.s4be("coordinator_epoch", coordinatorEpoch);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,14 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.control;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that sets the feature level <code>kraft.version</code> (KIP-853).
@@ -24,55 +20,16 @@ public record KraftVersionRecord(
         int version,
         int kraftVersion,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "kraft_version", 2);
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 5;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code kraft_version} starts, in bytes. */
-    public static final int KRAFT_VERSION_AT = 2;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 4;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code kraft_version} is stored. */
-    public static final Stored KRAFT_VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code kraft_version_record}, versions 0; the input is behind it then. */
     public static KraftVersionRecord read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static KraftVersionRecord readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int kraftVersion = Load.s2be(buf, in.pos + 2);
-        in.pos += 4;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int kraftVersion = in.s2be("kraft_version");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new KraftVersionRecord(version, kraftVersion, taggedFields);
     }
 
@@ -83,14 +40,19 @@ public record KraftVersionRecord(
 
     /** Reads one {@code kraft_version_record} that is all of {@code data}. Throws FormatException. */
     public static KraftVersionRecord from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            KraftVersionRecord found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s2be("version", version);
+        out.s2be("kraft_version", kraftVersion);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

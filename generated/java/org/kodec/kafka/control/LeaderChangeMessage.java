@@ -2,15 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.control;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that a newly elected KRaft leader writes first (KIP-595). All its versions are
@@ -27,153 +23,30 @@ import org.kodec.runtime.TaggedField;
 public record LeaderChangeMessage(
         int version,
         int leaderId,
-        List<LeaderChangeMessage.Voter> voters,
-        List<LeaderChangeMessage.Voter> grantingVoters,
+        List<Voter> voters,
+        List<Voter> grantingVoters,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "leader_id", 4);
-    private static final Fields RUN_2 = Fields.of("voter_id", 4);
-    private static final Fields RUN_3 = Fields.of("voter_id", 4, "voter_directory_id", 16);
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 1;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 9;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code leader_id} starts, in bytes. */
-    public static final int LEADER_ID_AT = 2;
-    /** Where {@code num_voters_plus_one} starts, in bytes. */
-    public static final int NUM_VOTERS_PLUS_ONE_AT = 6;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code leader_id} is stored. */
-    public static final Stored LEADER_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code leader_change_message}, versions 0-1; the input is behind it then. */
     public static LeaderChangeMessage read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            case 1:
-                return readV1(in);
-            default:
-                throw Input.unknownVersion("version", version, "0-1", in.pos);
-        }
-    }
-
-    private static LeaderChangeMessage readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int leaderId = Load.s4be(buf, in.pos + 2);
-        in.pos += 6;
-        long numVotersPlusOne;
-        int at_1 = in.pos;
-        numVotersPlusOne = in.uvarint32("num_voters_plus_one");
-        if (numVotersPlusOne < 1) {
-            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at_1,
-                    "at least 1", numVotersPlusOne);
-        }
-        List<LeaderChangeMessage.Voter> voters = new ArrayList<>();
-        for (long left_2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
-                5); left_2 > 0; left_2--) {
-            LeaderChangeMessage.Voter item;
-            try {
-                item = LeaderChangeMessage.Voter.read(in, 0);
-            } catch (FormatException error) {
-                throw error.within("voters", voters.size());
-            }
-            voters.add(item);
-        }
-        long numGrantingVotersPlusOne;
-        int at_5 = in.pos;
-        numGrantingVotersPlusOne = in.uvarint32("num_granting_voters_plus_one");
-        if (numGrantingVotersPlusOne < 1) {
-            throw FormatException.malformed("num_granting_voters_plus_one", "value not allowed",
-                    at_5, "at least 1", numGrantingVotersPlusOne);
-        }
-        List<LeaderChangeMessage.Voter> grantingVoters = new ArrayList<>();
-        for (long left_6 = in.count("granting_voters", Math.subtractExact(numGrantingVotersPlusOne,
-                1), 5); left_6 > 0; left_6--) {
-            LeaderChangeMessage.Voter item;
-            try {
-                item = LeaderChangeMessage.Voter.read(in, 0);
-            } catch (FormatException error) {
-                throw error.within("granting_voters", grantingVoters.size());
-            }
-            grantingVoters.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_9 = in.tags("tagged_fields");
-        int outer_11 = in.end;
-        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
-            in.pos = tags_9.start[index_10];
-            in.end = tags_9.stop[index_10];
-            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
-        }
-        in.pos = tags_9.after;
-        in.end = outer_11;
-        return new LeaderChangeMessage(version, leaderId, voters, grantingVoters, taggedFields);
-    }
-
-    private static LeaderChangeMessage readV1(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int leaderId = Load.s4be(buf, in.pos + 2);
-        in.pos += 6;
-        long numVotersPlusOne;
-        int at_1 = in.pos;
-        numVotersPlusOne = in.uvarint32("num_voters_plus_one");
-        if (numVotersPlusOne < 1) {
-            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at_1,
-                    "at least 1", numVotersPlusOne);
-        }
-        List<LeaderChangeMessage.Voter> voters = new ArrayList<>();
-        for (long left_2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
-                5); left_2 > 0; left_2--) {
-            LeaderChangeMessage.Voter item;
-            try {
-                item = LeaderChangeMessage.Voter.read(in, 1);
-            } catch (FormatException error) {
-                throw error.within("voters", voters.size());
-            }
-            voters.add(item);
-        }
-        long numGrantingVotersPlusOne;
-        int at_5 = in.pos;
-        numGrantingVotersPlusOne = in.uvarint32("num_granting_voters_plus_one");
-        if (numGrantingVotersPlusOne < 1) {
-            throw FormatException.malformed("num_granting_voters_plus_one", "value not allowed",
-                    at_5, "at least 1", numGrantingVotersPlusOne);
-        }
-        List<LeaderChangeMessage.Voter> grantingVoters = new ArrayList<>();
-        for (long left_6 = in.count("granting_voters", Math.subtractExact(numGrantingVotersPlusOne,
-                1), 5); left_6 > 0; left_6--) {
-            LeaderChangeMessage.Voter item;
-            try {
-                item = LeaderChangeMessage.Voter.read(in, 1);
-            } catch (FormatException error) {
-                throw error.within("granting_voters", grantingVoters.size());
-            }
-            grantingVoters.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_9 = in.tags("tagged_fields");
-        int outer_11 = in.end;
-        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
-            in.pos = tags_9.start[index_10];
-            in.end = tags_9.stop[index_10];
-            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
-        }
-        in.pos = tags_9.after;
-        in.end = outer_11;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 1, in.pos - 2);
+        int leaderId = in.s4be("leader_id");
+        int startOfNumVotersPlusOne = in.pos;
+        long numVotersPlusOne = in.uvarint32("num_voters_plus_one");
+        in.require(numVotersPlusOne >= 1, "num_voters_plus_one", startOfNumVotersPlusOne, "at least 1",
+                numVotersPlusOne);
+        List<Voter> voters = in.list("voters", numVotersPlusOne - 1, 5, () -> Voter.read(in, version));
+        int startOfNumGrantingVotersPlusOne = in.pos;
+        long numGrantingVotersPlusOne = in.uvarint32("num_granting_voters_plus_one");
+        in.require(numGrantingVotersPlusOne >= 1, "num_granting_voters_plus_one",
+                startOfNumGrantingVotersPlusOne, "at least 1", numGrantingVotersPlusOne);
+        List<Voter> grantingVoters =
+                in.list("granting_voters", numGrantingVotersPlusOne - 1, 5, () -> Voter.read(in, version));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new LeaderChangeMessage(version, leaderId, voters, grantingVoters, taggedFields);
     }
 
@@ -184,15 +57,26 @@ public record LeaderChangeMessage(
 
     /** Reads one {@code leader_change_message} that is all of {@code data}. Throws FormatException. */
     public static LeaderChangeMessage from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            LeaderChangeMessage found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 1);
+        long numVotersPlusOne = voters.size() + 1L;
+        long numGrantingVotersPlusOne = grantingVoters.size() + 1L;
+        out.s2be("version", version);
+        out.s4be("leader_id", leaderId);
+        out.uvarint32("num_voters_plus_one", numVotersPlusOne);
+        out.list("voters", voters, item -> item.write(out, version));
+        out.uvarint32("num_granting_voters_plus_one", numGrantingVotersPlusOne);
+        out.list("granting_voters", grantingVoters, item -> item.write(out, version));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** A voter of the quorum.
@@ -203,82 +87,44 @@ public record LeaderChangeMessage(
             int voterId,
             UUID voterDirectoryId,
             List<TaggedField> taggedFields) {
-        /** The lowest version. */
         public static final int FIRST_VERSION = 0;
-        /** The highest version. */
         public static final int LAST_VERSION = 1;
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 5;
-        /** Where {@code voter_id} starts, in bytes. */
-        public static final int VOTER_ID_AT = 0;
-        /** How {@code voter_id} is stored. */
-        public static final Stored VOTER_ID_STORED = Stored.S4BE;
 
         /** Reads one {@code voter}, versions 0-1; the input is behind it then. */
-        public static LeaderChangeMessage.Voter read(Input in, long version) {
-            switch ((int) version) {
-                case 0:
-                    return readV0(in, version);
-                case 1:
-                    return readV1(in, version);
-                default:
-                    throw Input.unknownVersion("version", version, "0-1", in.pos);
-            }
-        }
-
-        private static LeaderChangeMessage.Voter readV0(Input in, long version) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            int voterId = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_1 = in.tags("tagged_fields");
-            int outer_3 = in.end;
-            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-                in.pos = tags_1.start[index_2];
-                in.end = tags_1.stop[index_2];
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-            in.pos = tags_1.after;
-            in.end = outer_3;
-            return new LeaderChangeMessage.Voter(voterId, new UUID(0, 0), taggedFields);
-        }
-
-        private static LeaderChangeMessage.Voter readV1(Input in, long version) {
-            byte[] buf = in.buf;
-            in.need(RUN_3);
-            int voterId = Load.s4be(buf, in.pos);
-            UUID voterDirectoryId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-            in.pos += 20;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_1 = in.tags("tagged_fields");
-            int outer_3 = in.end;
-            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-                in.pos = tags_1.start[index_2];
-                in.end = tags_1.stop[index_2];
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-            in.pos = tags_1.after;
-            in.end = outer_3;
-            return new LeaderChangeMessage.Voter(voterId, voterDirectoryId, taggedFields);
+        public static Voter read(Input in, int version) {
+            in.requireVersion("version", version, 0, 1, in.pos);
+            int voterId = in.s4be("voter_id");
+            UUID voterDirectoryId = version >= 1 ? in.uuid("voter_directory_id") : new UUID(0, 0);
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new Voter(voterId, voterDirectoryId, taggedFields);
         }
 
         /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
-        public static LeaderChangeMessage.Voter from(byte[] data, long version) {
+        public static Voter from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
         /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
-        public static LeaderChangeMessage.Voter from(byte[] data, ReadOptions opt, long version) {
-            Input in = new Input(data, opt);
-            try {
-                LeaderChangeMessage.Voter found = read(in, version);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static Voter from(byte[] data, ReadOptions opt, int version) {
+            return Input.whole(data, opt, in -> read(in, version));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out, int version) {
+            Output.requireVersion("version", version, 0, 1);
+            out.s4be("voter_id", voterId);
+            if (version >= 1) {
+                out.uuid("voter_directory_id", voterDirectoryId);
+            } else {
+                Output.requireAbsent("voter_directory_id", voterDirectoryId, new UUID(0, 0));
             }
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes(int version) {
+            return Output.bytesOf(out -> write(out, version));
         }
     }
 }

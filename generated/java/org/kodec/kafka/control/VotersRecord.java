@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.control;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -23,74 +21,22 @@ import org.kodec.runtime.TaggedField;
  * @param taggedFields Optional fields. None is defined yet; unknown ones are kept. */
 public record VotersRecord(
         int version,
-        List<VotersRecord.Voter> voters,
+        List<Voter> voters,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("voter_id", 4, "voter_directory_id", 16);
-    private static final Fields RUN_3 = Fields.of("port", 2);
-    private static final Fields RUN_4 = Fields.of("min_supported_version", 2,
-            "max_supported_version", 2);
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 4;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_voters_plus_one} starts, in bytes. */
-    public static final int NUM_VOTERS_PLUS_ONE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code voters_record}, versions 0; the input is behind it then. */
     public static VotersRecord read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static VotersRecord readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        long numVotersPlusOne;
-        int at_1 = in.pos;
-        numVotersPlusOne = in.uvarint32("num_voters_plus_one");
-        if (numVotersPlusOne < 1) {
-            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at_1,
-                    "at least 1", numVotersPlusOne);
-        }
-        List<VotersRecord.Voter> voters = new ArrayList<>();
-        for (long left_2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
-                27); left_2 > 0; left_2--) {
-            VotersRecord.Voter item;
-            try {
-                item = VotersRecord.Voter.read(in);
-            } catch (FormatException error) {
-                throw error.within("voters", voters.size());
-            }
-            voters.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-        }
-        in.pos = tags_5.after;
-        in.end = outer_7;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int startOfNumVotersPlusOne = in.pos;
+        long numVotersPlusOne = in.uvarint32("num_voters_plus_one");
+        in.require(numVotersPlusOne >= 1, "num_voters_plus_one", startOfNumVotersPlusOne, "at least 1",
+                numVotersPlusOne);
+        List<Voter> voters = in.list("voters", numVotersPlusOne - 1, 27, () -> Voter.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new VotersRecord(version, voters, taggedFields);
     }
 
@@ -101,15 +47,22 @@ public record VotersRecord(
 
     /** Reads one {@code voters_record} that is all of {@code data}. Throws FormatException. */
     public static VotersRecord from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            VotersRecord found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numVotersPlusOne = voters.size() + 1L;
+        out.s2be("version", version);
+        out.uvarint32("num_voters_plus_one", numVotersPlusOne);
+        out.list("voters", voters, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** A voter of the quorum.
@@ -121,81 +74,55 @@ public record VotersRecord(
     public record Voter(
             int voterId,
             UUID voterDirectoryId,
-            List<VotersRecord.Endpoint> endpoints,
-            VotersRecord.KraftVersionFeature kraftVersionFeature,
+            List<Endpoint> endpoints,
+            KraftVersionFeature kraftVersionFeature,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 27;
-        /** Where {@code voter_id} starts, in bytes. */
         public static final int VOTER_ID_AT = 0;
-        /** Where {@code voter_directory_id} starts, in bytes. */
         public static final int VOTER_DIRECTORY_ID_AT = 4;
-        /** Where {@code num_endpoints_plus_one} starts, in bytes. */
         public static final int NUM_ENDPOINTS_PLUS_ONE_AT = 20;
-        /** How {@code voter_id} is stored. */
         public static final Stored VOTER_ID_STORED = Stored.S4BE;
 
         /** Reads one {@code voter}; the input is behind it then. */
-        public static VotersRecord.Voter read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            int voterId = Load.s4be(buf, in.pos);
-            UUID voterDirectoryId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-            in.pos += 20;
-            long numEndpointsPlusOne;
-            int at_1 = in.pos;
-            numEndpointsPlusOne = in.uvarint32("num_endpoints_plus_one");
-            if (numEndpointsPlusOne < 1) {
-                throw FormatException.malformed("num_endpoints_plus_one", "value not allowed", at_1,
-                        "at least 1", numEndpointsPlusOne);
-            }
-            List<VotersRecord.Endpoint> endpoints = new ArrayList<>();
-            for (long left_2 = in.count("endpoints", Math.subtractExact(numEndpointsPlusOne, 1),
-                    5); left_2 > 0; left_2--) {
-                VotersRecord.Endpoint item;
-                try {
-                    item = VotersRecord.Endpoint.read(in);
-                } catch (FormatException error) {
-                    throw error.within("endpoints", endpoints.size());
-                }
-                endpoints.add(item);
-            }
-            VotersRecord.KraftVersionFeature kraftVersionFeature;
-            try {
-                kraftVersionFeature = VotersRecord.KraftVersionFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("kraft_version_feature");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_6 = in.tags("tagged_fields");
-            int outer_8 = in.end;
-            for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
-                in.pos = tags_6.start[index_7];
-                in.end = tags_6.stop[index_7];
-                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
-            }
-            in.pos = tags_6.after;
-            in.end = outer_8;
-            return new VotersRecord.Voter(voterId, voterDirectoryId, endpoints, kraftVersionFeature,
-                    taggedFields);
+        public static Voter read(Input in) {
+            int voterId = in.s4be("voter_id");
+            UUID voterDirectoryId = in.uuid("voter_directory_id");
+            int startOfNumEndpointsPlusOne = in.pos;
+            long numEndpointsPlusOne = in.uvarint32("num_endpoints_plus_one");
+            in.require(numEndpointsPlusOne >= 1, "num_endpoints_plus_one", startOfNumEndpointsPlusOne,
+                    "at least 1", numEndpointsPlusOne);
+            List<Endpoint> endpoints =
+                    in.list("endpoints", numEndpointsPlusOne - 1, 5, () -> Endpoint.read(in));
+            KraftVersionFeature kraftVersionFeature =
+                    in.field("kraft_version_feature", () -> KraftVersionFeature.read(in));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new Voter(voterId, voterDirectoryId, endpoints, kraftVersionFeature, taggedFields);
         }
 
         /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
-        public static VotersRecord.Voter from(byte[] data) {
+        public static Voter from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
-        public static VotersRecord.Voter from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                VotersRecord.Voter found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Voter from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numEndpointsPlusOne = endpoints.size() + 1L;
+            out.s4be("voter_id", voterId);
+            out.uuid("voter_directory_id", voterDirectoryId);
+            out.uvarint32("num_endpoints_plus_one", numEndpointsPlusOne);
+            out.list("endpoints", endpoints, item -> item.write(out));
+            out.field("kraft_version_feature", () -> kraftVersionFeature.write(out));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -209,60 +136,40 @@ public record VotersRecord(
             String host,
             int port,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 5;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code port} is stored. */
         public static final Stored PORT_STORED = Stored.U2BE;
 
         /** Reads one {@code endpoint}; the input is behind it then. */
-        public static VotersRecord.Endpoint read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            String host;
-            try {
-                host = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("host");
-            }
-            in.need(RUN_3);
-            int port = Load.u2be(buf, in.pos);
-            in.pos += 2;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new VotersRecord.Endpoint(name, host, port, taggedFields);
+        public static Endpoint read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            String host = in.field("host", () -> Text.read(in, true));
+            int port = in.u2be("port");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new Endpoint(name, host, port, taggedFields);
         }
 
         /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
-        public static VotersRecord.Endpoint from(byte[] data) {
+        public static Endpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
-        public static VotersRecord.Endpoint from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                VotersRecord.Endpoint found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Endpoint from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.field("host", () -> Text.write(out, host, true));
+            out.u2be("port", port);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -274,56 +181,41 @@ public record VotersRecord(
             int minSupportedVersion,
             int maxSupportedVersion,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 5;
-        /** Where {@code min_supported_version} starts, in bytes. */
         public static final int MIN_SUPPORTED_VERSION_AT = 0;
-        /** Where {@code max_supported_version} starts, in bytes. */
         public static final int MAX_SUPPORTED_VERSION_AT = 2;
-        /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 4;
-        /** How {@code min_supported_version} is stored. */
         public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
-        /** How {@code max_supported_version} is stored. */
         public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
         /** Reads one {@code kraft_version_feature}; the input is behind it then. */
-        public static VotersRecord.KraftVersionFeature read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_4);
-            int minSupportedVersion = Load.s2be(buf, in.pos);
-            int maxSupportedVersion = Load.s2be(buf, in.pos + 2);
-            in.pos += 4;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_1 = in.tags("tagged_fields");
-            int outer_3 = in.end;
-            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-                in.pos = tags_1.start[index_2];
-                in.end = tags_1.stop[index_2];
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-            in.pos = tags_1.after;
-            in.end = outer_3;
-            return new VotersRecord.KraftVersionFeature(minSupportedVersion, maxSupportedVersion,
-                    taggedFields);
+        public static KraftVersionFeature read(Input in) {
+            int minSupportedVersion = in.s2be("min_supported_version");
+            int maxSupportedVersion = in.s2be("max_supported_version");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new KraftVersionFeature(minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
         /** Reads one {@code kraft_version_feature} that is all of {@code data}. Throws FormatException. */
-        public static VotersRecord.KraftVersionFeature from(byte[] data) {
+        public static KraftVersionFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code kraft_version_feature} that is all of {@code data}. Throws FormatException. */
-        public static VotersRecord.KraftVersionFeature from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                VotersRecord.KraftVersionFeature found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static KraftVersionFeature from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.s2be("min_supported_version", minSupportedVersion);
+            out.s2be("max_supported_version", maxSupportedVersion);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,11 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 
 /** A segment of a partition's log: entries one after another, with no header of the file itself. An entry is
@@ -19,32 +18,13 @@ import org.kodec.runtime.ReadOptions;
  * <p>Source: https://kafka.apache.org/documentation/#log Log
  * @param entries The entries, in ascending order of their offsets. */
 public record LogSegment(
-        List<LogSegment.Entry> entries) {
-    /** The fewest bytes of one. */
+        List<Entry> entries) {
     public static final int MIN_SIZE = 0;
-    /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 0;
 
     /** Reads one {@code log_segment}; the input is behind it then. */
     public static LogSegment read(Input in) {
-        List<LogSegment.Entry> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            int before_1 = in.pos;
-            LogSegment.Entry item;
-            try {
-                item = LogSegment.Entry.read(in);
-            } catch (FormatException error) {
-                throw error.within("entries", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("entries");
-            }
-            if (in.pos == before_1) {
-                throw FormatException.malformed("entries",
-                        "an element without bytes would repeat for ever", in.pos, null, null);
-            }
-        }
+        List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new LogSegment(entries);
     }
 
@@ -55,15 +35,17 @@ public record LogSegment(
 
     /** Reads one {@code log_segment} that is all of {@code data}. Throws FormatException. */
     public static LogSegment from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            LogSegment found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        out.list("entries", entries, item -> item.write(out));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** One message or one record batch. The three formats agree on the length in bytes 8 to 11 and on the
@@ -71,63 +53,61 @@ public record LogSegment(
      * @param body The entry, from its offset to its last byte. */
     public record Entry(
             Object body) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 0;
-        /** Where {@code body} starts, in bytes. */
         public static final int BODY_AT = 0;
 
         /** Reads one {@code entry}; the input is behind it then. */
-        public static LogSegment.Entry read(Input in) {
-            byte[] buf = in.buf;
+        public static Entry read(Input in) {
             in.need("base_offset, len_body, magic", 17);
-            long baseOffset = Load.s8be(buf, in.pos);
-            long lenBody = Load.s4be(buf, in.pos + 8);
-            long magic = Load.s1(buf, in.pos + 16);
-            Object body;
-            int outer_1 = in.end;
-            in.end = in.span("body", Math.addExact(lenBody, 12));
-            if (magic == 0) {
-                try {
-                    body = MessageSet.Entry.read(in);
-                } catch (FormatException error) {
-                    throw error.within("body");
+            int lenBody = Load.s4be(in.buf, in.pos + 8);
+            int magic = Load.s1(in.buf, in.pos + 16);
+            Object body = in.sized("body", lenBody + 12L, () -> {
+                if (magic == 0) {
+                    return MessageSet.Entry.read(in);
                 }
-            } else if (magic == 1) {
-                try {
-                    body = MessageSet.Entry.read(in);
-                } catch (FormatException error) {
-                    throw error.within("body");
+                if (magic == 1) {
+                    return MessageSet.Entry.read(in);
                 }
-            } else if (magic == 2) {
-                try {
-                    body = RecordBatch.read(in);
-                } catch (FormatException error) {
-                    throw error.within("body");
+                if (magic == 2) {
+                    return RecordBatch.read(in);
                 }
-            } else {
-                body = in.bytes(in.end);
-            }
-            in.endsExactly("body");
-            in.end = outer_1;
-            return new LogSegment.Entry(body);
+                return in.bytes("", in.left());
+            });
+            return new Entry(body);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static LogSegment.Entry from(byte[] data) {
+        public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static LogSegment.Entry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                LogSegment.Entry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Entry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("body", () -> {
+                if (body instanceof MessageSet.Entry itsEntry) {
+                    itsEntry.write(out);
+                    return;
+                }
+                if (body instanceof RecordBatch itsRecordBatch) {
+                    itsRecordBatch.write(out);
+                    return;
+                }
+                if (body instanceof byte[] rest) {
+                    out.bytes("", rest);
+                    return;
+                }
+                throw Output.refused("", "no case for this value", body);
+            });
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
 
         /** The bytes that have to be there for what is looked at before one is read. */
@@ -135,8 +115,8 @@ public record LogSegment(
             return 17;
         }
 
-        /** Offset of the message, or the batch's base offset, before the entry is read. Where instances are computed
-         * on demand, as in ksc's readers, it is not known afterwards: ask <code>body</code> for it then. */
+        /** Offset of the message, or the batch's base offset, before the entry is read. Where instances are
+             * computed on demand, as in ksc's readers, it is not known afterwards: ask <code>body</code> for it then. */
         public static long peekBaseOffset(byte[] buf, int at) {
             return Load.s8be(buf, at);
         }
@@ -168,8 +148,7 @@ public record LogSegment(
 
         /** Length of the whole entry, in bytes. */
         public static long peekLenEntry(byte[] buf, int at) {
-            long lenBody = peekLenBody(buf, at);
-            return Math.addExact(lenBody, 12);
+            return peekLenBody(buf, at) + 12L;
         }
     }
 }

@@ -2,15 +2,13 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kodec.runtime.Checksums;
-import org.kodec.runtime.Codecs;
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
@@ -28,33 +26,13 @@ import org.kodec.runtime.Varints;
  * <p>Source: https://kafka.apache.org/documentation/#messageset Old Message Format
  * @param entries The messages with their offsets. */
 public record MessageSet(
-        List<MessageSet.Entry> entries) {
-    private static final Fields RUN_1 = Fields.of("offset", 8, "len_message", 4);
-    private static final Fields RUN_2 = Fields.of("crc", 4, "magic", 1, "attributes.reserved",
-            1);
-    private static final Fields RUN_3 = Fields.of("len_key", 4);
-    private static final Fields RUN_4 = Fields.of("len_value", 4);
-    private static final Fields RUN_5 = Fields.of("reserved", 1);
-    /** The fewest bytes of one. */
+        List<Entry> entries) {
     public static final int MIN_SIZE = 0;
-    /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 0;
 
     /** Reads one {@code message_set}; the input is behind it then. */
     public static MessageSet read(Input in) {
-        List<MessageSet.Entry> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            MessageSet.Entry item;
-            try {
-                item = MessageSet.Entry.read(in);
-            } catch (FormatException error) {
-                throw error.within("entries", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("entries");
-            }
-        }
+        List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new MessageSet(entries);
     }
 
@@ -65,15 +43,17 @@ public record MessageSet(
 
     /** Reads one {@code message_set} that is all of {@code data}. Throws FormatException. */
     public static MessageSet from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            MessageSet found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        out.list("entries", entries, item -> item.write(out));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Values of <code>message_set.compression</code>. */
@@ -143,60 +123,47 @@ public record MessageSet(
      * @param message The message itself. It fills <code>len_message</code> bytes exactly. */
     public record Entry(
             long offset,
-            MessageSet.Message message) {
-        /** The fewest bytes of one. */
+            Message message) {
         public static final int MIN_SIZE = 12;
-        /** Where {@code offset} starts, in bytes. */
         public static final int OFFSET_AT = 0;
-        /** Where {@code len_message} starts, in bytes. */
         public static final int LEN_MESSAGE_AT = 8;
-        /** Where {@code message} starts, in bytes. */
         public static final int MESSAGE_AT = 12;
-        /** How {@code offset} is stored. */
         public static final Stored OFFSET_STORED = Stored.S8BE;
-        /** How {@code len_message} is stored. */
         public static final Stored LEN_MESSAGE_STORED = Stored.S4BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
-        public static MessageSet.Entry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_1);
-            long offset = Load.s8be(buf, in.pos);
-            int lenMessage = Load.s4be(buf, in.pos + 8);
-            if (lenMessage < 14) {
-                throw FormatException.malformed("len_message", "value not allowed", in.pos + 8,
-                        "at least 14", lenMessage);
-            }
-            in.pos += 12;
-            MessageSet.Message message;
-            int outer_1 = in.end;
-            in.end = in.span("message", lenMessage);
-            try {
-                message = MessageSet.Message.read(in);
-                in.endsExactly("");
-            } catch (FormatException error) {
-                throw error.within("message");
-            }
-            in.end = outer_1;
-            return new MessageSet.Entry(offset, message);
+        public static Entry read(Input in) {
+            long offset = in.s8be("offset");
+            int lenMessage = in.s4be("len_message");
+            in.require(lenMessage >= 14, "len_message", in.pos - 4, "at least 14", lenMessage);
+            Message message = in.sized("message", lenMessage, () -> Message.read(in));
+            return new Entry(offset, message);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static MessageSet.Entry from(byte[] data) {
+        public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static MessageSet.Entry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                MessageSet.Entry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Entry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            Output messageBytes = new Output();
+            messageBytes.field("message", () -> message.write(messageBytes));
+            int lenMessage = messageBytes.size();
+            Output.require(lenMessage >= 14, "len_message", "at least 14", lenMessage);
+            out.s8be("offset", offset);
+            out.s4be("len_message", lenMessage);
+            out.add(messageBytes);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -220,36 +187,26 @@ public record MessageSet(
      * @param value The value's bytes, or null. Null and empty differ. Where the compression is not <code>none</code>, a
      *     compressed <code>message_set</code>. In magic 0 the header checksum of an LZ4 frame is computed over
      *     the frame's magic number too (KIP-57), so LZ4 libraries refuse the frame as it is. This is the codec
-     *     <code>lz4_legacy</code>. Null where <code>valueInner</code> is there. */
+     *     <code>lz4_legacy</code>. Null where what is in it is there. */
     public record Message(
             long crc,
             int magic,
-            MessageSet.MessageAttributes attributes,
+            MessageAttributes attributes,
             long timestamp,
             int lenKey,
             byte[] key,
             int lenValue,
             MessageSet valueInner,
             byte[] value) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 14;
-        /** Where {@code crc} starts, in bytes. */
         public static final int CRC_AT = 0;
-        /** Where {@code magic} starts, in bytes. */
         public static final int MAGIC_AT = 4;
-        /** Where {@code attributes} starts, in bytes. */
         public static final int ATTRIBUTES_AT = 5;
-        /** Where {@code timestamp} starts, in bytes. */
         public static final int TIMESTAMP_AT = 6;
-        /** How {@code crc} is stored. */
         public static final Stored CRC_STORED = Stored.U4BE;
-        /** How {@code magic} is stored. */
         public static final Stored MAGIC_STORED = Stored.S1;
-        /** How {@code timestamp} is stored. */
         public static final Stored TIMESTAMP_STORED = Stored.S8BE;
-        /** How {@code len_key} is stored. */
         public static final Stored LEN_KEY_STORED = Stored.S4BE;
-        /** How {@code len_value} is stored. */
         public static final Stored LEN_VALUE_STORED = Stored.S4BE;
 
         private Object[] all() {
@@ -258,8 +215,7 @@ public record MessageSet(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other != null && getClass() == other.getClass()
-                    && Arrays.deepEquals(all(), ((MessageSet.Message) other).all());
+            return other instanceof Message && Arrays.deepEquals(all(), ((Message) other).all());
         }
 
         /** As {@link #equals} has it. */
@@ -268,58 +224,39 @@ public record MessageSet(
         }
 
         /** Reads one {@code message} with its content as it is stored. */
-        public static MessageSet.Message readHead(Input in) {
-            byte[] buf = in.buf;
-            int startOf_crc = in.pos;
-            int startOf_magic = in.pos + 4;
-            in.need(RUN_2);
-            long crc = Load.u4be(buf, in.pos);
-            int magic = Load.s1(buf, in.pos + 4);
-            long attributes_reserved_bits = Load.bits(buf, in.pos + 5, 1);
-            int attributes_reserved = (int) (attributes_reserved_bits >>> 4 & 0xfL);
-            int attributes_timestampType = (int) (attributes_reserved_bits >>> 3 & 0x1L);
-            int attributes_compression = (int) (attributes_reserved_bits & 0x7L);
-            MessageSet.MessageAttributes attributes = new MessageSet.MessageAttributes(attributes_reserved,
-                    attributes_timestampType, attributes_compression);
-            if (!((magic == 0) || (magic == 1))) {
-                throw FormatException.malformed("magic", "value not allowed", in.pos + 4, "one of 0, 1",
-                        magic);
-            }
-            in.pos += 6;
-            long timestamp = -1L;
-            if (magic >= 1) {
-                in.need("timestamp", 8);
-                timestamp = Load.s8be(buf, in.pos);
-                in.pos += 8;
-            }
-            in.need(RUN_3);
-            int lenKey = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            byte[] key = null;
-            if (lenKey >= 0) {
-                key = in.bytes(in.span("key", lenKey));
-            }
-            in.need(RUN_4);
-            int lenValue = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            MessageSet value_parsed = null;
+        public static Message readHead(Input in) {
+            int startOfCrc = in.pos;
+            int startOfMagic = in.pos + 4;
+            long crc = in.u4be("crc");
+            int magic = in.s1("magic");
+            long attributesReservedBits = in.bits("attributes.reserved", 1);
+            int attributesReserved = (int) (attributesReservedBits >>> 4 & 0xfL);
+            int attributesTimestampType = (int) (attributesReservedBits >>> 3 & 0x1L);
+            int attributesCompression = (int) (attributesReservedBits & 0x7L);
+            MessageAttributes attributes = new MessageAttributes(attributesReserved, attributesTimestampType,
+                    attributesCompression);
+            in.require(magic == 0 || magic == 1, "magic", in.pos - 2, "one of 0, 1", magic);
+            long timestamp = magic >= 1 ? in.s8be("timestamp") : -1L;
+            int lenKey = in.s4be("len_key");
+            byte[] key = lenKey >= 0 ? in.bytes("key", lenKey) : null;
+            int lenValue = in.s4be("len_value");
             byte[] value = null;
             if (lenValue >= 0) {
-                value = in.bytes(in.span("value", lenValue));
+                value = in.bytes("value", lenValue);
             }
             if (in.opt.checkCrc()) {
-                long computed = Checksums.crc32(buf, startOf_magic, in.pos);
+                long computed = Checksums.crc32(in.buf, startOfMagic, in.pos);
                 if (computed != crc) {
-                    throw FormatException.crcMismatch("crc", startOf_crc, crc, computed);
+                    throw FormatException.crcMismatch("crc", startOfCrc,
+                            crc, computed);
                 }
             }
-            return new MessageSet.Message(crc, magic, attributes, timestamp, lenKey, key, lenValue,
-                    value_parsed, value);
+            return new Message(crc, magic, attributes, timestamp, lenKey, key, lenValue, null, value);
         }
 
         /** The codec that {@code value} is compressed with; {@code none} where it is not. */
         public String codec() {
-            switch (this.attributes.compression()) {
+            switch (attributes.compression()) {
                 case 0:
                     return "none";
                 case 1:
@@ -327,72 +264,84 @@ public record MessageSet(
                 case 2:
                     return "snappy";
                 case 3:
-                    return this.magic == 0 ? "lz4_legacy" : "lz4";
+                    return magic == 0 ? "lz4_legacy" : "lz4";
                 default:
                     throw FormatException.unsupported("attributes.compression", "unknown codec", 5,
-                        "0 (none), 1 (gzip), 2 (snappy), 3 (lz4)", this.attributes.compression());
+                            "0 (none), 1 (gzip), 2 (snappy), 3 (lz4)", attributes.compression());
             }
         }
 
         /** Reads one {@code message} whole, what is compressed decompressed and parsed. */
-        public static MessageSet.Message read(Input in) {
+        public static Message read(Input in) {
             int start = in.pos;
             return readHead(in).parsed(start, in.pos, in.opt);
         }
 
         /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
-        public MessageSet.Message parsed(int start, int stop, ReadOptions given) {
-            byte[] data = this.value;
-            if (data == null) {
+        public Message parsed(int start, int stop, ReadOptions opt) {
+            if (value == null) {
                 return this;
             }
-            int at = stop - data.length;
+            int at = stop - value.length;
             String codec;
             try {
                 codec = codec();
             } catch (FormatException error) {
                 throw error.shifted(start);
             }
-            ReadOptions opt = given;
-            if (!codec.equals("none")) {
-                opt = opt.inside("value", codec, at);
-                try {
-                    data = Codecs.decompressed(codec, data, opt.decompressedBytes());
-                } catch (FormatException error) {
-                    throw error.within("value").shifted(at);
-                }
-            } else {
+            if (codec.equals("none")) {
                 return this;
             }
-            Input in = new Input(data, opt);
-            MessageSet found;
-            try {
-                found = MessageSet.read(in);
-                in.endsExactly("");
-            } catch (FormatException error) {
-                error.within("value");
-                throw codec.equals("none") ? error.shifted(at) : error.withinCodec(codec, at);
-            }
-            return new MessageSet.Message(this.crc, this.magic, this.attributes, this.timestamp,
-                    this.lenKey, this.key, this.lenValue, found, null);
+            MessageSet found = Input.unpacked(
+                    "value", codec, value, at, opt, in -> MessageSet.read(in));
+            return new Message(crc, magic, attributes, timestamp, lenKey, key, lenValue, found, null);
         }
 
         /** Reads one {@code message} that is all of {@code data}. Throws FormatException. */
-        public static MessageSet.Message from(byte[] data) {
+        public static Message from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code message} that is all of {@code data}. Throws FormatException. */
-        public static MessageSet.Message from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                MessageSet.Message found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static Message from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            byte[] stored = value;
+            if (stored == null && valueInner != null) {
+                stored = Output.packed("value", codec(), part -> valueInner.write(part));
             }
+            int lenKey = key == null ? -1 : key.length;
+            int lenValue = stored == null ? -1 : stored.length;
+            int startOfCrc = out.size();
+            int startOfMagic = out.size() + 4;
+            Output.require(magic == 0 || magic == 1, "magic", "one of 0, 1", magic);
+            out.u4be("crc", 0);
+            out.s1("magic", magic);
+            out.bits("reserved", 1, Output.fitting("reserved", attributes.reserved(), 4) << 4
+                    | Output.fitting("timestamp_type", attributes.timestampType(), 1) << 3
+                    | Output.fitting("compression", attributes.compression(), 3));
+            if (magic >= 1) {
+                out.s8be("timestamp", timestamp);
+            } else {
+                Output.requireAbsent("timestamp", timestamp, -1L);
+            }
+            out.s4be("len_key", lenKey);
+            if (lenKey >= 0) {
+                out.bytes("key", key);
+            }
+            out.s4be("len_value", lenValue);
+            if (lenValue >= 0) {
+                out.bytes("value", stored);
+            }
+            out.set("crc", startOfCrc, Stored.U4BE, out.crc32(startOfMagic, out.size()));
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -405,53 +354,52 @@ public record MessageSet(
             int reserved,
             int timestampType,
             int compression) {
-        /** Bytes that one takes. */
         public static final int SIZE = 1;
 
         /** The member of the enum that {@code timestampType} is; null where it has none. */
-        public MessageSet.TimestampType timestampTypeEnum() {
-            return MessageSet.TimestampType.of(timestampType);
+        public TimestampType timestampTypeEnum() {
+            return TimestampType.of(timestampType);
         }
 
         /** The member of the enum that {@code compression} is; null where it has none. */
-        public MessageSet.Compression compressionEnum() {
-            return MessageSet.Compression.of(compression);
+        public Compression compressionEnum() {
+            return Compression.of(compression);
         }
 
         /** Reads one {@code message_attributes}; the input is behind it then. */
-        public static MessageSet.MessageAttributes read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_5);
-            long reserved_bits = Load.bits(buf, in.pos, 1);
-            int reserved = (int) (reserved_bits >>> 4 & 0xfL);
-            int timestampType = (int) (reserved_bits >>> 3 & 0x1L);
-            int compression = (int) (reserved_bits & 0x7L);
-            in.pos += 1;
-            return new MessageSet.MessageAttributes(reserved, timestampType, compression);
+        public static MessageAttributes read(Input in) {
+            long reservedBits = in.bits("reserved", 1);
+            int reserved = (int) (reservedBits >>> 4 & 0xfL);
+            int timestampType = (int) (reservedBits >>> 3 & 0x1L);
+            int compression = (int) (reservedBits & 0x7L);
+            return new MessageAttributes(reserved, timestampType, compression);
         }
 
         /** Reads one {@code message_attributes} that is all of {@code data}. Throws FormatException. */
-        public static MessageSet.MessageAttributes from(byte[] data) {
+        public static MessageAttributes from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code message_attributes} that is all of {@code data}. Throws FormatException. */
-        public static MessageSet.MessageAttributes from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                MessageSet.MessageAttributes found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static MessageAttributes from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.bits("reserved", 1, Output.fitting("reserved", reserved, 4) << 4
+                    | Output.fitting("timestamp_type", timestampType, 1) << 3
+                    | Output.fitting("compression", compression, 3));
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of
-     * bytes count in the array that the rows were read from: it has to be the same one for all rows up to
-     * <code>clear</code>.
+    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
+     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
      *
      * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
      * wrong with it. */
@@ -470,22 +418,24 @@ public record MessageSet(
         public static final long ALL = 0x1fL;
         /** Offset of the message; of a wrapper, that of the last message inside. Outside the CRC. */
         public long headOffset;
-        /** Length of <code>message</code>, in bytes. The smallest message of magic 0 has 14, that of magic 1 has 22. */
+        /** Length of <code>message</code>, in bytes. The smallest message of magic 0 has 14, that of magic 1
+             * has 22. */
         public int headLenMessage;
         /** CRC-32 (IEEE, as in zlib) of everything after this field, as stored. */
         public long headMessageCrc;
         /** Version of the message format. It stands at the same place, byte 16 of the entry, in
-         * <code>record_batch</code>. */
+             * <code>record_batch</code>. */
         public int headMessageMagic;
         /** Without meaning; ignored. */
         public int headMessageAttributesReserved;
-        /** Who set the timestamp. Ignored in magic 0, and in messages inside a wrapper, where the wrapper's counts. */
+        /** Who set the timestamp. Ignored in magic 0, and in messages inside a wrapper, where the wrapper's
+             * counts. */
         public int headMessageAttributesTimestampType;
         /** How the value is compressed; if it is, the message is a wrapper. */
         public int headMessageAttributesCompression;
-        /** Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the largest timestamp of the messages inside
-         * or, where its type is <code>log_append_time</code>, the time of the append, which then is the timestamp of
-         * all messages inside. Absent in magic 0. */
+        /** Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the largest timestamp of the messages
+             * inside or, where its type is <code>log_append_time</code>, the time of the append, which then is
+             * the timestamp of all messages inside. Absent in magic 0. */
         public long headMessageTimestamp;
         /** Length of <code>key</code>, in bytes. Any negative length is null. */
         public int headMessageLenKey;
@@ -495,7 +445,7 @@ public record MessageSet(
         public int headMessageKeyLength;
         /** Length of <code>value</code>, in bytes. Any negative length is null. */
         public int headMessageLenValue;
-        /** Where the content starts. */
+        /** Where message.value starts. */
         public int headMessageValueStart;
         /** Its bytes; -1 where it is null. */
         public int headMessageValueLength;
@@ -547,8 +497,7 @@ public record MessageSet(
 
         private boolean headOf(byte[] buf, int start, int stop, boolean checkCrc) {
             int p = start;
-            int end = stop;
-            if (end - p < 12) {
+            if (stop - p < 12) {
                 return false;
             }
             headOffset = Load.s8be(buf, p);
@@ -557,34 +506,33 @@ public record MessageSet(
                 return false;
             }
             p += 12;
-            long size_1 = headLenMessage;
-            if (size_1 < 0 || size_1 > end - p) {
+            if (headLenMessage > stop - p) {
                 return false;
             }
-            int stop_2 = p + (int) size_1;
-            if (stop_2 - p < 6) {
+            int messageStop = p + headLenMessage;
+            int startOfMagic = p + 4;
+            if (messageStop - p < 6) {
                 return false;
             }
-            int startOf_message_magic = p + 4;
             headMessageCrc = Load.u4be(buf, p);
             headMessageMagic = Load.s1(buf, p + 4);
-            long bits_3 = Load.bits(buf, p + 5, 1);
-            headMessageAttributesReserved = (int) (bits_3 >>> 4 & 0xfL);
-            headMessageAttributesTimestampType = (int) (bits_3 >>> 3 & 0x1L);
-            headMessageAttributesCompression = (int) (bits_3 & 0x7L);
-            if (!((headMessageMagic == 0) || (headMessageMagic == 1))) {
+            long reservedBits = Load.bits(buf, p + 5, 1);
+            headMessageAttributesReserved = (int) (reservedBits >>> 4 & 0xfL);
+            headMessageAttributesTimestampType = (int) (reservedBits >>> 3 & 0x1L);
+            headMessageAttributesCompression = (int) (reservedBits & 0x7L);
+            if (!(headMessageMagic == 0 || headMessageMagic == 1)) {
                 return false;
             }
             p += 6;
             headMessageTimestamp = -1L;
             if (headMessageMagic >= 1) {
-                if (stop_2 - p < 8) {
+                if (messageStop - p < 8) {
                     return false;
                 }
                 headMessageTimestamp = Load.s8be(buf, p);
                 p += 8;
             }
-            if (stop_2 - p < 4) {
+            if (messageStop - p < 4) {
                 return false;
             }
             headMessageLenKey = Load.s4be(buf, p);
@@ -592,15 +540,14 @@ public record MessageSet(
             headMessageKeyStart = p;
             headMessageKeyLength = -1;
             if (headMessageLenKey >= 0) {
-                long size_4 = headMessageLenKey;
-                if (size_4 < 0 || size_4 > stop_2 - p) {
+                if (headMessageLenKey > messageStop - p) {
                     return false;
                 }
                 headMessageKeyStart = p;
-                headMessageKeyLength = (int) size_4;
-                p += (int) size_4;
+                headMessageKeyLength = headMessageLenKey;
+                p += headMessageKeyLength;
             }
-            if (stop_2 - p < 4) {
+            if (messageStop - p < 4) {
                 return false;
             }
             headMessageLenValue = Load.s4be(buf, p);
@@ -608,18 +555,17 @@ public record MessageSet(
             headMessageValueStart = p;
             headMessageValueLength = -1;
             if (headMessageLenValue >= 0) {
-                long size_5 = headMessageLenValue;
-                if (size_5 < 0 || size_5 > stop_2 - p) {
+                if (headMessageLenValue > messageStop - p) {
                     return false;
                 }
                 headMessageValueStart = p;
-                headMessageValueLength = (int) size_5;
-                p += (int) size_5;
+                headMessageValueLength = headMessageLenValue;
+                p += headMessageValueLength;
             }
-            if (checkCrc && headMessageCrc != Checksums.crc32(buf, startOf_message_magic, p)) {
+            if (checkCrc && headMessageCrc != Checksums.crc32(buf, startOfMagic, p)) {
                 return false;
             }
-            if (p != stop_2) {
+            if (p != messageStop) {
                 return false;
             }
             unitEnd = p;
@@ -629,41 +575,37 @@ public record MessageSet(
         /** Appends the unit that was read, which is one row; false where a value does not fit. */
         public boolean add() {
             try {
-                return added();
+                reserve(1);
+                int n = count;
+                long[] offsetColumn = this.offset;
+                long[] timestampColumn = this.timestamp;
+                int[] timestampTypeColumn = this.timestampType;
+                int[] keyStartColumn = this.keyStart;
+                int[] keyLengthColumn = this.keyLength;
+                int[] valueStartColumn = this.valueStart;
+                int[] valueLengthColumn = this.valueLength;
+                if (offsetColumn != null) {
+                    offsetColumn[n] = headOffset;
+                }
+                if (timestampColumn != null) {
+                    timestampColumn[n] = headMessageTimestamp;
+                }
+                if (timestampTypeColumn != null) {
+                    timestampTypeColumn[n] = headMessageMagic == 0 ? -1 : headMessageAttributesTimestampType;
+                }
+                if (keyStartColumn != null) {
+                    keyStartColumn[n] = headMessageKeyStart;
+                    keyLengthColumn[n] = headMessageKeyLength;
+                }
+                if (valueStartColumn != null) {
+                    valueStartColumn[n] = headMessageValueStart;
+                    valueLengthColumn[n] = headMessageValueLength;
+                }
+                count++;
+                return true;
             } catch (ArithmeticException error) {
                 return false;
             }
-        }
-
-        private boolean added() {
-            reserve(1);
-            int n = count;
-            long[] offset_values = this.offset;
-            long[] timestamp_values = this.timestamp;
-            int[] timestampType_values = this.timestampType;
-            int[] key_starts = this.keyStart;
-            int[] key_lengths = this.keyLength;
-            int[] value_starts = this.valueStart;
-            int[] value_lengths = this.valueLength;
-            if (offset_values != null) {
-                offset_values[n] = headOffset;
-            }
-            if (timestamp_values != null) {
-                timestamp_values[n] = headMessageTimestamp;
-            }
-            if (timestampType_values != null) {
-                timestampType_values[n] = Math.toIntExact((headMessageMagic == 0) ? -1 : headMessageAttributesTimestampType);
-            }
-            if (key_starts != null) {
-                key_starts[n] = headMessageKeyStart;
-                key_lengths[n] = headMessageKeyLength;
-            }
-            if (value_starts != null) {
-                value_starts[n] = headMessageValueStart;
-                value_lengths[n] = headMessageValueLength;
-            }
-            count++;
-            return true;
         }
 
         private void reserve(int more) {

@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
@@ -25,28 +23,13 @@ import org.kodec.runtime.Varints;
  * OffsetIndex
  * @param entries The entries, 8 bytes each. */
 public record OffsetIndex(
-        List<OffsetIndex.Entry> entries) {
-    private static final Fields RUN_1 = Fields.of("relative_offset", 4, "ofs_batch", 4);
-    /** The fewest bytes of one. */
+        List<Entry> entries) {
     public static final int MIN_SIZE = 0;
-    /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 0;
 
     /** Reads one {@code offset_index}; the input is behind it then. */
     public static OffsetIndex read(Input in) {
-        List<OffsetIndex.Entry> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            OffsetIndex.Entry item;
-            try {
-                item = OffsetIndex.Entry.read(in);
-            } catch (FormatException error) {
-                throw error.within("entries", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("entries");
-            }
-        }
+        List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new OffsetIndex(entries);
     }
 
@@ -57,15 +40,17 @@ public record OffsetIndex(
 
     /** Reads one {@code offset_index} that is all of {@code data}. Throws FormatException. */
     public static OffsetIndex from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            OffsetIndex found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        out.list("entries", entries, item -> item.write(out));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Where one batch of the segment lies.
@@ -75,53 +60,45 @@ public record OffsetIndex(
     public record Entry(
             int relativeOffset,
             int ofsBatch) {
-        /** Bytes that one takes. */
         public static final int SIZE = 8;
-        /** Where {@code relative_offset} starts, in bytes. */
         public static final int RELATIVE_OFFSET_AT = 0;
-        /** Where {@code ofs_batch} starts, in bytes. */
         public static final int OFS_BATCH_AT = 4;
-        /** How {@code relative_offset} is stored. */
         public static final Stored RELATIVE_OFFSET_STORED = Stored.S4BE;
-        /** How {@code ofs_batch} is stored. */
         public static final Stored OFS_BATCH_STORED = Stored.S4BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
-        public static OffsetIndex.Entry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_1);
-            int relativeOffset = Load.s4be(buf, in.pos);
-            int ofsBatch = Load.s4be(buf, in.pos + 4);
-            if (ofsBatch < 0) {
-                throw FormatException.malformed("ofs_batch", "value not allowed", in.pos + 4,
-                        "at least 0", ofsBatch);
-            }
-            in.pos += 8;
-            return new OffsetIndex.Entry(relativeOffset, ofsBatch);
+        public static Entry read(Input in) {
+            int relativeOffset = in.s4be("relative_offset");
+            int ofsBatch = in.s4be("ofs_batch");
+            in.require(ofsBatch >= 0, "ofs_batch", in.pos - 4, "at least 0", ofsBatch);
+            return new Entry(relativeOffset, ofsBatch);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static OffsetIndex.Entry from(byte[] data) {
+        public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static OffsetIndex.Entry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                OffsetIndex.Entry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Entry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            Output.require(ofsBatch >= 0, "ofs_batch", "at least 0", ofsBatch);
+            out.s4be("relative_offset", relativeOffset);
+            out.s4be("ofs_batch", ofsBatch);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of
-     * bytes count in the array that the rows were read from: it has to be the same one for all rows up to
-     * <code>clear</code>.
+    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
+     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
      *
      * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
      * wrong with it. */
@@ -132,8 +109,8 @@ public record OffsetIndex(
         public static final long POSITION = 1L << 1;
         /** All columns. */
         public static final long ALL = 0x3L;
-        /** Last offset of the batch at <code>ofs_batch</code>, minus the segment's base offset. Older brokers (before
-         * 3.8) wrote the last offset of all the batches that were appended together. */
+        /** Last offset of the batch at <code>ofs_batch</code>, minus the segment's base offset. Older brokers
+             * (before 3.8) wrote the last offset of all the batches that were appended together. */
         public int headRelativeOffset;
         /** Where the batch starts in the segment file, in bytes. */
         public int headOfsBatch;
@@ -170,8 +147,7 @@ public record OffsetIndex(
 
         private boolean headOf(byte[] buf, int start, int stop, boolean checkCrc) {
             int p = start;
-            int end = stop;
-            if (end - p < 8) {
+            if (stop - p < 8) {
                 return false;
             }
             headRelativeOffset = Load.s4be(buf, p);
@@ -187,25 +163,21 @@ public record OffsetIndex(
         /** Appends the unit that was read, which is one row; false where a value does not fit. */
         public boolean add() {
             try {
-                return added();
+                reserve(1);
+                int n = count;
+                int[] relativeOffsetColumn = this.relativeOffset;
+                int[] positionColumn = this.position;
+                if (relativeOffsetColumn != null) {
+                    relativeOffsetColumn[n] = headRelativeOffset;
+                }
+                if (positionColumn != null) {
+                    positionColumn[n] = headOfsBatch;
+                }
+                count++;
+                return true;
             } catch (ArithmeticException error) {
                 return false;
             }
-        }
-
-        private boolean added() {
-            reserve(1);
-            int n = count;
-            int[] relativeOffset_values = this.relativeOffset;
-            int[] position_values = this.position;
-            if (relativeOffset_values != null) {
-                relativeOffset_values[n] = headRelativeOffset;
-            }
-            if (position_values != null) {
-                position_values[n] = headOfsBatch;
-            }
-            count++;
-            return true;
         }
 
         private void reserve(int more) {

@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.kodec.runtime.Checksums;
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -25,61 +23,32 @@ import org.kodec.runtime.Stored;
 public record ProducerSnapshot(
         int version,
         long crc,
-        List<ProducerSnapshot.Entry> entries) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "crc", 4, "num_entries", 4);
-    private static final Fields RUN_2 = Fields.of("producer_id", 8, "producer_epoch", 2,
-            "last_sequence", 4, "last_offset", 8, "offset_delta", 4, "timestamp", 8,
-            "coordinator_epoch", 4, "current_txn_first_offset", 8);
-    /** The fewest bytes of one. */
+        List<Entry> entries) {
     public static final int MIN_SIZE = 10;
-    /** Where {@code version} starts, in bytes. */
     public static final int VERSION_AT = 0;
-    /** Where {@code crc} starts, in bytes. */
     public static final int CRC_AT = 2;
-    /** Where {@code num_entries} starts, in bytes. */
     public static final int NUM_ENTRIES_AT = 6;
-    /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 10;
-    /** How {@code version} is stored. */
     public static final Stored VERSION_STORED = Stored.S2BE;
-    /** What {@code version} always is. */
     public static final int VERSION_VALUE = 1;
-    /** How {@code crc} is stored. */
     public static final Stored CRC_STORED = Stored.U4BE;
-    /** How {@code num_entries} is stored. */
     public static final Stored NUM_ENTRIES_STORED = Stored.S4BE;
 
     /** Reads one {@code producer_snapshot}; the input is behind it then. */
     public static ProducerSnapshot read(Input in) {
-        byte[] buf = in.buf;
-        int startOf_crc = in.pos + 2;
-        int startOf_numEntries = in.pos + 6;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        long crc = Load.u4be(buf, in.pos + 2);
-        int numEntries = Load.s4be(buf, in.pos + 6);
-        if (version != 1) {
-            throw FormatException.malformed("version", "value not allowed", in.pos, "1", version);
-        }
-        if (numEntries < 0) {
-            throw FormatException.malformed("num_entries", "value not allowed", in.pos + 6,
-                    "at least 0", numEntries);
-        }
-        in.pos += 10;
-        List<ProducerSnapshot.Entry> entries = new ArrayList<>();
-        for (long left_1 = in.count("entries", numEntries, 46); left_1 > 0; left_1--) {
-            ProducerSnapshot.Entry item;
-            try {
-                item = ProducerSnapshot.Entry.read(in);
-            } catch (FormatException error) {
-                throw error.within("entries", entries.size());
-            }
-            entries.add(item);
-        }
+        int startOfCrc = in.pos + 2;
+        int startOfNumEntries = in.pos + 6;
+        int version = in.s2be("version");
+        long crc = in.u4be("crc");
+        int numEntries = in.s4be("num_entries");
+        in.require(version == 1, "version", in.pos - 10, "1", version);
+        in.require(numEntries >= 0, "num_entries", in.pos - 4, "at least 0", numEntries);
+        List<Entry> entries = in.list("entries", numEntries, 46, () -> Entry.read(in));
         if (in.opt.checkCrc()) {
-            long computed = Checksums.crc32c(buf, startOf_numEntries, in.pos);
+            long computed = Checksums.crc32c(in.buf, startOfNumEntries, in.pos);
             if (computed != crc) {
-                throw FormatException.crcMismatch("crc", startOf_crc, crc, computed);
+                throw FormatException.crcMismatch("crc", startOfCrc,
+                        crc, computed);
             }
         }
         return new ProducerSnapshot(version, crc, entries);
@@ -92,15 +61,26 @@ public record ProducerSnapshot(
 
     /** Reads one {@code producer_snapshot} that is all of {@code data}. Throws FormatException. */
     public static ProducerSnapshot from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ProducerSnapshot found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        int numEntries = entries.size();
+        int startOfCrc = out.size() + 2;
+        int startOfNumEntries = out.size() + 6;
+        Output.require(version == 1, "version", "1", version);
+        Output.require(numEntries >= 0, "num_entries", "at least 0", numEntries);
+        out.s2be("version", version);
+        out.u4be("crc", 0);
+        out.s4be("num_entries", numEntries);
+        out.list("entries", entries, item -> item.write(out));
+        out.set("crc", startOfCrc, Stored.U4BE, out.crc32c(startOfNumEntries, out.size()));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** One producer. The fields on its last batch are -1 (<code>offset_delta</code> 0) when all that is known
@@ -122,74 +102,63 @@ public record ProducerSnapshot(
             long timestamp,
             int coordinatorEpoch,
             long currentTxnFirstOffset) {
-        /** Bytes that one takes. */
         public static final int SIZE = 46;
-        /** Where {@code producer_id} starts, in bytes. */
         public static final int PRODUCER_ID_AT = 0;
-        /** Where {@code producer_epoch} starts, in bytes. */
         public static final int PRODUCER_EPOCH_AT = 8;
-        /** Where {@code last_sequence} starts, in bytes. */
         public static final int LAST_SEQUENCE_AT = 10;
-        /** Where {@code last_offset} starts, in bytes. */
         public static final int LAST_OFFSET_AT = 14;
-        /** Where {@code offset_delta} starts, in bytes. */
         public static final int OFFSET_DELTA_AT = 22;
-        /** Where {@code timestamp} starts, in bytes. */
         public static final int TIMESTAMP_AT = 26;
-        /** Where {@code coordinator_epoch} starts, in bytes. */
         public static final int COORDINATOR_EPOCH_AT = 34;
-        /** Where {@code current_txn_first_offset} starts, in bytes. */
         public static final int CURRENT_TXN_FIRST_OFFSET_AT = 38;
-        /** How {@code producer_id} is stored. */
         public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
-        /** How {@code producer_epoch} is stored. */
         public static final Stored PRODUCER_EPOCH_STORED = Stored.S2BE;
-        /** How {@code last_sequence} is stored. */
         public static final Stored LAST_SEQUENCE_STORED = Stored.S4BE;
-        /** How {@code last_offset} is stored. */
         public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
-        /** How {@code offset_delta} is stored. */
         public static final Stored OFFSET_DELTA_STORED = Stored.S4BE;
-        /** How {@code timestamp} is stored. */
         public static final Stored TIMESTAMP_STORED = Stored.S8BE;
-        /** How {@code coordinator_epoch} is stored. */
         public static final Stored COORDINATOR_EPOCH_STORED = Stored.S4BE;
-        /** How {@code current_txn_first_offset} is stored. */
         public static final Stored CURRENT_TXN_FIRST_OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
-        public static ProducerSnapshot.Entry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            long producerId = Load.s8be(buf, in.pos);
-            int producerEpoch = Load.s2be(buf, in.pos + 8);
-            int lastSequence = Load.s4be(buf, in.pos + 10);
-            long lastOffset = Load.s8be(buf, in.pos + 14);
-            int offsetDelta = Load.s4be(buf, in.pos + 22);
-            long timestamp = Load.s8be(buf, in.pos + 26);
-            int coordinatorEpoch = Load.s4be(buf, in.pos + 34);
-            long currentTxnFirstOffset = Load.s8be(buf, in.pos + 38);
-            in.pos += 46;
-            return new ProducerSnapshot.Entry(producerId, producerEpoch, lastSequence, lastOffset,
-                    offsetDelta, timestamp, coordinatorEpoch, currentTxnFirstOffset);
+        public static Entry read(Input in) {
+            long producerId = in.s8be("producer_id");
+            int producerEpoch = in.s2be("producer_epoch");
+            int lastSequence = in.s4be("last_sequence");
+            long lastOffset = in.s8be("last_offset");
+            int offsetDelta = in.s4be("offset_delta");
+            long timestamp = in.s8be("timestamp");
+            int coordinatorEpoch = in.s4be("coordinator_epoch");
+            long currentTxnFirstOffset = in.s8be("current_txn_first_offset");
+            return new Entry(producerId, producerEpoch, lastSequence, lastOffset, offsetDelta, timestamp,
+                    coordinatorEpoch, currentTxnFirstOffset);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static ProducerSnapshot.Entry from(byte[] data) {
+        public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static ProducerSnapshot.Entry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ProducerSnapshot.Entry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Entry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.s8be("producer_id", producerId);
+            out.s2be("producer_epoch", producerEpoch);
+            out.s4be("last_sequence", lastSequence);
+            out.s8be("last_offset", lastOffset);
+            out.s4be("offset_delta", offsetDelta);
+            out.s8be("timestamp", timestamp);
+            out.s4be("coordinator_epoch", coordinatorEpoch);
+            out.s8be("current_txn_first_offset", currentTxnFirstOffset);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

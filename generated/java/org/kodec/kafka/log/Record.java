@@ -2,13 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -18,32 +15,16 @@ import org.kodec.runtime.Stored;
  * <p>Source: https://kafka.apache.org/documentation/#record Record
  * @param body The record itself. It fills <code>len_body</code> bytes exactly. */
 public record Record(
-        Record.RecordBody body) {
-    private static final Fields RUN_1 = Fields.of("attributes", 1);
-    /** The fewest bytes of one. */
+        RecordBody body) {
     public static final int MIN_SIZE = 1;
-    /** Where {@code len_body} starts, in bytes. */
     public static final int LEN_BODY_AT = 0;
 
     /** Reads one {@code record}; the input is behind it then. */
     public static Record read(Input in) {
-        int lenBody;
-        int at_1 = in.pos;
-        lenBody = in.zigzag32("len_body");
-        if (lenBody < 0) {
-            throw FormatException.malformed("len_body", "value not allowed", at_1, "at least 0",
-                    lenBody);
-        }
-        Record.RecordBody body;
-        int outer_2 = in.end;
-        in.end = in.span("body", lenBody);
-        try {
-            body = Record.RecordBody.read(in);
-            in.endsExactly("");
-        } catch (FormatException error) {
-            throw error.within("body");
-        }
-        in.end = outer_2;
+        int startOfLenBody = in.pos;
+        int lenBody = in.zigzag32("len_body");
+        in.require(lenBody >= 0, "len_body", startOfLenBody, "at least 0", lenBody);
+        RecordBody body = in.sized("body", lenBody, () -> RecordBody.read(in));
         return new Record(body);
     }
 
@@ -54,15 +35,21 @@ public record Record(
 
     /** Reads one {@code record} that is all of {@code data}. Throws FormatException. */
     public static Record from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            Record found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output bodyBytes = new Output();
+        bodyBytes.field("body", () -> body.write(bodyBytes));
+        int lenBody = bodyBytes.size();
+        out.zigzag32("len_body", lenBody);
+        out.add(bodyBytes);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** What a record holds after its length.
@@ -84,14 +71,10 @@ public record Record(
             int offsetDelta,
             byte[] key,
             byte[] value,
-            List<Record.Header> headers) {
-        /** The fewest bytes of one. */
+            List<Header> headers) {
         public static final int MIN_SIZE = 6;
-        /** Where {@code attributes} starts, in bytes. */
         public static final int ATTRIBUTES_AT = 0;
-        /** Where {@code timestamp_delta} starts, in bytes. */
         public static final int TIMESTAMP_DELTA_AT = 1;
-        /** How {@code attributes} is stored. */
         public static final Stored ATTRIBUTES_STORED = Stored.S1;
 
         private Object[] all() {
@@ -100,8 +83,7 @@ public record Record(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other != null && getClass() == other.getClass()
-                    && Arrays.deepEquals(all(), ((Record.RecordBody) other).all());
+            return other instanceof RecordBody && Arrays.deepEquals(all(), ((RecordBody) other).all());
         }
 
         /** As {@link #equals} has it. */
@@ -110,63 +92,54 @@ public record Record(
         }
 
         /** Reads one {@code record_body}; the input is behind it then. */
-        public static Record.RecordBody read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_1);
-            int attributes = Load.s1(buf, in.pos);
-            in.pos += 1;
-            long timestampDelta;
-            timestampDelta = in.zigzag64("timestamp_delta");
-            int offsetDelta;
-            offsetDelta = in.zigzag32("offset_delta");
-            int lenKey;
-            lenKey = in.zigzag32("len_key");
-            byte[] key = null;
-            if (lenKey >= 0) {
-                key = in.bytes(in.span("key", lenKey));
-            }
-            int lenValue;
-            lenValue = in.zigzag32("len_value");
-            byte[] value = null;
-            if (lenValue >= 0) {
-                value = in.bytes(in.span("value", lenValue));
-            }
-            int numHeaders;
-            int at_1 = in.pos;
-            numHeaders = in.zigzag32("num_headers");
-            if (numHeaders < 0) {
-                throw FormatException.malformed("num_headers", "value not allowed", at_1, "at least 0",
-                        numHeaders);
-            }
-            List<Record.Header> headers = new ArrayList<>();
-            for (long left_2 = in.count("headers", numHeaders, 2); left_2 > 0; left_2--) {
-                Record.Header item;
-                try {
-                    item = Record.Header.read(in);
-                } catch (FormatException error) {
-                    throw error.within("headers", headers.size());
-                }
-                headers.add(item);
-            }
-            return new Record.RecordBody(attributes, timestampDelta, offsetDelta, key, value, headers);
+        public static RecordBody read(Input in) {
+            int attributes = in.s1("attributes");
+            long timestampDelta = in.zigzag64("timestamp_delta");
+            int offsetDelta = in.zigzag32("offset_delta");
+            int lenKey = in.zigzag32("len_key");
+            byte[] key = lenKey >= 0 ? in.bytes("key", lenKey) : null;
+            int lenValue = in.zigzag32("len_value");
+            byte[] value = lenValue >= 0 ? in.bytes("value", lenValue) : null;
+            int startOfNumHeaders = in.pos;
+            int numHeaders = in.zigzag32("num_headers");
+            in.require(numHeaders >= 0, "num_headers", startOfNumHeaders, "at least 0", numHeaders);
+            List<Header> headers = in.list("headers", numHeaders, 2, () -> Header.read(in));
+            return new RecordBody(attributes, timestampDelta, offsetDelta, key, value, headers);
         }
 
         /** Reads one {@code record_body} that is all of {@code data}. Throws FormatException. */
-        public static Record.RecordBody from(byte[] data) {
+        public static RecordBody from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code record_body} that is all of {@code data}. Throws FormatException. */
-        public static Record.RecordBody from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                Record.RecordBody found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static RecordBody from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            int lenKey = key == null ? -1 : key.length;
+            int lenValue = value == null ? -1 : value.length;
+            int numHeaders = headers.size();
+            out.s1("attributes", attributes);
+            out.zigzag64("timestamp_delta", timestampDelta);
+            out.zigzag32("offset_delta", offsetDelta);
+            out.zigzag32("len_key", lenKey);
+            if (lenKey >= 0) {
+                out.bytes("key", key);
             }
+            out.zigzag32("len_value", lenValue);
+            if (lenValue >= 0) {
+                out.bytes("value", value);
+            }
+            out.zigzag32("num_headers", numHeaders);
+            out.list("headers", headers, item -> item.write(out));
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -178,9 +151,7 @@ public record Record(
     public record Header(
             String key,
             byte[] value) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 2;
-        /** Where {@code len_key} starts, in bytes. */
         public static final int LEN_KEY_AT = 0;
 
         private Object[] all() {
@@ -189,8 +160,7 @@ public record Record(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other != null && getClass() == other.getClass()
-                    && Arrays.deepEquals(all(), ((Record.Header) other).all());
+            return other instanceof Header && Arrays.deepEquals(all(), ((Header) other).all());
         }
 
         /** As {@link #equals} has it. */
@@ -199,41 +169,42 @@ public record Record(
         }
 
         /** Reads one {@code header}; the input is behind it then. */
-        public static Record.Header read(Input in) {
-            int lenKey;
-            int at_1 = in.pos;
-            lenKey = in.zigzag32("len_key");
-            if (lenKey < 0) {
-                throw FormatException.malformed("len_key", "value not allowed", at_1, "at least 0",
-                        lenKey);
-            }
-            String key;
-            key = in.text(in.span("key", lenKey), "UTF-8");
-            int lenValue;
-            lenValue = in.zigzag32("len_value");
-            byte[] value = null;
-            if (lenValue >= 0) {
-                value = in.bytes(in.span("value", lenValue));
-            }
-            return new Record.Header(key, value);
+        public static Header read(Input in) {
+            int startOfLenKey = in.pos;
+            int lenKey = in.zigzag32("len_key");
+            in.require(lenKey >= 0, "len_key", startOfLenKey, "at least 0", lenKey);
+            String key = in.text("key", lenKey, "UTF-8");
+            int lenValue = in.zigzag32("len_value");
+            byte[] value = lenValue >= 0 ? in.bytes("value", lenValue) : null;
+            return new Header(key, value);
         }
 
         /** Reads one {@code header} that is all of {@code data}. Throws FormatException. */
-        public static Record.Header from(byte[] data) {
+        public static Header from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code header} that is all of {@code data}. Throws FormatException. */
-        public static Record.Header from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                Record.Header found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static Header from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            byte[] keyBytes = Output.encoded("key", key, "UTF-8");
+            int lenKey = keyBytes.length;
+            int lenValue = value == null ? -1 : value.length;
+            out.zigzag32("len_key", lenKey);
+            out.bytes("key", keyBytes);
+            out.zigzag32("len_value", lenValue);
+            if (lenValue >= 0) {
+                out.bytes("value", value);
             }
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

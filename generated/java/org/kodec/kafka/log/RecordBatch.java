@@ -2,15 +2,13 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kodec.runtime.Checksums;
-import org.kodec.runtime.Codecs;
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
@@ -58,86 +56,54 @@ public record RecordBatch(
         int partitionLeaderEpoch,
         int magic,
         long crc,
-        RecordBatch.BatchAttributes attributes,
-        int lastOffsetDelta,
+        BatchAttributes attributes,
+        Integer lastOffsetDelta,
         long baseTimestamp,
-        long maxTimestamp,
+        Long maxTimestamp,
         long producerId,
         int producerEpoch,
         int baseSequence,
         int numRecords,
         List<Record> records,
         byte[] recordsStored) {
-    private static final Fields RUN_1 = Fields.of("base_offset", 8, "len_batch", 4,
-            "partition_leader_epoch", 4, "magic", 1, "crc", 4, "attributes.reserved", 2,
-            "last_offset_delta", 4, "base_timestamp", 8, "max_timestamp", 8, "producer_id", 8,
-            "producer_epoch", 2, "base_sequence", 4, "num_records", 4);
-    private static final Fields RUN_2 = Fields.of("reserved", 2);
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 61;
-    /** Where {@code base_offset} starts, in bytes. */
     public static final int BASE_OFFSET_AT = 0;
-    /** Where {@code len_batch} starts, in bytes. */
     public static final int LEN_BATCH_AT = 8;
-    /** Where {@code partition_leader_epoch} starts, in bytes. */
     public static final int PARTITION_LEADER_EPOCH_AT = 12;
-    /** Where {@code magic} starts, in bytes. */
     public static final int MAGIC_AT = 16;
-    /** Where {@code crc} starts, in bytes. */
     public static final int CRC_AT = 17;
-    /** Where {@code attributes} starts, in bytes. */
     public static final int ATTRIBUTES_AT = 21;
-    /** Where {@code last_offset_delta} starts, in bytes. */
     public static final int LAST_OFFSET_DELTA_AT = 23;
-    /** Where {@code base_timestamp} starts, in bytes. */
     public static final int BASE_TIMESTAMP_AT = 27;
-    /** Where {@code max_timestamp} starts, in bytes. */
     public static final int MAX_TIMESTAMP_AT = 35;
-    /** Where {@code producer_id} starts, in bytes. */
     public static final int PRODUCER_ID_AT = 43;
-    /** Where {@code producer_epoch} starts, in bytes. */
     public static final int PRODUCER_EPOCH_AT = 51;
-    /** Where {@code base_sequence} starts, in bytes. */
     public static final int BASE_SEQUENCE_AT = 53;
-    /** Where {@code num_records} starts, in bytes. */
     public static final int NUM_RECORDS_AT = 57;
-    /** Where {@code records} starts, in bytes. */
     public static final int RECORDS_AT = 61;
-    /** How {@code base_offset} is stored. */
     public static final Stored BASE_OFFSET_STORED = Stored.S8BE;
-    /** How {@code len_batch} is stored. */
     public static final Stored LEN_BATCH_STORED = Stored.S4BE;
-    /** How {@code partition_leader_epoch} is stored. */
     public static final Stored PARTITION_LEADER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code magic} is stored. */
     public static final Stored MAGIC_STORED = Stored.S1;
-    /** What {@code magic} always is. */
     public static final int MAGIC_VALUE = 2;
-    /** How {@code crc} is stored. */
     public static final Stored CRC_STORED = Stored.U4BE;
-    /** How {@code last_offset_delta} is stored. */
     public static final Stored LAST_OFFSET_DELTA_STORED = Stored.S4BE;
-    /** How {@code base_timestamp} is stored. */
     public static final Stored BASE_TIMESTAMP_STORED = Stored.S8BE;
-    /** How {@code max_timestamp} is stored. */
     public static final Stored MAX_TIMESTAMP_STORED = Stored.S8BE;
-    /** How {@code producer_id} is stored. */
     public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
-    /** How {@code producer_epoch} is stored. */
     public static final Stored PRODUCER_EPOCH_STORED = Stored.S2BE;
-    /** How {@code base_sequence} is stored. */
     public static final Stored BASE_SEQUENCE_STORED = Stored.S4BE;
-    /** How {@code num_records} is stored. */
     public static final Stored NUM_RECORDS_STORED = Stored.S4BE;
 
     private Object[] all() {
-        return new Object[] {baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence, numRecords, records, recordsStored};
+        return new Object[] {baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes,
+                lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence,
+                numRecords, records, recordsStored};
     }
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((RecordBatch) other).all());
+        return other instanceof RecordBatch && Arrays.deepEquals(all(), ((RecordBatch) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -147,69 +113,58 @@ public record RecordBatch(
 
     /** Reads one {@code record_batch} with its content as it is stored. */
     public static RecordBatch readHead(Input in) {
-        byte[] buf = in.buf;
-        int startOf_lenBatch = in.pos + 8;
-        int startOf_partitionLeaderEpoch = in.pos + 12;
-        int startOf_crc = in.pos + 17;
-        int startOf_attributes = in.pos + 21;
-        in.need(RUN_1);
-        long baseOffset = Load.s8be(buf, in.pos);
-        int lenBatch = Load.s4be(buf, in.pos + 8);
-        int partitionLeaderEpoch = Load.s4be(buf, in.pos + 12);
-        int magic = Load.s1(buf, in.pos + 16);
-        long crc = Load.u4be(buf, in.pos + 17);
-        long attributes_reserved_bits = Load.bits(buf, in.pos + 21, 2);
-        int attributes_reserved = (int) (attributes_reserved_bits >>> 7 & 0x1ffL);
-        boolean attributes_hasDeleteHorizon = (attributes_reserved_bits & 0x40L) != 0;
-        boolean attributes_isControl = (attributes_reserved_bits & 0x20L) != 0;
-        boolean attributes_isTransactional = (attributes_reserved_bits & 0x10L) != 0;
-        int attributes_timestampType = (int) (attributes_reserved_bits >>> 3 & 0x1L);
-        int attributes_compression = (int) (attributes_reserved_bits & 0x7L);
-        RecordBatch.BatchAttributes attributes = new RecordBatch.BatchAttributes(attributes_reserved,
-                attributes_hasDeleteHorizon, attributes_isControl, attributes_isTransactional,
-                attributes_timestampType, attributes_compression);
-        int lastOffsetDelta = Load.s4be(buf, in.pos + 23);
-        long baseTimestamp = Load.s8be(buf, in.pos + 27);
-        long maxTimestamp = Load.s8be(buf, in.pos + 35);
-        long producerId = Load.s8be(buf, in.pos + 43);
-        int producerEpoch = Load.s2be(buf, in.pos + 51);
-        int baseSequence = Load.s4be(buf, in.pos + 53);
-        int numRecords = Load.s4be(buf, in.pos + 57);
-        if (lenBatch < 49) {
-            throw FormatException.malformed("len_batch", "value not allowed", in.pos + 8,
-                    "at least 49", lenBatch);
-        }
-        if (magic != 2) {
-            throw FormatException.malformed("magic", "value not allowed", in.pos + 16, "2", magic);
-        }
-        if (numRecords < 0) {
-            throw FormatException.malformed("num_records", "value not allowed", in.pos + 57,
-                    "at least 0", numRecords);
-        }
-        in.pos += 61;
-        List<Record> records_parsed = List.of();
+        int startOfLenBatch = in.pos + 8;
+        int startOfPartitionLeaderEpoch = in.pos + 12;
+        int startOfCrc = in.pos + 17;
+        int startOfAttributes = in.pos + 21;
+        long baseOffset = in.s8be("base_offset");
+        int lenBatch = in.s4be("len_batch");
+        int partitionLeaderEpoch = in.s4be("partition_leader_epoch");
+        int magic = in.s1("magic");
+        long crc = in.u4be("crc");
+        long attributesReservedBits = in.bits("attributes.reserved", 2);
+        int attributesReserved = (int) (attributesReservedBits >>> 7 & 0x1ffL);
+        boolean attributesHasDeleteHorizon = (attributesReservedBits & 0x40L) != 0;
+        boolean attributesIsControl = (attributesReservedBits & 0x20L) != 0;
+        boolean attributesIsTransactional = (attributesReservedBits & 0x10L) != 0;
+        int attributesTimestampType = (int) (attributesReservedBits >>> 3 & 0x1L);
+        int attributesCompression = (int) (attributesReservedBits & 0x7L);
+        int lastOffsetDelta = in.s4be("last_offset_delta");
+        long baseTimestamp = in.s8be("base_timestamp");
+        long maxTimestamp = in.s8be("max_timestamp");
+        long producerId = in.s8be("producer_id");
+        int producerEpoch = in.s2be("producer_epoch");
+        int baseSequence = in.s4be("base_sequence");
+        int numRecords = in.s4be("num_records");
+        BatchAttributes attributes = new BatchAttributes(attributesReserved, attributesHasDeleteHorizon,
+                attributesIsControl, attributesIsTransactional, attributesTimestampType,
+                attributesCompression);
+        in.require(lenBatch >= 49, "len_batch", in.pos - 53, "at least 49", lenBatch);
+        in.require(magic == 2, "magic", in.pos - 45, "2", magic);
+        in.require(numRecords >= 0, "num_records", in.pos - 4, "at least 0", numRecords);
         byte[] records = null;
         if (numRecords != 0) {
-            records = in.bytes(in.span("records", Math.subtractExact((long) lenBatch, 49)));
+            records = in.bytes("records", lenBatch - 49L);
         }
-        if (lenBatch != in.pos - startOf_partitionLeaderEpoch) {
-            throw FormatException.malformed("len_batch", "not the length of what it covers",
-                    startOf_lenBatch, in.pos - startOf_partitionLeaderEpoch, lenBatch);
+        if (lenBatch != in.pos - startOfPartitionLeaderEpoch) {
+            throw FormatException.malformed("len_batch", "not the length of what it covers", startOfLenBatch,
+                    in.pos - startOfPartitionLeaderEpoch, lenBatch);
         }
         if (in.opt.checkCrc()) {
-            long computed = Checksums.crc32c(buf, startOf_attributes, in.pos);
+            long computed = Checksums.crc32c(in.buf, startOfAttributes, in.pos);
             if (computed != crc) {
-                throw FormatException.crcMismatch("crc", startOf_crc, crc, computed);
+                throw FormatException.crcMismatch("crc", startOfCrc,
+                        crc, computed);
             }
         }
         return new RecordBatch(baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes,
-                lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch,
-                baseSequence, numRecords, records_parsed, records);
+                lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence,
+                numRecords, List.of(), records);
     }
 
     /** The codec that {@code records} is compressed with; {@code none} where it is not. */
     public String codec() {
-        switch (this.attributes.compression()) {
+        switch (attributes.compression()) {
             case 0:
                 return "none";
             case 1:
@@ -222,8 +177,7 @@ public record RecordBatch(
                 return "zstd";
             default:
                 throw FormatException.unsupported("attributes.compression", "unknown codec", 21,
-                    "0 (none), 1 (gzip), 2 (snappy), 3 (lz4), 4 (zstd)",
-                    this.attributes.compression());
+                        "0 (none), 1 (gzip), 2 (snappy), 3 (lz4), 4 (zstd)", attributes.compression());
         }
     }
 
@@ -234,68 +188,47 @@ public record RecordBatch(
     }
 
     /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
-    public RecordBatch parsed(int start, int stop, ReadOptions given) {
-        byte[] data = this.recordsStored;
-        if (data == null) {
+    public RecordBatch parsed(int start, int stop, ReadOptions opt) {
+        if (recordsStored == null) {
             return this;
         }
-        int at = stop - data.length;
+        int at = stop - recordsStored.length;
         String codec;
         try {
             codec = codec();
         } catch (FormatException error) {
             throw error.shifted(start);
         }
-        ReadOptions opt = given;
-        if (!codec.equals("none")) {
-            opt = opt.inside("records", codec, at);
-            try {
-                data = Codecs.decompressed(codec, data, opt.decompressedBytes());
-            } catch (FormatException error) {
-                throw error.within("records").shifted(at);
-            }
-        }
-        Input in = new Input(data, opt);
-        List<Record> found;
-        try {
-            found = RecordBatch.readRecordList(in);
-            in.endsExactly("");
-        } catch (FormatException error) {
-            error.within("records");
-            throw codec.equals("none") ? error.shifted(at) : error.withinCodec(codec, at);
-        }
+        List<Record> found = Input.unpacked(
+                "records", codec, recordsStored, at, opt, in -> RecordBatch.readRecordList(in));
         if (opt.verify() && !found.isEmpty()) {
             long wanted = found.get(found.size() - 1).body().offsetDelta();
-            if (this.lastOffsetDelta < wanted) {
-                throw FormatException.malformed("last_offset_delta",
-                        "not what last(records.offset_delta) gives", at, "at least " + wanted,
-                        this.lastOffsetDelta);
+            if (lastOffsetDelta < wanted) {
+                throw FormatException.malformed("last_offset_delta", "not what last(records.offset_delta) gives", at,
+                        "at least " + wanted, lastOffsetDelta);
             }
         }
-        if (opt.verify() && !found.isEmpty() && (this.attributes.timestampType() == 0)) {
-            long most = Long.MIN_VALUE;
-            for (Record item : found) {
-                most = Math.max(most, item.body().timestampDelta());
+        if (opt.verify() && !found.isEmpty() && attributes.timestampType() == 0) {
+            long wanted = Long.MIN_VALUE;
+            for (var each : found) {
+                wanted = Math.max(wanted, each.body().timestampDelta());
             }
-            long wanted = most;
-            wanted = Math.addExact(wanted, this.baseTimestamp);
-            if (this.maxTimestamp != wanted) {
-                throw FormatException.malformed("max_timestamp",
-                        "not what max(records.timestamp_delta) gives", at, wanted,
-                        this.maxTimestamp);
+            wanted = Math.addExact(wanted, baseTimestamp);
+            if (maxTimestamp != wanted) {
+                throw FormatException.malformed("max_timestamp", "not what max(records.timestamp_delta) gives", at,
+                        wanted, maxTimestamp);
             }
         }
         {
             long wanted = found.size();
-            if (this.numRecords != wanted) {
-                throw FormatException.malformed("num_records", "not what count_of(records) gives",
-                        at, wanted, this.numRecords);
+            if (numRecords != wanted) {
+                throw FormatException.malformed("num_records", "not what count_of(records) gives", at,
+                        wanted, numRecords);
             }
         }
-        return new RecordBatch(this.baseOffset, this.lenBatch, this.partitionLeaderEpoch,
-                this.magic, this.crc, this.attributes, this.lastOffsetDelta, this.baseTimestamp,
-                this.maxTimestamp, this.producerId, this.producerEpoch, this.baseSequence,
-                this.numRecords, found, null);
+        return new RecordBatch(baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes,
+                lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence,
+                numRecords, found, null);
     }
 
     /** Reads one {@code record_batch} that is all of {@code data}. Throws FormatException. */
@@ -305,33 +238,80 @@ public record RecordBatch(
 
     /** Reads one {@code record_batch} that is all of {@code data}. Throws FormatException. */
     public static RecordBatch from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            RecordBatch found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        byte[] stored = recordsStored;
+        if (stored == null && records != null) {
+            stored = Output.packed("records", codec(), part -> RecordBatch.writeRecordList(part, records));
         }
+        Integer lastOffsetDelta = this.lastOffsetDelta;
+        if (lastOffsetDelta == null) {
+            if (records == null || records.isEmpty()) {
+                throw Output.refused("last_offset_delta", "it cannot be computed here: give it", null);
+            }
+            long found = records.get(records.size() - 1).body().offsetDelta();
+            lastOffsetDelta = Math.toIntExact(found);
+        }
+        Long maxTimestamp = this.maxTimestamp;
+        if (maxTimestamp == null) {
+            if (records == null || records.isEmpty() || !(attributes.timestampType() == 0)) {
+                throw Output.refused("max_timestamp", "it cannot be computed here: give it", null);
+            }
+            long found = Long.MIN_VALUE;
+            for (var each : records) {
+                found = Math.max(found, each.body().timestampDelta());
+            }
+            maxTimestamp = Math.addExact(found, baseTimestamp);
+        }
+        int numRecords = recordsStored != null ? this.numRecords : records.size();
+        int startOfLenBatch = out.size() + 8;
+        int startOfPartitionLeaderEpoch = out.size() + 12;
+        int startOfCrc = out.size() + 17;
+        int startOfAttributes = out.size() + 21;
+        Output.require(magic == 2, "magic", "2", magic);
+        Output.require(numRecords >= 0, "num_records", "at least 0", numRecords);
+        out.s8be("base_offset", baseOffset);
+        out.s4be("len_batch", 0);
+        out.s4be("partition_leader_epoch", partitionLeaderEpoch);
+        out.s1("magic", magic);
+        out.u4be("crc", 0);
+        out.bits("reserved", 2, Output.fitting("reserved", attributes.reserved(), 9) << 7
+                | (attributes.hasDeleteHorizon() ? 1L : 0) << 6
+                | (attributes.isControl() ? 1L : 0) << 5
+                | (attributes.isTransactional() ? 1L : 0) << 4
+                | Output.fitting("timestamp_type", attributes.timestampType(), 1) << 3
+                | Output.fitting("compression", attributes.compression(), 3));
+        out.s4be("last_offset_delta", lastOffsetDelta);
+        out.s8be("base_timestamp", baseTimestamp);
+        out.s8be("max_timestamp", maxTimestamp);
+        out.s8be("producer_id", producerId);
+        out.s2be("producer_epoch", producerEpoch);
+        out.s4be("base_sequence", baseSequence);
+        out.s4be("num_records", numRecords);
+        if (numRecords != 0) {
+            out.bytes("records", stored);
+        }
+        out.set("len_batch", startOfLenBatch, Stored.S4BE, out.size() - startOfPartitionLeaderEpoch);
+        out.set("crc", startOfCrc, Stored.U4BE, out.crc32c(startOfAttributes, out.size()));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Reads one {@code record_list}; the input is behind it then. */
     public static List<Record> readRecordList(Input in) {
-        List<Record> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            Record item;
-            try {
-                item = Record.read(in);
-            } catch (FormatException error) {
-                throw error.within("", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("");
-            }
-        }
+        List<Record> entries = in.listToEnd("", () -> Record.read(in));
         return entries;
+    }
+
+    /** Writes one {@code record_list}. Throws FormatException. */
+    public static void writeRecordList(Output out, List<Record> entries) {
+        out.list("", entries, item -> item.write(out));
     }
 
     /** Values of <code>record_batch.compression</code>. */
@@ -416,60 +396,62 @@ public record RecordBatch(
             boolean isTransactional,
             int timestampType,
             int compression) {
-        /** Bytes that one takes. */
         public static final int SIZE = 2;
 
         /** The member of the enum that {@code timestampType} is; null where it has none. */
-        public RecordBatch.TimestampType timestampTypeEnum() {
-            return RecordBatch.TimestampType.of(timestampType);
+        public TimestampType timestampTypeEnum() {
+            return TimestampType.of(timestampType);
         }
 
         /** The member of the enum that {@code compression} is; null where it has none. */
-        public RecordBatch.Compression compressionEnum() {
-            return RecordBatch.Compression.of(compression);
+        public Compression compressionEnum() {
+            return Compression.of(compression);
         }
 
         /** Reads one {@code batch_attributes}; the input is behind it then. */
-        public static RecordBatch.BatchAttributes read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            long reserved_bits = Load.bits(buf, in.pos, 2);
-            int reserved = (int) (reserved_bits >>> 7 & 0x1ffL);
-            boolean hasDeleteHorizon = (reserved_bits & 0x40L) != 0;
-            boolean isControl = (reserved_bits & 0x20L) != 0;
-            boolean isTransactional = (reserved_bits & 0x10L) != 0;
-            int timestampType = (int) (reserved_bits >>> 3 & 0x1L);
-            int compression = (int) (reserved_bits & 0x7L);
-            in.pos += 2;
-            return new RecordBatch.BatchAttributes(reserved, hasDeleteHorizon, isControl,
-                    isTransactional, timestampType, compression);
+        public static BatchAttributes read(Input in) {
+            long reservedBits = in.bits("reserved", 2);
+            int reserved = (int) (reservedBits >>> 7 & 0x1ffL);
+            boolean hasDeleteHorizon = (reservedBits & 0x40L) != 0;
+            boolean isControl = (reservedBits & 0x20L) != 0;
+            boolean isTransactional = (reservedBits & 0x10L) != 0;
+            int timestampType = (int) (reservedBits >>> 3 & 0x1L);
+            int compression = (int) (reservedBits & 0x7L);
+            return new BatchAttributes(reserved, hasDeleteHorizon, isControl, isTransactional, timestampType,
+                    compression);
         }
 
         /** Reads one {@code batch_attributes} that is all of {@code data}. Throws FormatException. */
-        public static RecordBatch.BatchAttributes from(byte[] data) {
+        public static BatchAttributes from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code batch_attributes} that is all of {@code data}. Throws FormatException. */
-        public static RecordBatch.BatchAttributes from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RecordBatch.BatchAttributes found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static BatchAttributes from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.bits("reserved", 2, Output.fitting("reserved", reserved, 9) << 7
+                    | (hasDeleteHorizon ? 1L : 0) << 6
+                    | (isControl ? 1L : 0) << 5
+                    | (isTransactional ? 1L : 0) << 4
+                    | Output.fitting("timestamp_type", timestampType, 1) << 3
+                    | Output.fitting("compression", compression, 3));
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>record_batch</code>, which is read unit after unit; for one thread. Places
-     * of bytes count in the array that the rows were read from: it has to be the same one for all rows up to
-     * <code>clear</code>.
+    /** Columns of the rows in <code>record_batch</code>, which is read unit after unit; for one thread. Places of bytes
+     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
      *
-     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>record_batch</code> says
-     * what is wrong with it. */
+     * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>record_batch</code> says what is
+     * wrong with it. */
     public static final class Rows {
         /** Asks for the column {@code offset}. */
         public static final long OFFSET = 1L << 0;
@@ -485,29 +467,29 @@ public record RecordBatch(
         public static final long HEADERS = 1L << 5;
         /** All columns. */
         public static final long ALL = 0x3fL;
-        /** Offset of the first record the batch was made with, which compaction may have removed since. Producers send
-         * 0 and the broker sets the real one: it is outside the CRC. */
+        /** Offset of the first record the batch was made with, which compaction may have removed since.
+             * Producers send 0 and the broker sets the real one: it is outside the CRC. */
         public long headBaseOffset;
-        /** Length of everything after this field, in bytes: 49 of the header plus those of the records. The batch as a
-         * whole is 12 bytes longer. */
+        /** Length of everything after this field, in bytes: 49 of the header plus those of the records. The
+             * batch as a whole is 12 bytes longer. */
         public int headLenBatch;
-        /** Epoch of the leader that appended the batch; -1 is unknown. Producers send -1 and the broker sets the real
-         * one: it is outside the CRC. */
+        /** Epoch of the leader that appended the batch; -1 is unknown. Producers send -1 and the broker sets
+             * the real one: it is outside the CRC. */
         public int headPartitionLeaderEpoch;
         /** Version of the message format. It stands at the same place, byte 16, in the older formats of
-         * <code>message_set</code>. */
+             * <code>message_set</code>. */
         public int headMagic;
-        /** CRC-32C (Castagnoli) of everything after this field, as stored: of the compressed bytes where the records
-         * are compressed. */
+        /** CRC-32C (Castagnoli) of everything after this field, as stored: of the compressed bytes where the
+             * records are compressed. */
         public long headCrc;
         /** Without meaning yet. */
         public int headAttributesReserved;
-        /** If set, <code>base_timestamp</code> is the delete horizon of the batch (KIP-534): the time from which
-         * compaction may drop its tombstones and transaction markers. The records' deltas are relative to it, and
-         * often negative. */
+        /** If set, <code>base_timestamp</code> is the delete horizon of the batch (KIP-534): the time from
+             * which compaction may drop its tombstones and transaction markers. The records' deltas are relative
+             * to it, and often negative. */
         public boolean headAttributesHasDeleteHorizon;
         /** If set, the records are control records, not to be given to users. Their keys are of type
-         * <code>control_record_key</code>. */
+             * <code>control_record_key</code>. */
         public boolean headAttributesIsControl;
         /** If set, the batch is part of a transaction. */
         public boolean headAttributesIsTransactional;
@@ -515,28 +497,29 @@ public record RecordBatch(
         public int headAttributesTimestampType;
         /** How the records are compressed. 5 to 7 are not in use. */
         public int headAttributesCompression;
-        /** Last offset of the batch minus <code>base_offset</code>. Compaction keeps it when it removes the last
-         * records, so it can be larger than the last record's <code>offset_delta</code>, and it stays in a batch
-         * without records. */
+        /** Last offset of the batch minus <code>base_offset</code>. Compaction keeps it when it removes the
+             * last records, so it can be larger than the last record's <code>offset_delta</code>, and it stays in
+             * a batch without records. */
         public int headLastOffsetDelta;
-        /** Milliseconds since 1970-01-01 UTC to which the records' deltas are added: the first record's timestamp, or
-         * the delete horizon where <code>attributes.has_delete_horizon</code> is set; -1 is none. */
+        /** Milliseconds since 1970-01-01 UTC to which the records' deltas are added: the first record's
+             * timestamp, or the delete horizon where <code>attributes.has_delete_horizon</code> is set; -1 is
+             * none. */
         public long headBaseTimestamp;
         /** Largest timestamp of the records, in milliseconds since 1970-01-01 UTC; or, where the type is
-         * <code>log_append_time</code>, the time of the append, which then is the timestamp of every record. -1 is
-         * none. Kept in a batch without records. */
+             * <code>log_append_time</code>, the time of the append, which then is the timestamp of every record.
+             * -1 is none. Kept in a batch without records. */
         public long headMaxTimestamp;
         /** Id of the idempotent or transactional producer (KIP-98); -1 is none. */
         public long headProducerId;
         /** Epoch of that producer; -1 is none. */
         public int headProducerEpoch;
-        /** Sequence number of the producer's first record in the batch; -1 is none, as in control batches. After
-         * 2147483647 comes 0. */
+        /** Sequence number of the producer's first record in the batch; -1 is none, as in control batches.
+             * After 2147483647 comes 0. */
         public int headBaseSequence;
-        /** Number of records present. After compaction it may be less than <code>last_offset_delta + 1</code>, and
-         * even 0. */
+        /** Number of records present. After compaction it may be less than <code>last_offset_delta + 1</code>,
+             * and even 0. */
         public int headNumRecords;
-        /** Where the content starts. */
+        /** Where records starts. */
         public int headRecordsStart;
         /** Its bytes; -1 where it is null. */
         public int headRecordsLength;
@@ -544,6 +527,16 @@ public record RecordBatch(
         public int unitEnd;
         /** How many rows there are. */
         public int count;
+        /** How many elements all headers have. */
+        public int headersCount;
+        /** key of each element. */
+        public int[] headersKeyStart;
+        /** key of each element (-1 where it is null). */
+        public int[] headersKeyLength;
+        /** value of each element. */
+        public int[] headersValueStart;
+        /** value of each element (-1 where it is null). */
+        public int[] headersValueLength;
         /** offset; null where not asked for. */
         public long[] offset;
         /** timestamp; null where not asked for. */
@@ -558,16 +551,6 @@ public record RecordBatch(
         public int[] valueStart;
         /** Its bytes; -1 where it is null. */
         public int[] valueLength;
-        /** How many elements all headers have. */
-        public int headersCount;
-        /** key of each element. */
-        public int[] headersKeyStart;
-        /** key of each element (-1 where it is null). */
-        public int[] headersKeyLength;
-        /** value of each element. */
-        public int[] headersValueStart;
-        /** value of each element (-1 where it is null). */
-        public int[] headersValueLength;
         /** Where the elements of headers start, for each row and behind the last one. */
         public int[] headersStart;
         private int capacity;
@@ -582,11 +565,11 @@ public record RecordBatch(
             this.keyLength = (wanted & KEY) != 0 ? new int[this.capacity] : null;
             this.valueStart = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
             this.valueLength = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
+            this.headersStart = (wanted & HEADERS) != 0 ? new int[this.capacity + 1] : null;
             this.headersKeyStart = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
             this.headersKeyLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
             this.headersValueStart = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
             this.headersValueLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
-            this.headersStart = (wanted & HEADERS) != 0 ? new int[this.capacity + 1] : null;
         }
 
         /** Drops all rows. */
@@ -606,24 +589,23 @@ public record RecordBatch(
 
         private boolean headOf(byte[] buf, int start, int stop, boolean checkCrc) {
             int p = start;
-            int end = stop;
-            if (end - p < 61) {
+            int startOfPartitionLeaderEpoch = p + 12;
+            int startOfAttributes = p + 21;
+            if (stop - p < 61) {
                 return false;
             }
-            int startOf_partitionLeaderEpoch = p + 12;
-            int startOf_attributes = p + 21;
             headBaseOffset = Load.s8be(buf, p);
             headLenBatch = Load.s4be(buf, p + 8);
             headPartitionLeaderEpoch = Load.s4be(buf, p + 12);
             headMagic = Load.s1(buf, p + 16);
             headCrc = Load.u4be(buf, p + 17);
-            long bits_1 = Load.bits(buf, p + 21, 2);
-            headAttributesReserved = (int) (bits_1 >>> 7 & 0x1ffL);
-            headAttributesHasDeleteHorizon = (bits_1 >>> 6 & 0x1L) != 0;
-            headAttributesIsControl = (bits_1 >>> 5 & 0x1L) != 0;
-            headAttributesIsTransactional = (bits_1 >>> 4 & 0x1L) != 0;
-            headAttributesTimestampType = (int) (bits_1 >>> 3 & 0x1L);
-            headAttributesCompression = (int) (bits_1 & 0x7L);
+            long reservedBits = Load.bits(buf, p + 21, 2);
+            headAttributesReserved = (int) (reservedBits >>> 7 & 0x1ffL);
+            headAttributesHasDeleteHorizon = (reservedBits & 0x40L) != 0;
+            headAttributesIsControl = (reservedBits & 0x20L) != 0;
+            headAttributesIsTransactional = (reservedBits & 0x10L) != 0;
+            headAttributesTimestampType = (int) (reservedBits >>> 3 & 0x1L);
+            headAttributesCompression = (int) (reservedBits & 0x7L);
             headLastOffsetDelta = Load.s4be(buf, p + 23);
             headBaseTimestamp = Load.s8be(buf, p + 27);
             headMaxTimestamp = Load.s8be(buf, p + 35);
@@ -644,18 +626,17 @@ public record RecordBatch(
             headRecordsStart = p;
             headRecordsLength = 0;
             if (headNumRecords != 0) {
-                long size_2 = Math.subtractExact((long) headLenBatch, 49);
-                if (size_2 < 0 || size_2 > end - p) {
+                if (headLenBatch - 49L < 0 || headLenBatch - 49L > stop - p) {
                     return false;
                 }
                 headRecordsStart = p;
-                headRecordsLength = (int) size_2;
-                p += (int) size_2;
+                headRecordsLength = (int) (headLenBatch - 49L);
+                p += headRecordsLength;
             }
-            if (headLenBatch != p - startOf_partitionLeaderEpoch) {
+            if (headLenBatch != p - startOfPartitionLeaderEpoch) {
                 return false;
             }
-            if (checkCrc && headCrc != Checksums.crc32c(buf, startOf_attributes, p)) {
+            if (checkCrc && headCrc != Checksums.crc32c(buf, startOfAttributes, p)) {
                 return false;
             }
             unitEnd = p;
@@ -666,7 +647,7 @@ public record RecordBatch(
          * {@code start} to {@code stop}. False where not all is well, or there are more than {@code elements}
          * rows and elements of lists in them. */
         public boolean rows(byte[] data, int start, int stop, long elements) {
-            int headers_before = this.headersCount;
+            int headersBefore = this.headersCount;
             try {
                 if (rowsOf(data, start, stop, elements)) {
                     return true;
@@ -674,27 +655,26 @@ public record RecordBatch(
             } catch (IndexOutOfBoundsException | ArithmeticException | Varints.TooLong error) {
                 // what is wrong is for the careful reader to say
             }
-            this.headersCount = headers_before;
+            this.headersCount = headersBefore;
             return false;
         }
 
-        private boolean rowsOf(byte[] data, int start, int stop, long elements) {
+        private boolean rowsOf(byte[] buf, int start, int stop, long elements) {
             long expected = headNumRecords;
             if (expected < 0 || expected > elements || expected > (stop - start) / 1) {
                 return false;
             }
             reserve((int) expected);
             long room = elements - expected;
-            byte[] buf = data;
             int p = start;
             int last = count + (int) expected;
-            long[] offset_values = this.offset;
-            long[] timestamp_values = this.timestamp;
-            int[] timestampType_values = this.timestampType;
-            int[] key_starts = this.keyStart;
-            int[] key_lengths = this.keyLength;
-            int[] value_starts = this.valueStart;
-            int[] value_lengths = this.valueLength;
+            long[] offsetColumn = this.offset;
+            long[] timestampColumn = this.timestamp;
+            int[] timestampTypeColumn = this.timestampType;
+            int[] keyStartColumn = this.keyStart;
+            int[] keyLengthColumn = this.keyLength;
+            int[] valueStartColumn = this.valueStart;
+            int[] valueLengthColumn = this.valueLength;
             for (int n = count; n < last; n++) {
                 int lenBody = buf[p];
                 if (lenBody >= 0) {
@@ -707,11 +687,10 @@ public record RecordBatch(
                 if (lenBody < 0) {
                     return false;
                 }
-                long size_3 = lenBody;
-                if (size_3 < 0 || size_3 > stop - p) {
+                if (lenBody > stop - p) {
                     return false;
                 }
-                int stop_4 = p + (int) size_3;
+                int bodyStop = p + lenBody;
                 p += 1;
                 long timestampDelta = buf[p];
                 if (timestampDelta >= 0) {
@@ -737,16 +716,15 @@ public record RecordBatch(
                     lenKey = Varints.zigzag32(buf, p);
                     p = Varints.end32(buf, p);
                 }
-                int key_start = p;
-                int key_length = -1;
+                int keyStart = p;
+                int keyLength = -1;
                 if (lenKey >= 0) {
-                    long size_5 = lenKey;
-                    if (size_5 < 0 || size_5 > stop_4 - p) {
+                    if (lenKey > bodyStop - p) {
                         return false;
                     }
-                    key_start = p;
-                    key_length = (int) size_5;
-                    p += (int) size_5;
+                    keyStart = p;
+                    keyLength = lenKey;
+                    p += keyLength;
                 }
                 int lenValue = buf[p];
                 if (lenValue >= 0) {
@@ -756,16 +734,15 @@ public record RecordBatch(
                     lenValue = Varints.zigzag32(buf, p);
                     p = Varints.end32(buf, p);
                 }
-                int value_start = p;
-                int value_length = -1;
+                int valueStart = p;
+                int valueLength = -1;
                 if (lenValue >= 0) {
-                    long size_6 = lenValue;
-                    if (size_6 < 0 || size_6 > stop_4 - p) {
+                    if (lenValue > bodyStop - p) {
                         return false;
                     }
-                    value_start = p;
-                    value_length = (int) size_6;
-                    p += (int) size_6;
+                    valueStart = p;
+                    valueLength = lenValue;
+                    p += valueLength;
                 }
                 int numHeaders = buf[p];
                 if (numHeaders >= 0) {
@@ -778,18 +755,17 @@ public record RecordBatch(
                 if (numHeaders < 0) {
                     return false;
                 }
-                long items_7 = numHeaders;
-                if (items_7 < 0 || items_7 > (stop_4 - p) / 2) {
+                if (numHeaders > (bodyStop - p) / 2) {
                     return false;
                 }
-                room -= items_7;
+                room -= numHeaders;
                 if (room < 0) {
                     return false;
                 }
                 if (this.headersStart != null) {
-                    growHeaders((int) items_7);
+                    growHeaders(numHeaders);
                 }
-                for (int item_8 = 0; item_8 < items_7; item_8++) {
+                for (int headersIndex = 0; headersIndex < numHeaders; headersIndex++) {
                     int headersLenKey = buf[p];
                     if (headersLenKey >= 0) {
                         headersLenKey = headersLenKey >>> 1 ^ -(headersLenKey & 1);
@@ -801,15 +777,12 @@ public record RecordBatch(
                     if (headersLenKey < 0) {
                         return false;
                     }
-                    int headersKey_start;
-                    int headersKey_length;
-                    long size_9 = headersLenKey;
-                    if (size_9 < 0 || size_9 > stop_4 - p) {
+                    if (headersLenKey > bodyStop - p) {
                         return false;
                     }
-                    headersKey_start = p;
-                    headersKey_length = (int) size_9;
-                    p += (int) size_9;
+                    int headersKeyStart = p;
+                    int headersKeyLength = headersLenKey;
+                    p += headersKeyLength;
                     int headersLenValue = buf[p];
                     if (headersLenValue >= 0) {
                         headersLenValue = headersLenValue >>> 1 ^ -(headersLenValue & 1);
@@ -818,45 +791,43 @@ public record RecordBatch(
                         headersLenValue = Varints.zigzag32(buf, p);
                         p = Varints.end32(buf, p);
                     }
-                    int headersValue_start = p;
-                    int headersValue_length = -1;
+                    int headersValueStart = p;
+                    int headersValueLength = -1;
                     if (headersLenValue >= 0) {
-                        long size_10 = headersLenValue;
-                        if (size_10 < 0 || size_10 > stop_4 - p) {
+                        if (headersLenValue > bodyStop - p) {
                             return false;
                         }
-                        headersValue_start = p;
-                        headersValue_length = (int) size_10;
-                        p += (int) size_10;
+                        headersValueStart = p;
+                        headersValueLength = headersLenValue;
+                        p += headersValueLength;
                     }
                     if (this.headersStart != null) {
-                        this.headersKeyStart[this.headersCount] = headersKey_start;
-                        this.headersKeyLength[this.headersCount] = headersKey_length;
-                        this.headersValueStart[this.headersCount] = headersValue_start;
-                        this.headersValueLength[this.headersCount] = headersValue_length;
+                        this.headersKeyStart[this.headersCount] = headersKeyStart;
+                        this.headersKeyLength[this.headersCount] = headersKeyLength;
+                        this.headersValueStart[this.headersCount] = headersValueStart;
+                        this.headersValueLength[this.headersCount] = headersValueLength;
                         this.headersCount++;
                     }
                 }
-                if (p != stop_4) {
+                if (p != bodyStop) {
                     return false;
                 }
-                if (offset_values != null) {
-                    offset_values[n] = Math.addExact(headBaseOffset, offsetDelta);
+                if (offsetColumn != null) {
+                    offsetColumn[n] = Math.addExact(headBaseOffset, offsetDelta);
                 }
-                if (timestamp_values != null) {
-                    timestamp_values[n] = (headAttributesTimestampType == 1) ? headMaxTimestamp : Math.addExact(headBaseTimestamp,
-                        timestampDelta);
+                if (timestampColumn != null) {
+                    timestampColumn[n] = headAttributesTimestampType == 1 ? headMaxTimestamp : Math.addExact(headBaseTimestamp, timestampDelta);
                 }
-                if (timestampType_values != null) {
-                    timestampType_values[n] = headAttributesTimestampType;
+                if (timestampTypeColumn != null) {
+                    timestampTypeColumn[n] = headAttributesTimestampType;
                 }
-                if (key_starts != null) {
-                    key_starts[n] = key_start;
-                    key_lengths[n] = key_length;
+                if (keyStartColumn != null) {
+                    keyStartColumn[n] = keyStart;
+                    keyLengthColumn[n] = keyLength;
                 }
-                if (value_starts != null) {
-                    value_starts[n] = value_start;
-                    value_lengths[n] = value_length;
+                if (valueStartColumn != null) {
+                    valueStartColumn[n] = valueStart;
+                    valueLengthColumn[n] = valueLength;
                 }
                 if (this.headersStart != null) {
                     this.headersStart[n + 1] = this.headersCount;

@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
@@ -24,28 +22,13 @@ import org.kodec.runtime.Varints;
  * TimeIndex
  * @param entries The entries, 12 bytes each. */
 public record TimeIndex(
-        List<TimeIndex.Entry> entries) {
-    private static final Fields RUN_1 = Fields.of("timestamp", 8, "relative_offset", 4);
-    /** The fewest bytes of one. */
+        List<Entry> entries) {
     public static final int MIN_SIZE = 0;
-    /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 0;
 
     /** Reads one {@code time_index}; the input is behind it then. */
     public static TimeIndex read(Input in) {
-        List<TimeIndex.Entry> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            TimeIndex.Entry item;
-            try {
-                item = TimeIndex.Entry.read(in);
-            } catch (FormatException error) {
-                throw error.within("entries", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("entries");
-            }
-        }
+        List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new TimeIndex(entries);
     }
 
@@ -56,15 +39,17 @@ public record TimeIndex(
 
     /** Reads one {@code time_index} that is all of {@code data}. Throws FormatException. */
     public static TimeIndex from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            TimeIndex found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        out.list("entries", entries, item -> item.write(out));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** The largest timestamp up to one batch of the segment.
@@ -74,49 +59,43 @@ public record TimeIndex(
     public record Entry(
             long timestamp,
             int relativeOffset) {
-        /** Bytes that one takes. */
         public static final int SIZE = 12;
-        /** Where {@code timestamp} starts, in bytes. */
         public static final int TIMESTAMP_AT = 0;
-        /** Where {@code relative_offset} starts, in bytes. */
         public static final int RELATIVE_OFFSET_AT = 8;
-        /** How {@code timestamp} is stored. */
         public static final Stored TIMESTAMP_STORED = Stored.S8BE;
-        /** How {@code relative_offset} is stored. */
         public static final Stored RELATIVE_OFFSET_STORED = Stored.S4BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
-        public static TimeIndex.Entry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_1);
-            long timestamp = Load.s8be(buf, in.pos);
-            int relativeOffset = Load.s4be(buf, in.pos + 8);
-            in.pos += 12;
-            return new TimeIndex.Entry(timestamp, relativeOffset);
+        public static Entry read(Input in) {
+            long timestamp = in.s8be("timestamp");
+            int relativeOffset = in.s4be("relative_offset");
+            return new Entry(timestamp, relativeOffset);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static TimeIndex.Entry from(byte[] data) {
+        public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static TimeIndex.Entry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                TimeIndex.Entry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Entry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.s8be("timestamp", timestamp);
+            out.s4be("relative_offset", relativeOffset);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of
-     * bytes count in the array that the rows were read from: it has to be the same one for all rows up to
-     * <code>clear</code>.
+    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
+     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
      *
      * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
      * wrong with it. */
@@ -129,8 +108,8 @@ public record TimeIndex(
         public static final long ALL = 0x3L;
         /** Largest timestamp of the segment so far, in milliseconds since 1970-01-01 UTC. */
         public long headTimestamp;
-        /** Last offset of the batch with that timestamp, minus the segment's base offset. Leaders before 3.7 could
-         * write the offset of the message itself. */
+        /** Last offset of the batch with that timestamp, minus the segment's base offset. Leaders before 3.7
+             * could write the offset of the message itself. */
         public int headRelativeOffset;
         /** The byte after the unit that was read last. */
         public int unitEnd;
@@ -165,8 +144,7 @@ public record TimeIndex(
 
         private boolean headOf(byte[] buf, int start, int stop, boolean checkCrc) {
             int p = start;
-            int end = stop;
-            if (end - p < 12) {
+            if (stop - p < 12) {
                 return false;
             }
             headTimestamp = Load.s8be(buf, p);
@@ -179,25 +157,21 @@ public record TimeIndex(
         /** Appends the unit that was read, which is one row; false where a value does not fit. */
         public boolean add() {
             try {
-                return added();
+                reserve(1);
+                int n = count;
+                long[] timestampColumn = this.timestamp;
+                int[] relativeOffsetColumn = this.relativeOffset;
+                if (timestampColumn != null) {
+                    timestampColumn[n] = headTimestamp;
+                }
+                if (relativeOffsetColumn != null) {
+                    relativeOffsetColumn[n] = headRelativeOffset;
+                }
+                count++;
+                return true;
             } catch (ArithmeticException error) {
                 return false;
             }
-        }
-
-        private boolean added() {
-            reserve(1);
-            int n = count;
-            long[] timestamp_values = this.timestamp;
-            int[] relativeOffset_values = this.relativeOffset;
-            if (timestamp_values != null) {
-                timestamp_values[n] = headTimestamp;
-            }
-            if (relativeOffset_values != null) {
-                relativeOffset_values[n] = headRelativeOffset;
-            }
-            count++;
-            return true;
         }
 
         private void reserve(int more) {

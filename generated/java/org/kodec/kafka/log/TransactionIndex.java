@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
@@ -24,29 +22,13 @@ import org.kodec.runtime.Varints;
  * TransactionIndex
  * @param entries The entries, 34 bytes each. */
 public record TransactionIndex(
-        List<TransactionIndex.Entry> entries) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "producer_id", 8,
-            "first_offset", 8, "last_offset", 8, "last_stable_offset", 8);
-    /** The fewest bytes of one. */
+        List<Entry> entries) {
     public static final int MIN_SIZE = 0;
-    /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 0;
 
     /** Reads one {@code transaction_index}; the input is behind it then. */
     public static TransactionIndex read(Input in) {
-        List<TransactionIndex.Entry> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            TransactionIndex.Entry item;
-            try {
-                item = TransactionIndex.Entry.read(in);
-            } catch (FormatException error) {
-                throw error.within("entries", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("entries");
-            }
-        }
+        List<Entry> entries = in.listToEnd("entries", () -> Entry.read(in));
         return new TransactionIndex(entries);
     }
 
@@ -57,15 +39,17 @@ public record TransactionIndex(
 
     /** Reads one {@code transaction_index} that is all of {@code data}. Throws FormatException. */
     public static TransactionIndex from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            TransactionIndex found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        out.list("entries", entries, item -> item.write(out));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** One aborted transaction.
@@ -85,70 +69,58 @@ public record TransactionIndex(
             long firstOffset,
             long lastOffset,
             long lastStableOffset) {
-        /** Bytes that one takes. */
         public static final int SIZE = 34;
-        /** Where {@code version} starts, in bytes. */
         public static final int VERSION_AT = 0;
-        /** Where {@code producer_id} starts, in bytes. */
         public static final int PRODUCER_ID_AT = 2;
-        /** Where {@code first_offset} starts, in bytes. */
         public static final int FIRST_OFFSET_AT = 10;
-        /** Where {@code last_offset} starts, in bytes. */
         public static final int LAST_OFFSET_AT = 18;
-        /** Where {@code last_stable_offset} starts, in bytes. */
         public static final int LAST_STABLE_OFFSET_AT = 26;
-        /** How {@code version} is stored. */
         public static final Stored VERSION_STORED = Stored.S2BE;
-        /** What {@code version} always is. */
         public static final int VERSION_VALUE = 0;
-        /** How {@code producer_id} is stored. */
         public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
-        /** How {@code first_offset} is stored. */
         public static final Stored FIRST_OFFSET_STORED = Stored.S8BE;
-        /** How {@code last_offset} is stored. */
         public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
-        /** How {@code last_stable_offset} is stored. */
         public static final Stored LAST_STABLE_OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
-        public static TransactionIndex.Entry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_1);
-            int version = Load.s2be(buf, in.pos);
-            long producerId = Load.s8be(buf, in.pos + 2);
-            long firstOffset = Load.s8be(buf, in.pos + 10);
-            long lastOffset = Load.s8be(buf, in.pos + 18);
-            long lastStableOffset = Load.s8be(buf, in.pos + 26);
-            if (version != 0) {
-                throw FormatException.malformed("version", "value not allowed", in.pos, "0", version);
-            }
-            in.pos += 34;
-            return new TransactionIndex.Entry(version, producerId, firstOffset, lastOffset,
-                    lastStableOffset);
+        public static Entry read(Input in) {
+            int version = in.s2be("version");
+            long producerId = in.s8be("producer_id");
+            long firstOffset = in.s8be("first_offset");
+            long lastOffset = in.s8be("last_offset");
+            long lastStableOffset = in.s8be("last_stable_offset");
+            in.require(version == 0, "version", in.pos - 34, "0", version);
+            return new Entry(version, producerId, firstOffset, lastOffset, lastStableOffset);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static TransactionIndex.Entry from(byte[] data) {
+        public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
-        public static TransactionIndex.Entry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                TransactionIndex.Entry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Entry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            Output.require(version == 0, "version", "0", version);
+            out.s2be("version", version);
+            out.s8be("producer_id", producerId);
+            out.s8be("first_offset", firstOffset);
+            out.s8be("last_offset", lastOffset);
+            out.s8be("last_stable_offset", lastStableOffset);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
-    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of
-     * bytes count in the array that the rows were read from: it has to be the same one for all rows up to
-     * <code>clear</code>.
+    /** Columns of the rows in <code>entry</code>, which is read unit after unit; for one thread. Places of bytes
+     * count in the array that the rows were read from: it has to be the same one for all rows up to <code>clear</code>.
      *
      * <p>Where a method gives false, nothing of the unit was kept: the reader of <code>entry</code> says what is
      * wrong with it. */
@@ -171,8 +143,8 @@ public record TransactionIndex(
         public long headFirstOffset;
         /** Offset of the abort marker. */
         public long headLastOffset;
-        /** Last stable offset when the marker was written: the first offset of the oldest other open transaction, else
-         * <code>last_offset + 1</code>. */
+        /** Last stable offset when the marker was written: the first offset of the oldest other open
+             * transaction, else <code>last_offset + 1</code>. */
         public long headLastStableOffset;
         /** The byte after the unit that was read last. */
         public int unitEnd;
@@ -213,8 +185,7 @@ public record TransactionIndex(
 
         private boolean headOf(byte[] buf, int start, int stop, boolean checkCrc) {
             int p = start;
-            int end = stop;
-            if (end - p < 34) {
+            if (stop - p < 34) {
                 return false;
             }
             headVersion = Load.s2be(buf, p);
@@ -233,33 +204,29 @@ public record TransactionIndex(
         /** Appends the unit that was read, which is one row; false where a value does not fit. */
         public boolean add() {
             try {
-                return added();
+                reserve(1);
+                int n = count;
+                long[] producerIdColumn = this.producerId;
+                long[] firstOffsetColumn = this.firstOffset;
+                long[] lastOffsetColumn = this.lastOffset;
+                long[] lastStableOffsetColumn = this.lastStableOffset;
+                if (producerIdColumn != null) {
+                    producerIdColumn[n] = headProducerId;
+                }
+                if (firstOffsetColumn != null) {
+                    firstOffsetColumn[n] = headFirstOffset;
+                }
+                if (lastOffsetColumn != null) {
+                    lastOffsetColumn[n] = headLastOffset;
+                }
+                if (lastStableOffsetColumn != null) {
+                    lastStableOffsetColumn[n] = headLastStableOffset;
+                }
+                count++;
+                return true;
             } catch (ArithmeticException error) {
                 return false;
             }
-        }
-
-        private boolean added() {
-            reserve(1);
-            int n = count;
-            long[] producerId_values = this.producerId;
-            long[] firstOffset_values = this.firstOffset;
-            long[] lastOffset_values = this.lastOffset;
-            long[] lastStableOffset_values = this.lastStableOffset;
-            if (producerId_values != null) {
-                producerId_values[n] = headProducerId;
-            }
-            if (firstOffset_values != null) {
-                firstOffset_values[n] = headFirstOffset;
-            }
-            if (lastOffset_values != null) {
-                lastOffset_values[n] = headLastOffset;
-            }
-            if (lastStableOffset_values != null) {
-                lastStableOffset_values[n] = headLastStableOffset;
-            }
-            count++;
-            return true;
         }
 
         private void reserve(int more) {

@@ -4,13 +4,11 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupCurrentMemberAssignmentValue: value in __consumer_offsets, number 8 of its kind;
@@ -31,113 +29,39 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
         int memberEpoch,
         int previousMemberEpoch,
         int state,
-        List<ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions> assignedPartitions,
-        List<ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions> partitionsPendingRevocation,
+        List<TopicPartitions> assignedPartitions,
+        List<TopicPartitions> partitionsPendingRevocation,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "member_epoch", 4,
-            "previous_member_epoch", 4, "state", 1);
-    private static final Fields RUN_2 = Fields.of("topic_id", 16);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 14;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code member_epoch} starts, in bytes. */
-    public static final int MEMBER_EPOCH_AT = 2;
-    /** Where {@code previous_member_epoch} starts, in bytes. */
-    public static final int PREVIOUS_MEMBER_EPOCH_AT = 6;
-    /** Where {@code state} starts, in bytes. */
-    public static final int STATE_AT = 10;
-    /** Where {@code num_assigned_partitions_plus_one} starts, in bytes. */
-    public static final int NUM_ASSIGNED_PARTITIONS_PLUS_ONE_AT = 11;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code member_epoch} is stored. */
-    public static final Stored MEMBER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code previous_member_epoch} is stored. */
-    public static final Stored PREVIOUS_MEMBER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code state} is stored. */
-    public static final Stored STATE_STORED = Stored.S1;
 
     /** Reads one {@code consumer_group_current_member_assignment_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupCurrentMemberAssignmentValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ConsumerGroupCurrentMemberAssignmentValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int memberEpoch = Load.s4be(buf, in.pos + 2);
-        int previousMemberEpoch = Load.s4be(buf, in.pos + 6);
-        int state = Load.s1(buf, in.pos + 10);
-        in.pos += 11;
-        long numAssignedPartitionsPlusOne;
-        int at_1 = in.pos;
-        numAssignedPartitionsPlusOne = in.uvarint32("num_assigned_partitions_plus_one");
-        if (numAssignedPartitionsPlusOne < 1) {
-            throw FormatException.malformed("num_assigned_partitions_plus_one", "value not allowed",
-                    at_1, "at least 1", numAssignedPartitionsPlusOne);
-        }
-        List<ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions> assignedPartitions = new ArrayList<>();
-        for (long left_2 = in.count("assigned_partitions",
-                Math.subtractExact(numAssignedPartitionsPlusOne, 1), 18); left_2 > 0; left_2--) {
-            ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions item;
-            try {
-                item = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions.read(in);
-            } catch (FormatException error) {
-                throw error.within("assigned_partitions", assignedPartitions.size());
-            }
-            assignedPartitions.add(item);
-        }
-        long numPartitionsPendingRevocationPlusOne;
-        int at_5 = in.pos;
-        numPartitionsPendingRevocationPlusOne = in.uvarint32("num_partitions_pending_revocation_plus_one");
-        if (numPartitionsPendingRevocationPlusOne < 1) {
-            throw FormatException.malformed("num_partitions_pending_revocation_plus_one",
-                    "value not allowed", at_5, "at least 1", numPartitionsPendingRevocationPlusOne);
-        }
-        List<ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions> partitionsPendingRevocation = new ArrayList<>();
-        for (long left_6 = in.count("partitions_pending_revocation",
-                Math.subtractExact(numPartitionsPendingRevocationPlusOne, 1),
-                18); left_6 > 0; left_6--) {
-            ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions item;
-            try {
-                item = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions.read(in);
-            } catch (FormatException error) {
-                throw error.within("partitions_pending_revocation",
-                        partitionsPendingRevocation.size());
-            }
-            partitionsPendingRevocation.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_9 = in.tags("tagged_fields");
-        int outer_11 = in.end;
-        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
-            in.pos = tags_9.start[index_10];
-            in.end = tags_9.stop[index_10];
-            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
-        }
-        in.pos = tags_9.after;
-        in.end = outer_11;
-        return new ConsumerGroupCurrentMemberAssignmentValue(version, memberEpoch,
-                previousMemberEpoch, state, assignedPartitions, partitionsPendingRevocation,
-                taggedFields);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int memberEpoch = in.s4be("member_epoch");
+        int previousMemberEpoch = in.s4be("previous_member_epoch");
+        int state = in.s1("state");
+        int startOfNumAssignedPartitionsPlusOne = in.pos;
+        long numAssignedPartitionsPlusOne = in.uvarint32("num_assigned_partitions_plus_one");
+        in.require(numAssignedPartitionsPlusOne >= 1, "num_assigned_partitions_plus_one",
+                startOfNumAssignedPartitionsPlusOne, "at least 1", numAssignedPartitionsPlusOne);
+        List<TopicPartitions> assignedPartitions =
+                in.list("assigned_partitions", numAssignedPartitionsPlusOne - 1, 18, () -> TopicPartitions.read(in));
+        int startOfNumPartitionsPendingRevocationPlusOne = in.pos;
+        long numPartitionsPendingRevocationPlusOne =
+                in.uvarint32("num_partitions_pending_revocation_plus_one");
+        in.require(numPartitionsPendingRevocationPlusOne >= 1, "num_partitions_pending_revocation_plus_one",
+                startOfNumPartitionsPendingRevocationPlusOne, "at least 1",
+                numPartitionsPendingRevocationPlusOne);
+        List<TopicPartitions> partitionsPendingRevocation =
+                in.list("partitions_pending_revocation", numPartitionsPendingRevocationPlusOne - 1, 18, () -> TopicPartitions.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new ConsumerGroupCurrentMemberAssignmentValue(version, memberEpoch, previousMemberEpoch,
+                state, assignedPartitions, partitionsPendingRevocation, taggedFields);
     }
 
     /** Reads one {@code consumer_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
@@ -147,39 +71,46 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
 
     /** Reads one {@code consumer_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerGroupCurrentMemberAssignmentValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numAssignedPartitionsPlusOne = assignedPartitions.size() + 1L;
+        long numPartitionsPendingRevocationPlusOne = partitionsPendingRevocation.size() + 1L;
+        out.s2be("version", version);
+        out.s4be("member_epoch", memberEpoch);
+        out.s4be("previous_member_epoch", previousMemberEpoch);
+        out.s1("state", state);
+        out.uvarint32("num_assigned_partitions_plus_one", numAssignedPartitionsPlusOne);
+        out.list("assigned_partitions", assignedPartitions, item -> item.write(out));
+        out.uvarint32("num_partitions_pending_revocation_plus_one", numPartitionsPendingRevocationPlusOne);
+        out.list("partitions_pending_revocation", partitionsPendingRevocation, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Reads one {@code nullable_int32_list}; the input is behind it then. */
     public static List<Integer> readNullableInt32List(Input in) {
-        byte[] buf = in.buf;
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<Integer> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left_1 > 0; left_1--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<Integer> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 4, () -> in.s4be(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_int32_list}. Throws FormatException. */
+    public static void writeNullableInt32List(Output out, List<Integer> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.s4be("", item));
+        }
     }
 
     /** Kafka's TopicPartitions.
@@ -192,79 +123,57 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             List<Integer> partitions,
             List<Integer> assignmentEpochs,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 18;
-        /** Where {@code topic_id} starts, in bytes. */
         public static final int TOPIC_ID_AT = 0;
-        /** Where {@code num_partitions_plus_one} starts, in bytes. */
         public static final int NUM_PARTITIONS_PLUS_ONE_AT = 16;
 
         /** Reads one {@code topic_partitions}; the input is behind it then. */
-        public static ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            long numPartitionsPlusOne;
-            int at_1 = in.pos;
-            numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
-            if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_1,
-                        "at least 1", numPartitionsPlusOne);
-            }
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_2 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left_2 > 0; left_2--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
+        public static TopicPartitions read(Input in) {
+            UUID topicId = in.uuid("topic_id");
+            int startOfNumPartitionsPlusOne = in.pos;
+            long numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
+            in.require(numPartitionsPlusOne >= 1, "num_partitions_plus_one", startOfNumPartitionsPlusOne,
+                    "at least 1", numPartitionsPlusOne);
+            List<Integer> partitions = in.list("partitions", numPartitionsPlusOne - 1, 4, () -> in.s4be(""));
             List<Integer> assignmentEpochs = List.of();
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_4 = in.tags("tagged_fields");
-            int outer_6 = in.end;
-            for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
-                in.pos = tags_4.start[index_5];
-                in.end = tags_4.stop[index_5];
-                if (tags_4.tag[index_5] == 0) {
-                    try {
-                        assignmentEpochs = ConsumerGroupCurrentMemberAssignmentValue.readNullableInt32List(in);
-                    } catch (FormatException error) {
-                        throw error.within("assignment_epochs");
-                    }
-                    in.endsExactly("assignment_epochs");
+            for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+                if (tags.number() == 0) {
+                    assignmentEpochs = in.field("assignment_epochs", () -> ConsumerGroupCurrentMemberAssignmentValue.readNullableInt32List(in));
+                    tags.requireEnd("assignment_epochs");
                 } else {
-                    taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
+                    taggedFields.add(tags.field());
                 }
             }
-            in.pos = tags_4.after;
-            in.end = outer_6;
-            return new ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(topicId, partitions,
-                    assignmentEpochs, taggedFields);
+            return new TopicPartitions(topicId, partitions, assignmentEpochs, taggedFields);
         }
 
         /** Reads one {@code topic_partitions} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions from(byte[] data) {
+        public static TopicPartitions from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_partitions} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static TopicPartitions from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numPartitionsPlusOne = partitions.size() + 1L;
+            out.uuid("topic_id", topicId);
+            out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+            Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+            if (!Objects.deepEquals(assignmentEpochs, List.of())) {
+                tags.add(0, tag -> tag.field("assignment_epochs", () -> ConsumerGroupCurrentMemberAssignmentValue.writeNullableInt32List(tag, assignmentEpochs)));
             }
+            out.tags(tags);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -5,10 +5,12 @@ package org.kodec.kafka.messages;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import java.util.Objects;
+import org.kodec.kafka.primitives.Blob;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -40,129 +42,44 @@ public record ConsumerGroupMemberMetadataValue(
         String subscribedTopicRegex,
         int rebalanceTimeoutMs,
         String serverAssignor,
-        ConsumerGroupMemberMetadataValue.ClassicMemberMetadata classicMemberMetadata,
+        ClassicMemberMetadata classicMemberMetadata,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("rebalance_timeout_ms", 4);
-    private static final Fields RUN_3 = Fields.of("session_timeout_ms", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 14;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code instance_id} starts, in bytes. */
-    public static final int INSTANCE_ID_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code rebalance_timeout_ms} is stored. */
-    public static final Stored REBALANCE_TIMEOUT_MS_STORED = Stored.S4BE;
 
     /** Reads one {@code consumer_group_member_metadata_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupMemberMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ConsumerGroupMemberMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String instanceId;
-        try {
-            instanceId = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("instance_id");
-        }
-        String rackId;
-        try {
-            rackId = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack_id");
-        }
-        String clientId;
-        try {
-            clientId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("client_id");
-        }
-        String clientHost;
-        try {
-            clientHost = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("client_host");
-        }
-        long numSubscribedTopicNamesPlusOne;
-        int at_5 = in.pos;
-        numSubscribedTopicNamesPlusOne = in.uvarint32("num_subscribed_topic_names_plus_one");
-        if (numSubscribedTopicNamesPlusOne < 1) {
-            throw FormatException.malformed("num_subscribed_topic_names_plus_one",
-                    "value not allowed", at_5, "at least 1", numSubscribedTopicNamesPlusOne);
-        }
-        List<String> subscribedTopicNames = new ArrayList<>();
-        for (long left_6 = in.count("subscribed_topic_names",
-                Math.subtractExact(numSubscribedTopicNamesPlusOne, 1), 1); left_6 > 0; left_6--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("subscribed_topic_names", subscribedTopicNames.size());
-            }
-            subscribedTopicNames.add(item);
-        }
-        String subscribedTopicRegex;
-        try {
-            subscribedTopicRegex = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("subscribed_topic_regex");
-        }
-        in.need(RUN_2);
-        int rebalanceTimeoutMs = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String serverAssignor;
-        try {
-            serverAssignor = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("server_assignor");
-        }
-        ConsumerGroupMemberMetadataValue.ClassicMemberMetadata classicMemberMetadata = new ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(0,
-                List.of(), List.of());
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        String instanceId = in.field("instance_id", () -> NullableText.read(in, true));
+        String rackId = in.field("rack_id", () -> NullableText.read(in, true));
+        String clientId = in.field("client_id", () -> Text.read(in, true));
+        String clientHost = in.field("client_host", () -> Text.read(in, true));
+        int startOfNumSubscribedTopicNamesPlusOne = in.pos;
+        long numSubscribedTopicNamesPlusOne = in.uvarint32("num_subscribed_topic_names_plus_one");
+        in.require(numSubscribedTopicNamesPlusOne >= 1, "num_subscribed_topic_names_plus_one",
+                startOfNumSubscribedTopicNamesPlusOne, "at least 1", numSubscribedTopicNamesPlusOne);
+        List<String> subscribedTopicNames =
+                in.list("subscribed_topic_names", numSubscribedTopicNamesPlusOne - 1, 1, () -> Text.read(in, true));
+        String subscribedTopicRegex = in.field("subscribed_topic_regex", () -> NullableText.read(in, true));
+        int rebalanceTimeoutMs = in.s4be("rebalance_timeout_ms");
+        String serverAssignor = in.field("server_assignor", () -> NullableText.read(in, true));
+        ClassicMemberMetadata classicMemberMetadata = new ClassicMemberMetadata(0, List.of(), List.of());
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_11 = in.tags("tagged_fields");
-        int outer_13 = in.end;
-        for (int index_12 = 0; index_12 < tags_11.tag.length; index_12++) {
-            in.pos = tags_11.start[index_12];
-            in.end = tags_11.stop[index_12];
-            if (tags_11.tag[index_12] == 0) {
-                try {
-                    classicMemberMetadata = ConsumerGroupMemberMetadataValue.readNullableClassicMemberMetadata(in);
-                } catch (FormatException error) {
-                    throw error.within("classic_member_metadata");
-                }
-                in.endsExactly("classic_member_metadata");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                classicMemberMetadata = in.field("classic_member_metadata", () -> ConsumerGroupMemberMetadataValue.readNullableClassicMemberMetadata(in));
+                tags.requireEnd("classic_member_metadata");
             } else {
-                taggedFields.add(new TaggedField(tags_11.tag[index_12], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_11.after;
-        in.end = outer_13;
-        return new ConsumerGroupMemberMetadataValue(version, instanceId, rackId, clientId,
-                clientHost, subscribedTopicNames, subscribedTopicRegex, rebalanceTimeoutMs,
-                serverAssignor, classicMemberMetadata, taggedFields);
+        return new ConsumerGroupMemberMetadataValue(version, instanceId, rackId, clientId, clientHost,
+                subscribedTopicNames, subscribedTopicRegex, rebalanceTimeoutMs, serverAssignor,
+                classicMemberMetadata, taggedFields);
     }
 
     /** Reads one {@code consumer_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
@@ -172,30 +89,49 @@ public record ConsumerGroupMemberMetadataValue(
 
     /** Reads one {@code consumer_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerGroupMemberMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numSubscribedTopicNamesPlusOne = subscribedTopicNames.size() + 1L;
+        out.s2be("version", version);
+        out.field("instance_id", () -> NullableText.write(out, instanceId, true));
+        out.field("rack_id", () -> NullableText.write(out, rackId, true));
+        out.field("client_id", () -> Text.write(out, clientId, true));
+        out.field("client_host", () -> Text.write(out, clientHost, true));
+        out.uvarint32("num_subscribed_topic_names_plus_one", numSubscribedTopicNamesPlusOne);
+        out.list("subscribed_topic_names", subscribedTopicNames, item -> Text.write(out, item, true));
+        out.field("subscribed_topic_regex", () -> NullableText.write(out, subscribedTopicRegex, true));
+        out.s4be("rebalance_timeout_ms", rebalanceTimeoutMs);
+        out.field("server_assignor", () -> NullableText.write(out, serverAssignor, true));
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(classicMemberMetadata, new ClassicMemberMetadata(0, List.of(), List.of()))) {
+            tags.add(0, tag -> tag.field("classic_member_metadata", () -> ConsumerGroupMemberMetadataValue.writeNullableClassicMemberMetadata(tag, classicMemberMetadata)));
         }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Reads one {@code nullable_classic_member_metadata}; the input is behind it then. */
-    public static ConsumerGroupMemberMetadataValue.ClassicMemberMetadata readNullableClassicMemberMetadata(Input in) {
-        long hasValue;
-        hasValue = in.uvarint32("has_value");
-        ConsumerGroupMemberMetadataValue.ClassicMemberMetadata value = null;
-        if (hasValue >= 1) {
-            try {
-                value = ConsumerGroupMemberMetadataValue.ClassicMemberMetadata.read(in);
-            } catch (FormatException error) {
-                throw error.within("");
-            }
-        }
+    public static ClassicMemberMetadata readNullableClassicMemberMetadata(Input in) {
+        long hasValue = in.uvarint32("has_value");
+        ClassicMemberMetadata value = hasValue >= 1 ? ClassicMemberMetadata.read(in) : null;
         return value;
+    }
+
+    /** Writes one {@code nullable_classic_member_metadata}. Throws FormatException. */
+    public static void writeNullableClassicMemberMetadata(Output out, ClassicMemberMetadata value) {
+        long hasValue = value == null ? 0 : 1;
+        out.uvarint32("has_value", hasValue);
+        if (hasValue >= 1) {
+            value.write(out);
+        }
     }
 
     /** Kafka's ClassicMemberMetadata.
@@ -204,71 +140,48 @@ public record ConsumerGroupMemberMetadataValue(
      * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
     public record ClassicMemberMetadata(
             int sessionTimeoutMs,
-            List<ConsumerGroupMemberMetadataValue.ClassicProtocol> supportedProtocols,
+            List<ClassicProtocol> supportedProtocols,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 6;
-        /** Where {@code session_timeout_ms} starts, in bytes. */
         public static final int SESSION_TIMEOUT_MS_AT = 0;
-        /** Where {@code num_supported_protocols_plus_one} starts, in bytes. */
         public static final int NUM_SUPPORTED_PROTOCOLS_PLUS_ONE_AT = 4;
-        /** How {@code session_timeout_ms} is stored. */
         public static final Stored SESSION_TIMEOUT_MS_STORED = Stored.S4BE;
 
         /** Reads one {@code classic_member_metadata}; the input is behind it then. */
-        public static ConsumerGroupMemberMetadataValue.ClassicMemberMetadata read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_3);
-            int sessionTimeoutMs = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            long numSupportedProtocolsPlusOne;
-            int at_1 = in.pos;
-            numSupportedProtocolsPlusOne = in.uvarint32("num_supported_protocols_plus_one");
-            if (numSupportedProtocolsPlusOne < 1) {
-                throw FormatException.malformed("num_supported_protocols_plus_one", "value not allowed",
-                        at_1, "at least 1", numSupportedProtocolsPlusOne);
-            }
-            List<ConsumerGroupMemberMetadataValue.ClassicProtocol> supportedProtocols = new ArrayList<>();
-            for (long left_2 = in.count("supported_protocols",
-                    Math.subtractExact(numSupportedProtocolsPlusOne, 1), 3); left_2 > 0; left_2--) {
-                ConsumerGroupMemberMetadataValue.ClassicProtocol item;
-                try {
-                    item = ConsumerGroupMemberMetadataValue.ClassicProtocol.read(in);
-                } catch (FormatException error) {
-                    throw error.within("supported_protocols", supportedProtocols.size());
-                }
-                supportedProtocols.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_5 = in.tags("tagged_fields");
-            int outer_7 = in.end;
-            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-                in.pos = tags_5.start[index_6];
-                in.end = tags_5.stop[index_6];
-                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-            }
-            in.pos = tags_5.after;
-            in.end = outer_7;
-            return new ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(sessionTimeoutMs,
-                    supportedProtocols, taggedFields);
+        public static ClassicMemberMetadata read(Input in) {
+            int sessionTimeoutMs = in.s4be("session_timeout_ms");
+            int startOfNumSupportedProtocolsPlusOne = in.pos;
+            long numSupportedProtocolsPlusOne = in.uvarint32("num_supported_protocols_plus_one");
+            in.require(numSupportedProtocolsPlusOne >= 1, "num_supported_protocols_plus_one",
+                    startOfNumSupportedProtocolsPlusOne, "at least 1", numSupportedProtocolsPlusOne);
+            List<ClassicProtocol> supportedProtocols =
+                    in.list("supported_protocols", numSupportedProtocolsPlusOne - 1, 3, () -> ClassicProtocol.read(in));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new ClassicMemberMetadata(sessionTimeoutMs, supportedProtocols, taggedFields);
         }
 
         /** Reads one {@code classic_member_metadata} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupMemberMetadataValue.ClassicMemberMetadata from(byte[] data) {
+        public static ClassicMemberMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code classic_member_metadata} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupMemberMetadataValue.ClassicMemberMetadata from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerGroupMemberMetadataValue.ClassicMemberMetadata found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static ClassicMemberMetadata from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numSupportedProtocolsPlusOne = supportedProtocols.size() + 1L;
+            out.s4be("session_timeout_ms", sessionTimeoutMs);
+            out.uvarint32("num_supported_protocols_plus_one", numSupportedProtocolsPlusOne);
+            out.list("supported_protocols", supportedProtocols, item -> item.write(out));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -280,9 +193,7 @@ public record ConsumerGroupMemberMetadataValue(
             String name,
             byte[] metadata,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
 
         private Object[] all() {
@@ -291,8 +202,7 @@ public record ConsumerGroupMemberMetadataValue(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other != null && getClass() == other.getClass()
-                    && Arrays.deepEquals(all(), ((ConsumerGroupMemberMetadataValue.ClassicProtocol) other).all());
+            return other instanceof ClassicProtocol && Arrays.deepEquals(all(), ((ClassicProtocol) other).all());
         }
 
         /** As {@link #equals} has it. */
@@ -301,48 +211,33 @@ public record ConsumerGroupMemberMetadataValue(
         }
 
         /** Reads one {@code classic_protocol}; the input is behind it then. */
-        public static ConsumerGroupMemberMetadataValue.ClassicProtocol read(Input in) {
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            byte[] metadata;
-            try {
-                metadata = org.kodec.kafka.primitives.Blob.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("metadata");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new ConsumerGroupMemberMetadataValue.ClassicProtocol(name, metadata, taggedFields);
+        public static ClassicProtocol read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            byte[] metadata = in.field("metadata", () -> Blob.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new ClassicProtocol(name, metadata, taggedFields);
         }
 
         /** Reads one {@code classic_protocol} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupMemberMetadataValue.ClassicProtocol from(byte[] data) {
+        public static ClassicProtocol from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code classic_protocol} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupMemberMetadataValue.ClassicProtocol from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerGroupMemberMetadataValue.ClassicProtocol found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static ClassicProtocol from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.field("metadata", () -> Blob.write(out, metadata, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -24,75 +22,25 @@ import org.kodec.runtime.TaggedField;
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record ConsumerGroupPartitionMetadataValue(
         int version,
-        List<ConsumerGroupPartitionMetadataValue.TopicMetadata> topics,
+        List<TopicMetadata> topics,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("topic_id", 16);
-    private static final Fields RUN_3 = Fields.of("num_partitions", 4);
-    private static final Fields RUN_4 = Fields.of("partition", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 4;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_topics_plus_one} starts, in bytes. */
-    public static final int NUM_TOPICS_PLUS_ONE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code consumer_group_partition_metadata_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupPartitionMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ConsumerGroupPartitionMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        long numTopicsPlusOne;
-        int at_1 = in.pos;
-        numTopicsPlusOne = in.uvarint32("num_topics_plus_one");
-        if (numTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_topics_plus_one", "value not allowed", at_1,
-                    "at least 1", numTopicsPlusOne);
-        }
-        List<ConsumerGroupPartitionMetadataValue.TopicMetadata> topics = new ArrayList<>();
-        for (long left_2 = in.count("topics", Math.subtractExact(numTopicsPlusOne, 1),
-                23); left_2 > 0; left_2--) {
-            ConsumerGroupPartitionMetadataValue.TopicMetadata item;
-            try {
-                item = ConsumerGroupPartitionMetadataValue.TopicMetadata.read(in);
-            } catch (FormatException error) {
-                throw error.within("topics", topics.size());
-            }
-            topics.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-        }
-        in.pos = tags_5.after;
-        in.end = outer_7;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int startOfNumTopicsPlusOne = in.pos;
+        long numTopicsPlusOne = in.uvarint32("num_topics_plus_one");
+        in.require(numTopicsPlusOne >= 1, "num_topics_plus_one", startOfNumTopicsPlusOne, "at least 1",
+                numTopicsPlusOne);
+        List<TopicMetadata> topics =
+                in.list("topics", numTopicsPlusOne - 1, 23, () -> TopicMetadata.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ConsumerGroupPartitionMetadataValue(version, topics, taggedFields);
     }
 
@@ -103,15 +51,22 @@ public record ConsumerGroupPartitionMetadataValue(
 
     /** Reads one {@code consumer_group_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerGroupPartitionMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numTopicsPlusOne = topics.size() + 1L;
+        out.s2be("version", version);
+        out.uvarint32("num_topics_plus_one", numTopicsPlusOne);
+        out.list("topics", topics, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's TopicMetadata.
@@ -124,80 +79,52 @@ public record ConsumerGroupPartitionMetadataValue(
             UUID topicId,
             String topicName,
             int numPartitions,
-            List<ConsumerGroupPartitionMetadataValue.PartitionMetadata> partitionMetadata,
+            List<PartitionMetadata> partitionMetadata,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 23;
-        /** Where {@code topic_id} starts, in bytes. */
         public static final int TOPIC_ID_AT = 0;
-        /** Where {@code topic_name} starts, in bytes. */
         public static final int TOPIC_NAME_AT = 16;
-        /** How {@code num_partitions} is stored. */
         public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_metadata}; the input is behind it then. */
-        public static ConsumerGroupPartitionMetadataValue.TopicMetadata read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            String topicName;
-            try {
-                topicName = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("topic_name");
-            }
-            in.need(RUN_3);
-            int numPartitions = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            long numPartitionMetadataPlusOne;
-            int at_2 = in.pos;
-            numPartitionMetadataPlusOne = in.uvarint32("num_partition_metadata_plus_one");
-            if (numPartitionMetadataPlusOne < 1) {
-                throw FormatException.malformed("num_partition_metadata_plus_one", "value not allowed",
-                        at_2, "at least 1", numPartitionMetadataPlusOne);
-            }
-            List<ConsumerGroupPartitionMetadataValue.PartitionMetadata> partitionMetadata = new ArrayList<>();
-            for (long left_3 = in.count("partition_metadata",
-                    Math.subtractExact(numPartitionMetadataPlusOne, 1), 6); left_3 > 0; left_3--) {
-                ConsumerGroupPartitionMetadataValue.PartitionMetadata item;
-                try {
-                    item = ConsumerGroupPartitionMetadataValue.PartitionMetadata.read(in);
-                } catch (FormatException error) {
-                    throw error.within("partition_metadata", partitionMetadata.size());
-                }
-                partitionMetadata.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_6 = in.tags("tagged_fields");
-            int outer_8 = in.end;
-            for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
-                in.pos = tags_6.start[index_7];
-                in.end = tags_6.stop[index_7];
-                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
-            }
-            in.pos = tags_6.after;
-            in.end = outer_8;
-            return new ConsumerGroupPartitionMetadataValue.TopicMetadata(topicId, topicName,
-                    numPartitions, partitionMetadata, taggedFields);
+        public static TopicMetadata read(Input in) {
+            UUID topicId = in.uuid("topic_id");
+            String topicName = in.field("topic_name", () -> Text.read(in, true));
+            int numPartitions = in.s4be("num_partitions");
+            int startOfNumPartitionMetadataPlusOne = in.pos;
+            long numPartitionMetadataPlusOne = in.uvarint32("num_partition_metadata_plus_one");
+            in.require(numPartitionMetadataPlusOne >= 1, "num_partition_metadata_plus_one",
+                    startOfNumPartitionMetadataPlusOne, "at least 1", numPartitionMetadataPlusOne);
+            List<PartitionMetadata> partitionMetadata =
+                    in.list("partition_metadata", numPartitionMetadataPlusOne - 1, 6, () -> PartitionMetadata.read(in));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicMetadata(topicId, topicName, numPartitions, partitionMetadata, taggedFields);
         }
 
         /** Reads one {@code topic_metadata} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupPartitionMetadataValue.TopicMetadata from(byte[] data) {
+        public static TopicMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_metadata} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupPartitionMetadataValue.TopicMetadata from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerGroupPartitionMetadataValue.TopicMetadata found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicMetadata from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numPartitionMetadataPlusOne = partitionMetadata.size() + 1L;
+            out.uuid("topic_id", topicId);
+            out.field("topic_name", () -> Text.write(out, topicName, true));
+            out.s4be("num_partitions", numPartitions);
+            out.uvarint32("num_partition_metadata_plus_one", numPartitionMetadataPlusOne);
+            out.list("partition_metadata", partitionMetadata, item -> item.write(out));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -209,69 +136,45 @@ public record ConsumerGroupPartitionMetadataValue(
             int partition,
             List<String> racks,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 6;
-        /** Where {@code partition} starts, in bytes. */
         public static final int PARTITION_AT = 0;
-        /** Where {@code num_racks_plus_one} starts, in bytes. */
         public static final int NUM_RACKS_PLUS_ONE_AT = 4;
-        /** How {@code partition} is stored. */
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code partition_metadata}; the input is behind it then. */
-        public static ConsumerGroupPartitionMetadataValue.PartitionMetadata read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_4);
-            int partition = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            long numRacksPlusOne;
-            int at_1 = in.pos;
-            numRacksPlusOne = in.uvarint32("num_racks_plus_one");
-            if (numRacksPlusOne < 1) {
-                throw FormatException.malformed("num_racks_plus_one", "value not allowed", at_1,
-                        "at least 1", numRacksPlusOne);
-            }
-            List<String> racks = new ArrayList<>();
-            for (long left_2 = in.count("racks", Math.subtractExact(numRacksPlusOne, 1),
-                    1); left_2 > 0; left_2--) {
-                String item;
-                try {
-                    item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-                } catch (FormatException error) {
-                    throw error.within("racks", racks.size());
-                }
-                racks.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_5 = in.tags("tagged_fields");
-            int outer_7 = in.end;
-            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-                in.pos = tags_5.start[index_6];
-                in.end = tags_5.stop[index_6];
-                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-            }
-            in.pos = tags_5.after;
-            in.end = outer_7;
-            return new ConsumerGroupPartitionMetadataValue.PartitionMetadata(partition, racks,
-                    taggedFields);
+        public static PartitionMetadata read(Input in) {
+            int partition = in.s4be("partition");
+            int startOfNumRacksPlusOne = in.pos;
+            long numRacksPlusOne = in.uvarint32("num_racks_plus_one");
+            in.require(numRacksPlusOne >= 1, "num_racks_plus_one", startOfNumRacksPlusOne, "at least 1",
+                    numRacksPlusOne);
+            List<String> racks = in.list("racks", numRacksPlusOne - 1, 1, () -> Text.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new PartitionMetadata(partition, racks, taggedFields);
         }
 
         /** Reads one {@code partition_metadata} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupPartitionMetadataValue.PartitionMetadata from(byte[] data) {
+        public static PartitionMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code partition_metadata} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerGroupPartitionMetadataValue.PartitionMetadata from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerGroupPartitionMetadataValue.PartitionMetadata found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static PartitionMetadata from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numRacksPlusOne = racks.size() + 1L;
+            out.s4be("partition", partition);
+            out.uvarint32("num_racks_plus_one", numRacksPlusOne);
+            out.list("racks", racks, item -> Text.write(out, item, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,10 +2,9 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -21,42 +20,20 @@ public record ConsumerGroupRegularExpressionKey(
         int recordType,
         String groupId,
         String regularExpression) {
-    private static final Fields RUN_1 = Fields.of("record_type", 2);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 4;
-    /** Where {@code record_type} starts, in bytes. */
     public static final int RECORD_TYPE_AT = 0;
-    /** Where {@code group_id} starts, in bytes. */
     public static final int GROUP_ID_AT = 2;
-    /** How {@code record_type} is stored. */
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
-    /** What {@code record_type} always is. */
     public static final int RECORD_TYPE_VALUE = 16;
 
     /** Reads one {@code consumer_group_regular_expression_key}; the input is behind it then. */
     public static ConsumerGroupRegularExpressionKey read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int recordType = Load.s2be(buf, in.pos);
-        if (recordType != 16) {
-            throw FormatException.malformed("record_type", "value not allowed", in.pos, "16",
-                    recordType);
-        }
-        in.pos += 2;
-        String groupId;
-        try {
-            groupId = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("group_id");
-        }
-        String regularExpression;
-        try {
-            regularExpression = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("regular_expression");
-        }
+        int recordType = in.s2be("record_type");
+        in.require(recordType == 16, "record_type", in.pos - 2, "16", recordType);
+        String groupId = in.field("group_id", () -> Text.read(in, false));
+        String regularExpression = in.field("regular_expression", () -> Text.read(in, false));
         return new ConsumerGroupRegularExpressionKey(recordType, groupId, regularExpression);
     }
 
@@ -67,14 +44,19 @@ public record ConsumerGroupRegularExpressionKey(
 
     /** Reads one {@code consumer_group_regular_expression_key} that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupRegularExpressionKey from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerGroupRegularExpressionKey found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(recordType == 16, "record_type", "16", recordType);
+        out.s2be("record_type", recordType);
+        out.field("group_id", () -> Text.write(out, groupId, false));
+        out.field("regular_expression", () -> Text.write(out, regularExpression, false));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,14 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupRegularExpressionValue: value in __consumer_offsets, number 16 of its kind; version 0,
@@ -29,79 +26,24 @@ public record ConsumerGroupRegularExpressionValue(
         long versionField,
         long timestamp,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("version_field", 8, "timestamp", 8);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 20;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_topics_plus_one} starts, in bytes. */
-    public static final int NUM_TOPICS_PLUS_ONE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code version_field} is stored. */
-    public static final Stored VERSION_FIELD_STORED = Stored.S8BE;
-    /** How {@code timestamp} is stored. */
-    public static final Stored TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code consumer_group_regular_expression_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupRegularExpressionValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ConsumerGroupRegularExpressionValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        long numTopicsPlusOne;
-        int at_1 = in.pos;
-        numTopicsPlusOne = in.uvarint32("num_topics_plus_one");
-        if (numTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_topics_plus_one", "value not allowed", at_1,
-                    "at least 1", numTopicsPlusOne);
-        }
-        List<String> topics = new ArrayList<>();
-        for (long left_2 = in.count("topics", Math.subtractExact(numTopicsPlusOne, 1),
-                1); left_2 > 0; left_2--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("topics", topics.size());
-            }
-            topics.add(item);
-        }
-        in.need(RUN_2);
-        long versionField = Load.s8be(buf, in.pos);
-        long timestamp = Load.s8be(buf, in.pos + 8);
-        in.pos += 16;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-        }
-        in.pos = tags_5.after;
-        in.end = outer_7;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int startOfNumTopicsPlusOne = in.pos;
+        long numTopicsPlusOne = in.uvarint32("num_topics_plus_one");
+        in.require(numTopicsPlusOne >= 1, "num_topics_plus_one", startOfNumTopicsPlusOne, "at least 1",
+                numTopicsPlusOne);
+        List<String> topics = in.list("topics", numTopicsPlusOne - 1, 1, () -> Text.read(in, true));
+        long versionField = in.s8be("version_field");
+        long timestamp = in.s8be("timestamp");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ConsumerGroupRegularExpressionValue(version, topics, versionField, timestamp,
                 taggedFields);
     }
@@ -113,14 +55,23 @@ public record ConsumerGroupRegularExpressionValue(
 
     /** Reads one {@code consumer_group_regular_expression_value} that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupRegularExpressionValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerGroupRegularExpressionValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numTopicsPlusOne = topics.size() + 1L;
+        out.s2be("version", version);
+        out.uvarint32("num_topics_plus_one", numTopicsPlusOne);
+        out.list("topics", topics, item -> Text.write(out, item, true));
+        out.s8be("version_field", versionField);
+        out.s8be("timestamp", timestamp);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -4,12 +4,10 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import java.util.Objects;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupTargetAssignmentMetadataValue: value in __consumer_offsets, number 6 of its kind;
@@ -27,67 +25,29 @@ public record ConsumerGroupTargetAssignmentMetadataValue(
         int assignmentEpoch,
         long assignmentTimestamp,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "assignment_epoch", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 7;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code assignment_epoch} starts, in bytes. */
-    public static final int ASSIGNMENT_EPOCH_AT = 2;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 6;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code assignment_epoch} is stored. */
-    public static final Stored ASSIGNMENT_EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code consumer_group_target_assignment_metadata_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupTargetAssignmentMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ConsumerGroupTargetAssignmentMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int assignmentEpoch = Load.s4be(buf, in.pos + 2);
-        in.pos += 6;
-        long assignmentTimestamp = 0;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int assignmentEpoch = in.s4be("assignment_epoch");
+        long assignmentTimestamp = 0L;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                in.need("assignment_timestamp", 8);
-                assignmentTimestamp = Load.s8be(buf, in.pos);
-                in.pos += 8;
-                in.endsExactly("assignment_timestamp");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                assignmentTimestamp = in.s8be("assignment_timestamp");
+                tags.requireEnd("assignment_timestamp");
             } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new ConsumerGroupTargetAssignmentMetadataValue(version, assignmentEpoch,
-                assignmentTimestamp, taggedFields);
+        return new ConsumerGroupTargetAssignmentMetadataValue(version, assignmentEpoch, assignmentTimestamp,
+                taggedFields);
     }
 
     /** Reads one {@code consumer_group_target_assignment_metadata_value} that is all of {@code data}. Throws FormatException. */
@@ -97,14 +57,23 @@ public record ConsumerGroupTargetAssignmentMetadataValue(
 
     /** Reads one {@code consumer_group_target_assignment_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerGroupTargetAssignmentMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s2be("version", version);
+        out.s4be("assignment_epoch", assignmentEpoch);
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(assignmentTimestamp, 0L)) {
+            tags.add(0, tag -> tag.s8be("assignment_timestamp", assignmentTimestamp));
         }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

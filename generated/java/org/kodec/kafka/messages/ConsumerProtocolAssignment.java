@@ -2,13 +2,12 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableBlob;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -22,26 +21,11 @@ import org.kodec.runtime.Stored;
  * @param userData Bytes, or null. */
 public record ConsumerProtocolAssignment(
         int version,
-        List<ConsumerProtocolAssignment.TopicPartition> assignedPartitions,
+        List<TopicPartition> assignedPartitions,
         byte[] userData) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "num_assigned_partitions", 4);
-    private static final Fields RUN_2 = Fields.of("num_partitions", 4);
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 3;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 7;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_assigned_partitions} starts, in bytes. */
-    public static final int NUM_ASSIGNED_PARTITIONS_AT = 2;
-    /** Where {@code assigned_partitions} starts, in bytes. */
-    public static final int ASSIGNED_PARTITIONS_AT = 6;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code num_assigned_partitions} is stored. */
-    public static final Stored NUM_ASSIGNED_PARTITIONS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {version, assignedPartitions, userData};
@@ -49,8 +33,7 @@ public record ConsumerProtocolAssignment(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((ConsumerProtocolAssignment) other).all());
+        return other instanceof ConsumerProtocolAssignment && Arrays.deepEquals(all(), ((ConsumerProtocolAssignment) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -60,49 +43,14 @@ public record ConsumerProtocolAssignment(
 
     /** Reads one {@code consumer_protocol_assignment}, versions 0-3; the input is behind it then. */
     public static ConsumerProtocolAssignment read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-            case 1:
-            case 2:
-            case 3:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0-3", in.pos);
-        }
-    }
-
-    private static ConsumerProtocolAssignment readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int numAssignedPartitions = Load.s4be(buf, in.pos + 2);
-        if (numAssignedPartitions < 0) {
-            throw FormatException.malformed("num_assigned_partitions", "value not allowed",
-                    in.pos + 2, "at least 0", numAssignedPartitions);
-        }
-        in.pos += 6;
-        List<ConsumerProtocolAssignment.TopicPartition> assignedPartitions = new ArrayList<>();
-        for (long left_1 = in.count("assigned_partitions", numAssignedPartitions,
-                5); left_1 > 0; left_1--) {
-            ConsumerProtocolAssignment.TopicPartition item;
-            try {
-                item = ConsumerProtocolAssignment.TopicPartition.read(in);
-            } catch (FormatException error) {
-                throw error.within("assigned_partitions", assignedPartitions.size());
-            }
-            assignedPartitions.add(item);
-        }
-        byte[] userData;
-        try {
-            userData = org.kodec.kafka.primitives.NullableBlob.read(in);
-        } catch (FormatException error) {
-            throw error.within("user_data");
-        }
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 3, in.pos - 2);
+        int numAssignedPartitions = in.s4be("num_assigned_partitions");
+        in.require(numAssignedPartitions >= 0, "num_assigned_partitions", in.pos - 4, "at least 0",
+                numAssignedPartitions);
+        List<TopicPartition> assignedPartitions =
+                in.list("assigned_partitions", numAssignedPartitions, 5, () -> TopicPartition.read(in));
+        byte[] userData = in.field("user_data", () -> NullableBlob.read(in, false));
         return new ConsumerProtocolAssignment(version, assignedPartitions, userData);
     }
 
@@ -113,15 +61,24 @@ public record ConsumerProtocolAssignment(
 
     /** Reads one {@code consumer_protocol_assignment} that is all of {@code data}. Throws FormatException. */
     public static ConsumerProtocolAssignment from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerProtocolAssignment found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 3);
+        int numAssignedPartitions = assignedPartitions.size();
+        out.s2be("version", version);
+        Output.require(numAssignedPartitions >= 0, "num_assigned_partitions", "at least 0",
+                numAssignedPartitions);
+        out.s4be("num_assigned_partitions", numAssignedPartitions);
+        out.list("assigned_partitions", assignedPartitions, item -> item.write(out));
+        out.field("user_data", () -> NullableBlob.write(out, userData, false));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's TopicPartition.
@@ -130,60 +87,41 @@ public record ConsumerProtocolAssignment(
     public record TopicPartition(
             String topic,
             List<Integer> partitions) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 5;
-        /** Where {@code topic} starts, in bytes. */
         public static final int TOPIC_AT = 0;
-        /** How {@code num_partitions} is stored. */
         public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_partition}; the input is behind it then. */
-        public static ConsumerProtocolAssignment.TopicPartition read(Input in) {
-            byte[] buf = in.buf;
-            String topic;
-            try {
-                topic = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topic");
-            }
-            in.need(RUN_2);
-            int numPartitions = Load.s4be(buf, in.pos);
-            if (numPartitions < 0) {
-                throw FormatException.malformed("num_partitions", "value not allowed", in.pos,
-                        "at least 0", numPartitions);
-            }
-            in.pos += 4;
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_2 = in.count("partitions", numPartitions, 4); left_2 > 0; left_2--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
-            return new ConsumerProtocolAssignment.TopicPartition(topic, partitions);
+        public static TopicPartition read(Input in) {
+            String topic = in.field("topic", () -> Text.read(in, false));
+            int numPartitions = in.s4be("num_partitions");
+            in.require(numPartitions >= 0, "num_partitions", in.pos - 4, "at least 0", numPartitions);
+            List<Integer> partitions = in.list("partitions", numPartitions, 4, () -> in.s4be(""));
+            return new TopicPartition(topic, partitions);
         }
 
         /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerProtocolAssignment.TopicPartition from(byte[] data) {
+        public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerProtocolAssignment.TopicPartition from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerProtocolAssignment.TopicPartition found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicPartition from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            int numPartitions = partitions.size();
+            out.field("topic", () -> Text.write(out, topic, false));
+            Output.require(numPartitions >= 0, "num_partitions", "at least 0", numPartitions);
+            out.s4be("num_partitions", numPartitions);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,13 +2,13 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableBlob;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -27,29 +27,12 @@ public record ConsumerProtocolSubscription(
         int version,
         List<String> topics,
         byte[] userData,
-        List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions,
+        List<TopicPartition> ownedPartitions,
         int generationId,
         String rackId) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "num_topics", 4);
-    private static final Fields RUN_2 = Fields.of("num_owned_partitions", 4);
-    private static final Fields RUN_3 = Fields.of("generation_id", 4);
-    private static final Fields RUN_4 = Fields.of("num_partitions", 4);
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 3;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 7;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_topics} starts, in bytes. */
-    public static final int NUM_TOPICS_AT = 2;
-    /** Where {@code topics} starts, in bytes. */
-    public static final int TOPICS_AT = 6;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code num_topics} is stored. */
-    public static final Stored NUM_TOPICS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {version, topics, userData, ownedPartitions, generationId, rackId};
@@ -57,8 +40,7 @@ public record ConsumerProtocolSubscription(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((ConsumerProtocolSubscription) other).all());
+        return other instanceof ConsumerProtocolSubscription && Arrays.deepEquals(all(), ((ConsumerProtocolSubscription) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -68,208 +50,24 @@ public record ConsumerProtocolSubscription(
 
     /** Reads one {@code consumer_protocol_subscription}, versions 0-3; the input is behind it then. */
     public static ConsumerProtocolSubscription read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 3, in.pos - 2);
+        int numTopics = in.s4be("num_topics");
+        in.require(numTopics >= 0, "num_topics", in.pos - 4, "at least 0", numTopics);
+        List<String> topics = in.list("topics", numTopics, 1, () -> Text.read(in, false));
+        byte[] userData = in.field("user_data", () -> NullableBlob.read(in, false));
+        int numOwnedPartitions = 0;
+        List<TopicPartition> ownedPartitions = List.of();
+        if (version >= 1) {
+            numOwnedPartitions = in.s4be("num_owned_partitions");
+            in.require(numOwnedPartitions >= 0, "num_owned_partitions", in.pos - 4, "at least 0",
+                    numOwnedPartitions);
+            ownedPartitions = in.list("owned_partitions", numOwnedPartitions, 5, () -> TopicPartition.read(in));
         }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            case 1:
-                return readV1(in);
-            case 2:
-                return readV2(in);
-            case 3:
-                return readV3(in);
-            default:
-                throw Input.unknownVersion("version", version, "0-3", in.pos);
-        }
-    }
-
-    private static ConsumerProtocolSubscription readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int numTopics = Load.s4be(buf, in.pos + 2);
-        if (numTopics < 0) {
-            throw FormatException.malformed("num_topics", "value not allowed", in.pos + 2,
-                    "at least 0", numTopics);
-        }
-        in.pos += 6;
-        List<String> topics = new ArrayList<>();
-        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topics", topics.size());
-            }
-            topics.add(item);
-        }
-        byte[] userData;
-        try {
-            userData = org.kodec.kafka.primitives.NullableBlob.read(in);
-        } catch (FormatException error) {
-            throw error.within("user_data");
-        }
-        return new ConsumerProtocolSubscription(version, topics, userData, List.of(), -1, null);
-    }
-
-    private static ConsumerProtocolSubscription readV1(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int numTopics = Load.s4be(buf, in.pos + 2);
-        if (numTopics < 0) {
-            throw FormatException.malformed("num_topics", "value not allowed", in.pos + 2,
-                    "at least 0", numTopics);
-        }
-        in.pos += 6;
-        List<String> topics = new ArrayList<>();
-        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topics", topics.size());
-            }
-            topics.add(item);
-        }
-        byte[] userData;
-        try {
-            userData = org.kodec.kafka.primitives.NullableBlob.read(in);
-        } catch (FormatException error) {
-            throw error.within("user_data");
-        }
-        in.need(RUN_2);
-        int numOwnedPartitions = Load.s4be(buf, in.pos);
-        if (numOwnedPartitions < 0) {
-            throw FormatException.malformed("num_owned_partitions", "value not allowed", in.pos,
-                    "at least 0", numOwnedPartitions);
-        }
-        in.pos += 4;
-        List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions = new ArrayList<>();
-        for (long left_5 = in.count("owned_partitions", numOwnedPartitions,
-                5); left_5 > 0; left_5--) {
-            ConsumerProtocolSubscription.TopicPartition item;
-            try {
-                item = ConsumerProtocolSubscription.TopicPartition.read(in);
-            } catch (FormatException error) {
-                throw error.within("owned_partitions", ownedPartitions.size());
-            }
-            ownedPartitions.add(item);
-        }
-        return new ConsumerProtocolSubscription(version, topics, userData, ownedPartitions, -1,
-                null);
-    }
-
-    private static ConsumerProtocolSubscription readV2(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int numTopics = Load.s4be(buf, in.pos + 2);
-        if (numTopics < 0) {
-            throw FormatException.malformed("num_topics", "value not allowed", in.pos + 2,
-                    "at least 0", numTopics);
-        }
-        in.pos += 6;
-        List<String> topics = new ArrayList<>();
-        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topics", topics.size());
-            }
-            topics.add(item);
-        }
-        byte[] userData;
-        try {
-            userData = org.kodec.kafka.primitives.NullableBlob.read(in);
-        } catch (FormatException error) {
-            throw error.within("user_data");
-        }
-        in.need(RUN_2);
-        int numOwnedPartitions = Load.s4be(buf, in.pos);
-        if (numOwnedPartitions < 0) {
-            throw FormatException.malformed("num_owned_partitions", "value not allowed", in.pos,
-                    "at least 0", numOwnedPartitions);
-        }
-        in.pos += 4;
-        List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions = new ArrayList<>();
-        for (long left_5 = in.count("owned_partitions", numOwnedPartitions,
-                5); left_5 > 0; left_5--) {
-            ConsumerProtocolSubscription.TopicPartition item;
-            try {
-                item = ConsumerProtocolSubscription.TopicPartition.read(in);
-            } catch (FormatException error) {
-                throw error.within("owned_partitions", ownedPartitions.size());
-            }
-            ownedPartitions.add(item);
-        }
-        in.need(RUN_3);
-        int generationId = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        return new ConsumerProtocolSubscription(version, topics, userData, ownedPartitions,
-                generationId, null);
-    }
-
-    private static ConsumerProtocolSubscription readV3(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int numTopics = Load.s4be(buf, in.pos + 2);
-        if (numTopics < 0) {
-            throw FormatException.malformed("num_topics", "value not allowed", in.pos + 2,
-                    "at least 0", numTopics);
-        }
-        in.pos += 6;
-        List<String> topics = new ArrayList<>();
-        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topics", topics.size());
-            }
-            topics.add(item);
-        }
-        byte[] userData;
-        try {
-            userData = org.kodec.kafka.primitives.NullableBlob.read(in);
-        } catch (FormatException error) {
-            throw error.within("user_data");
-        }
-        in.need(RUN_2);
-        int numOwnedPartitions = Load.s4be(buf, in.pos);
-        if (numOwnedPartitions < 0) {
-            throw FormatException.malformed("num_owned_partitions", "value not allowed", in.pos,
-                    "at least 0", numOwnedPartitions);
-        }
-        in.pos += 4;
-        List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions = new ArrayList<>();
-        for (long left_5 = in.count("owned_partitions", numOwnedPartitions,
-                5); left_5 > 0; left_5--) {
-            ConsumerProtocolSubscription.TopicPartition item;
-            try {
-                item = ConsumerProtocolSubscription.TopicPartition.read(in);
-            } catch (FormatException error) {
-                throw error.within("owned_partitions", ownedPartitions.size());
-            }
-            ownedPartitions.add(item);
-        }
-        in.need(RUN_3);
-        int generationId = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String rackId;
-        try {
-            rackId = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("rack_id");
-        }
-        return new ConsumerProtocolSubscription(version, topics, userData, ownedPartitions,
-                generationId, rackId);
+        int generationId = version >= 2 ? in.s4be("generation_id") : -1;
+        String rackId = version >= 3 ? in.field("rack_id", () -> NullableText.read(in, false)) : null;
+        return new ConsumerProtocolSubscription(version, topics, userData, ownedPartitions, generationId,
+                rackId);
     }
 
     /** Reads one {@code consumer_protocol_subscription} that is all of {@code data}. Throws FormatException. */
@@ -279,15 +77,35 @@ public record ConsumerProtocolSubscription(
 
     /** Reads one {@code consumer_protocol_subscription} that is all of {@code data}. Throws FormatException. */
     public static ConsumerProtocolSubscription from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ConsumerProtocolSubscription found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 3);
+        int numTopics = topics.size();
+        int numOwnedPartitions = ownedPartitions.size();
+        out.s2be("version", version);
+        Output.require(numTopics >= 0, "num_topics", "at least 0", numTopics);
+        out.s4be("num_topics", numTopics);
+        out.list("topics", topics, item -> Text.write(out, item, false));
+        out.field("user_data", () -> NullableBlob.write(out, userData, false));
+        if (version >= 1) {
+            Output.require(numOwnedPartitions >= 0, "num_owned_partitions", "at least 0", numOwnedPartitions);
+            out.s4be("num_owned_partitions", numOwnedPartitions);
+            out.list("owned_partitions", ownedPartitions, item -> item.write(out));
         }
+        if (version >= 2) {
+            out.s4be("generation_id", generationId);
+        }
+        if (version >= 3) {
+            out.field("rack_id", () -> NullableText.write(out, rackId, false));
+        }
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's TopicPartition.
@@ -296,60 +114,41 @@ public record ConsumerProtocolSubscription(
     public record TopicPartition(
             String topic,
             List<Integer> partitions) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 5;
-        /** Where {@code topic} starts, in bytes. */
         public static final int TOPIC_AT = 0;
-        /** How {@code num_partitions} is stored. */
         public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_partition}; the input is behind it then. */
-        public static ConsumerProtocolSubscription.TopicPartition read(Input in) {
-            byte[] buf = in.buf;
-            String topic;
-            try {
-                topic = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topic");
-            }
-            in.need(RUN_4);
-            int numPartitions = Load.s4be(buf, in.pos);
-            if (numPartitions < 0) {
-                throw FormatException.malformed("num_partitions", "value not allowed", in.pos,
-                        "at least 0", numPartitions);
-            }
-            in.pos += 4;
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_2 = in.count("partitions", numPartitions, 4); left_2 > 0; left_2--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
-            return new ConsumerProtocolSubscription.TopicPartition(topic, partitions);
+        public static TopicPartition read(Input in) {
+            String topic = in.field("topic", () -> Text.read(in, false));
+            int numPartitions = in.s4be("num_partitions");
+            in.require(numPartitions >= 0, "num_partitions", in.pos - 4, "at least 0", numPartitions);
+            List<Integer> partitions = in.list("partitions", numPartitions, 4, () -> in.s4be(""));
+            return new TopicPartition(topic, partitions);
         }
 
         /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerProtocolSubscription.TopicPartition from(byte[] data) {
+        public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
-        public static ConsumerProtocolSubscription.TopicPartition from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ConsumerProtocolSubscription.TopicPartition found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicPartition from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            int numPartitions = partitions.size();
+            out.field("topic", () -> Text.write(out, topic, false));
+            Output.require(numPartitions >= 0, "num_partitions", "at least 0", numPartitions);
+            out.s4be("num_partitions", numPartitions);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

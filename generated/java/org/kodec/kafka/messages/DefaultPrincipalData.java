@@ -2,14 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's DefaultPrincipalData: data; version 0, flexible.
@@ -28,66 +25,18 @@ public record DefaultPrincipalData(
         String name,
         boolean tokenAuthenticated,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("token_authenticated", 1);
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 6;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code type} starts, in bytes. */
-    public static final int TYPE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code default_principal_data}, versions 0; the input is behind it then. */
     public static DefaultPrincipalData read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static DefaultPrincipalData readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String type;
-        try {
-            type = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("type");
-        }
-        String name;
-        try {
-            name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("name");
-        }
-        in.need(RUN_2);
-        boolean tokenAuthenticated = buf[in.pos] != 0;
-        in.pos += 1;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_3 = in.tags("tagged_fields");
-        int outer_5 = in.end;
-        for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-            in.pos = tags_3.start[index_4];
-            in.end = tags_3.stop[index_4];
-            taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-        }
-        in.pos = tags_3.after;
-        in.end = outer_5;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        String type = in.field("type", () -> Text.read(in, true));
+        String name = in.field("name", () -> Text.read(in, true));
+        boolean tokenAuthenticated = in.bool8("token_authenticated");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new DefaultPrincipalData(version, type, name, tokenAuthenticated, taggedFields);
     }
 
@@ -98,14 +47,21 @@ public record DefaultPrincipalData(
 
     /** Reads one {@code default_principal_data} that is all of {@code data}. Throws FormatException. */
     public static DefaultPrincipalData from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            DefaultPrincipalData found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s2be("version", version);
+        out.field("type", () -> Text.write(out, type, true));
+        out.field("name", () -> Text.write(out, name, true));
+        out.bool8("token_authenticated", tokenAuthenticated);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

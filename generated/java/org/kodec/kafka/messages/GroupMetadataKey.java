@@ -2,10 +2,9 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -19,36 +18,19 @@ import org.kodec.runtime.Stored;
 public record GroupMetadataKey(
         int recordType,
         String group) {
-    private static final Fields RUN_1 = Fields.of("record_type", 2);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 3;
-    /** Where {@code record_type} starts, in bytes. */
     public static final int RECORD_TYPE_AT = 0;
-    /** Where {@code group} starts, in bytes. */
     public static final int GROUP_AT = 2;
-    /** How {@code record_type} is stored. */
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
-    /** What {@code record_type} always is. */
     public static final int RECORD_TYPE_VALUE = 2;
 
     /** Reads one {@code group_metadata_key}; the input is behind it then. */
     public static GroupMetadataKey read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int recordType = Load.s2be(buf, in.pos);
-        if (recordType != 2) {
-            throw FormatException.malformed("record_type", "value not allowed", in.pos, "2",
-                    recordType);
-        }
-        in.pos += 2;
-        String group;
-        try {
-            group = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("group");
-        }
+        int recordType = in.s2be("record_type");
+        in.require(recordType == 2, "record_type", in.pos - 2, "2", recordType);
+        String group = in.field("group", () -> Text.read(in, false));
         return new GroupMetadataKey(recordType, group);
     }
 
@@ -59,14 +41,18 @@ public record GroupMetadataKey(
 
     /** Reads one {@code group_metadata_key} that is all of {@code data}. Throws FormatException. */
     public static GroupMetadataKey from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            GroupMetadataKey found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(recordType == 2, "record_type", "2", recordType);
+        out.s2be("record_type", recordType);
+        out.field("group", () -> Text.write(out, group, false));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,15 +2,14 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Blob;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's GroupMetadataValue: value in __consumer_offsets, number 2 of its kind; versions 0-4, flexible from
@@ -34,303 +33,38 @@ public record GroupMetadataValue(
         String protocol,
         String leader,
         long currentStateTimestamp,
-        List<GroupMetadataValue.MemberMetadata> members,
+        List<MemberMetadata> members,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("generation", 4);
-    private static final Fields RUN_3 = Fields.of("num_members", 4);
-    private static final Fields RUN_4 = Fields.of("current_state_timestamp", 8, "num_members",
-            4);
-    private static final Fields RUN_5 = Fields.of("current_state_timestamp", 8);
-    private static final Fields RUN_6 = Fields.of("session_timeout", 4);
-    private static final Fields RUN_7 = Fields.of("rebalance_timeout", 4, "session_timeout", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 4;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 13;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code protocol_type} starts, in bytes. */
-    public static final int PROTOCOL_TYPE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code generation} is stored. */
-    public static final Stored GENERATION_STORED = Stored.S4BE;
 
     /** Reads one {@code group_metadata_value}, versions 0-4; the input is behind it then. */
     public static GroupMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 4, in.pos - 2);
+        String protocolType = in.field("protocol_type", () -> Text.read(in, version >= 4));
+        int generation = in.s4be("generation");
+        String protocol = in.field("protocol", () -> NullableText.read(in, version >= 4));
+        String leader = in.field("leader", () -> NullableText.read(in, version >= 4));
+        long currentStateTimestamp = version >= 2 ? in.s8be("current_state_timestamp") : -1L;
+        int numMembers = 0;
+        if (version <= 3) {
+            numMembers = in.s4be("num_members");
+            in.require(numMembers >= 0, "num_members", in.pos - 4, "at least 0", numMembers);
         }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            case 1:
-                return readV1(in);
-            case 2:
-                return readV2(in);
-            case 3:
-                return readV3(in);
-            case 4:
-                return readV4(in);
-            default:
-                throw Input.unknownVersion("version", version, "0-4", in.pos);
+        long numMembersPlusOne = 0;
+        if (version >= 4) {
+            int startOfNumMembersPlusOne = in.pos;
+            numMembersPlusOne = in.uvarint32("num_members_plus_one");
+            in.require(numMembersPlusOne >= 1, "num_members_plus_one", startOfNumMembersPlusOne, "at least 1",
+                    numMembersPlusOne);
         }
-    }
-
-    private static GroupMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String protocolType;
-        try {
-            protocolType = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol_type");
-        }
-        in.need(RUN_2);
-        int generation = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String protocol;
-        try {
-            protocol = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol");
-        }
-        String leader;
-        try {
-            leader = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("leader");
-        }
-        in.need(RUN_3);
-        int numMembers = Load.s4be(buf, in.pos);
-        if (numMembers < 0) {
-            throw FormatException.malformed("num_members", "value not allowed", in.pos,
-                    "at least 0", numMembers);
-        }
-        in.pos += 4;
-        List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
-            GroupMetadataValue.MemberMetadata item;
-            try {
-                item = GroupMetadataValue.MemberMetadata.read(in, 0);
-            } catch (FormatException error) {
-                throw error.within("members", members.size());
-            }
-            members.add(item);
-        }
-        return new GroupMetadataValue(version, protocolType, generation, protocol, leader, -1L,
-                members, List.of());
-    }
-
-    private static GroupMetadataValue readV1(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String protocolType;
-        try {
-            protocolType = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol_type");
-        }
-        in.need(RUN_2);
-        int generation = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String protocol;
-        try {
-            protocol = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol");
-        }
-        String leader;
-        try {
-            leader = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("leader");
-        }
-        in.need(RUN_3);
-        int numMembers = Load.s4be(buf, in.pos);
-        if (numMembers < 0) {
-            throw FormatException.malformed("num_members", "value not allowed", in.pos,
-                    "at least 0", numMembers);
-        }
-        in.pos += 4;
-        List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
-            GroupMetadataValue.MemberMetadata item;
-            try {
-                item = GroupMetadataValue.MemberMetadata.read(in, 1);
-            } catch (FormatException error) {
-                throw error.within("members", members.size());
-            }
-            members.add(item);
-        }
-        return new GroupMetadataValue(version, protocolType, generation, protocol, leader, -1L,
-                members, List.of());
-    }
-
-    private static GroupMetadataValue readV2(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String protocolType;
-        try {
-            protocolType = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol_type");
-        }
-        in.need(RUN_2);
-        int generation = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String protocol;
-        try {
-            protocol = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol");
-        }
-        String leader;
-        try {
-            leader = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("leader");
-        }
-        in.need(RUN_4);
-        long currentStateTimestamp = Load.s8be(buf, in.pos);
-        int numMembers = Load.s4be(buf, in.pos + 8);
-        if (numMembers < 0) {
-            throw FormatException.malformed("num_members", "value not allowed", in.pos + 8,
-                    "at least 0", numMembers);
-        }
-        in.pos += 12;
-        List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
-            GroupMetadataValue.MemberMetadata item;
-            try {
-                item = GroupMetadataValue.MemberMetadata.read(in, 1);
-            } catch (FormatException error) {
-                throw error.within("members", members.size());
-            }
-            members.add(item);
-        }
-        return new GroupMetadataValue(version, protocolType, generation, protocol, leader,
-                currentStateTimestamp, members, List.of());
-    }
-
-    private static GroupMetadataValue readV3(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String protocolType;
-        try {
-            protocolType = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol_type");
-        }
-        in.need(RUN_2);
-        int generation = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String protocol;
-        try {
-            protocol = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("protocol");
-        }
-        String leader;
-        try {
-            leader = org.kodec.kafka.primitives.NullableText.read(in);
-        } catch (FormatException error) {
-            throw error.within("leader");
-        }
-        in.need(RUN_4);
-        long currentStateTimestamp = Load.s8be(buf, in.pos);
-        int numMembers = Load.s4be(buf, in.pos + 8);
-        if (numMembers < 0) {
-            throw FormatException.malformed("num_members", "value not allowed", in.pos + 8,
-                    "at least 0", numMembers);
-        }
-        in.pos += 12;
-        List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
-            GroupMetadataValue.MemberMetadata item;
-            try {
-                item = GroupMetadataValue.MemberMetadata.read(in, 3);
-            } catch (FormatException error) {
-                throw error.within("members", members.size());
-            }
-            members.add(item);
-        }
-        return new GroupMetadataValue(version, protocolType, generation, protocol, leader,
-                currentStateTimestamp, members, List.of());
-    }
-
-    private static GroupMetadataValue readV4(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String protocolType;
-        try {
-            protocolType = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("protocol_type");
-        }
-        in.need(RUN_2);
-        int generation = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        String protocol;
-        try {
-            protocol = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("protocol");
-        }
-        String leader;
-        try {
-            leader = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("leader");
-        }
-        in.need(RUN_5);
-        long currentStateTimestamp = Load.s8be(buf, in.pos);
-        in.pos += 8;
-        long numMembersPlusOne;
-        int at_4 = in.pos;
-        numMembersPlusOne = in.uvarint32("num_members_plus_one");
-        if (numMembersPlusOne < 1) {
-            throw FormatException.malformed("num_members_plus_one", "value not allowed", at_4,
-                    "at least 1", numMembersPlusOne);
-        }
-        List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left_5 = in.count("members", Math.subtractExact(numMembersPlusOne, 1),
-                9); left_5 > 0; left_5--) {
-            GroupMetadataValue.MemberMetadata item;
-            try {
-                item = GroupMetadataValue.MemberMetadata.read(in, 4);
-            } catch (FormatException error) {
-                throw error.within("members", members.size());
-            }
-            members.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_8 = in.tags("tagged_fields");
-        int outer_10 = in.end;
-        for (int index_9 = 0; index_9 < tags_8.tag.length; index_9++) {
-            in.pos = tags_8.start[index_9];
-            in.end = tags_8.stop[index_9];
-            taggedFields.add(new TaggedField(tags_8.tag[index_9], in.bytes(in.end)));
-        }
-        in.pos = tags_8.after;
-        in.end = outer_10;
+        List<MemberMetadata> members =
+                in.list("members", version >= 4 ? numMembersPlusOne - 1 : numMembers, 9, () -> MemberMetadata.read(in, version));
+        List<TaggedField> taggedFields = version >= 4 ? in.tags("tagged_fields").unknown() : List.of();
         return new GroupMetadataValue(version, protocolType, generation, protocol, leader,
                 currentStateTimestamp, members, taggedFields);
     }
@@ -342,15 +76,40 @@ public record GroupMetadataValue(
 
     /** Reads one {@code group_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static GroupMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            GroupMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 4);
+        int numMembers = members.size();
+        long numMembersPlusOne = members.size() + 1L;
+        out.s2be("version", version);
+        out.field("protocol_type", () -> Text.write(out, protocolType, version >= 4));
+        out.s4be("generation", generation);
+        out.field("protocol", () -> NullableText.write(out, protocol, version >= 4));
+        out.field("leader", () -> NullableText.write(out, leader, version >= 4));
+        if (version >= 2) {
+            out.s8be("current_state_timestamp", currentStateTimestamp);
         }
+        if (version <= 3) {
+            Output.require(numMembers >= 0, "num_members", "at least 0", numMembers);
+            out.s4be("num_members", numMembers);
+        }
+        if (version >= 4) {
+            out.uvarint32("num_members_plus_one", numMembersPlusOne);
+        }
+        out.list("members", members, item -> item.write(out, version));
+        if (version >= 4) {
+            out.tags("tagged_fields", taggedFields);
+        } else {
+            Output.requireAbsent("tagged_fields", taggedFields, List.of());
+        }
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's MemberMetadata.
@@ -373,25 +132,18 @@ public record GroupMetadataValue(
             byte[] subscription,
             byte[] assignment,
             List<TaggedField> taggedFields) {
-        /** The lowest version. */
         public static final int FIRST_VERSION = 0;
-        /** The highest version. */
         public static final int LAST_VERSION = 4;
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 9;
-        /** Where {@code member_id} starts, in bytes. */
-        public static final int MEMBER_ID_AT = 0;
-        /** How {@code session_timeout} is stored. */
-        public static final Stored SESSION_TIMEOUT_STORED = Stored.S4BE;
 
         private Object[] all() {
-            return new Object[] {memberId, groupInstanceId, clientId, clientHost, rebalanceTimeout, sessionTimeout, subscription, assignment, taggedFields};
+            return new Object[] {memberId, groupInstanceId, clientId, clientHost, rebalanceTimeout,
+                    sessionTimeout, subscription, assignment, taggedFields};
         }
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other != null && getClass() == other.getClass()
-                    && Arrays.deepEquals(all(), ((GroupMetadataValue.MemberMetadata) other).all());
+            return other instanceof MemberMetadata && Arrays.deepEquals(all(), ((MemberMetadata) other).all());
         }
 
         /** As {@link #equals} has it. */
@@ -400,220 +152,58 @@ public record GroupMetadataValue(
         }
 
         /** Reads one {@code member_metadata}, versions 0-4; the input is behind it then. */
-        public static GroupMetadataValue.MemberMetadata read(Input in, long version) {
-            switch ((int) version) {
-                case 0:
-                    return readV0(in, version);
-                case 1:
-                case 2:
-                    return readV1(in, version);
-                case 3:
-                    return readV3(in, version);
-                case 4:
-                    return readV4(in, version);
-                default:
-                    throw Input.unknownVersion("version", version, "0-4", in.pos);
-            }
-        }
-
-        private static GroupMetadataValue.MemberMetadata readV0(Input in, long version) {
-            byte[] buf = in.buf;
-            String memberId;
-            try {
-                memberId = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("member_id");
-            }
-            String clientId;
-            try {
-                clientId = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_id");
-            }
-            String clientHost;
-            try {
-                clientHost = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_host");
-            }
-            in.need(RUN_6);
-            int sessionTimeout = Load.s4be(buf, in.pos);
-            in.pos += 4;
-            byte[] subscription;
-            try {
-                subscription = org.kodec.kafka.primitives.Blob.read(in);
-            } catch (FormatException error) {
-                throw error.within("subscription");
-            }
-            byte[] assignment;
-            try {
-                assignment = org.kodec.kafka.primitives.Blob.read(in);
-            } catch (FormatException error) {
-                throw error.within("assignment");
-            }
-            return new GroupMetadataValue.MemberMetadata(memberId, null, clientId, clientHost, -1,
-                    sessionTimeout, subscription, assignment, List.of());
-        }
-
-        private static GroupMetadataValue.MemberMetadata readV1(Input in, long version) {
-            byte[] buf = in.buf;
-            String memberId;
-            try {
-                memberId = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("member_id");
-            }
-            String clientId;
-            try {
-                clientId = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_id");
-            }
-            String clientHost;
-            try {
-                clientHost = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_host");
-            }
-            in.need(RUN_7);
-            int rebalanceTimeout = Load.s4be(buf, in.pos);
-            int sessionTimeout = Load.s4be(buf, in.pos + 4);
-            in.pos += 8;
-            byte[] subscription;
-            try {
-                subscription = org.kodec.kafka.primitives.Blob.read(in);
-            } catch (FormatException error) {
-                throw error.within("subscription");
-            }
-            byte[] assignment;
-            try {
-                assignment = org.kodec.kafka.primitives.Blob.read(in);
-            } catch (FormatException error) {
-                throw error.within("assignment");
-            }
-            return new GroupMetadataValue.MemberMetadata(memberId, null, clientId, clientHost,
-                    rebalanceTimeout, sessionTimeout, subscription, assignment, List.of());
-        }
-
-        private static GroupMetadataValue.MemberMetadata readV3(Input in, long version) {
-            byte[] buf = in.buf;
-            String memberId;
-            try {
-                memberId = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("member_id");
-            }
-            String groupInstanceId;
-            try {
-                groupInstanceId = org.kodec.kafka.primitives.NullableText.read(in);
-            } catch (FormatException error) {
-                throw error.within("group_instance_id");
-            }
-            String clientId;
-            try {
-                clientId = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_id");
-            }
-            String clientHost;
-            try {
-                clientHost = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_host");
-            }
-            in.need(RUN_7);
-            int rebalanceTimeout = Load.s4be(buf, in.pos);
-            int sessionTimeout = Load.s4be(buf, in.pos + 4);
-            in.pos += 8;
-            byte[] subscription;
-            try {
-                subscription = org.kodec.kafka.primitives.Blob.read(in);
-            } catch (FormatException error) {
-                throw error.within("subscription");
-            }
-            byte[] assignment;
-            try {
-                assignment = org.kodec.kafka.primitives.Blob.read(in);
-            } catch (FormatException error) {
-                throw error.within("assignment");
-            }
-            return new GroupMetadataValue.MemberMetadata(memberId, groupInstanceId, clientId,
-                    clientHost, rebalanceTimeout, sessionTimeout, subscription, assignment, List.of());
-        }
-
-        private static GroupMetadataValue.MemberMetadata readV4(Input in, long version) {
-            byte[] buf = in.buf;
-            String memberId;
-            try {
-                memberId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("member_id");
-            }
-            String groupInstanceId;
-            try {
-                groupInstanceId = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("group_instance_id");
-            }
-            String clientId;
-            try {
-                clientId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("client_id");
-            }
-            String clientHost;
-            try {
-                clientHost = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("client_host");
-            }
-            in.need(RUN_7);
-            int rebalanceTimeout = Load.s4be(buf, in.pos);
-            int sessionTimeout = Load.s4be(buf, in.pos + 4);
-            in.pos += 8;
-            byte[] subscription;
-            try {
-                subscription = org.kodec.kafka.primitives.Blob.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("subscription");
-            }
-            byte[] assignment;
-            try {
-                assignment = org.kodec.kafka.primitives.Blob.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("assignment");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_7 = in.tags("tagged_fields");
-            int outer_9 = in.end;
-            for (int index_8 = 0; index_8 < tags_7.tag.length; index_8++) {
-                in.pos = tags_7.start[index_8];
-                in.end = tags_7.stop[index_8];
-                taggedFields.add(new TaggedField(tags_7.tag[index_8], in.bytes(in.end)));
-            }
-            in.pos = tags_7.after;
-            in.end = outer_9;
-            return new GroupMetadataValue.MemberMetadata(memberId, groupInstanceId, clientId,
-                    clientHost, rebalanceTimeout, sessionTimeout, subscription, assignment,
-                    taggedFields);
+        public static MemberMetadata read(Input in, int version) {
+            in.requireVersion("version", version, 0, 4, in.pos);
+            String memberId = in.field("member_id", () -> Text.read(in, version >= 4));
+            String groupInstanceId = version >= 3
+                    ? in.field("group_instance_id", () -> NullableText.read(in, version >= 4))
+                    : null;
+            String clientId = in.field("client_id", () -> Text.read(in, version >= 4));
+            String clientHost = in.field("client_host", () -> Text.read(in, version >= 4));
+            int rebalanceTimeout = version >= 1 ? in.s4be("rebalance_timeout") : -1;
+            int sessionTimeout = in.s4be("session_timeout");
+            byte[] subscription = in.field("subscription", () -> Blob.read(in, version >= 4));
+            byte[] assignment = in.field("assignment", () -> Blob.read(in, version >= 4));
+            List<TaggedField> taggedFields = version >= 4 ? in.tags("tagged_fields").unknown() : List.of();
+            return new MemberMetadata(memberId, groupInstanceId, clientId, clientHost, rebalanceTimeout,
+                    sessionTimeout, subscription, assignment, taggedFields);
         }
 
         /** Reads one {@code member_metadata} that is all of {@code data}. Throws FormatException. */
-        public static GroupMetadataValue.MemberMetadata from(byte[] data, long version) {
+        public static MemberMetadata from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
         /** Reads one {@code member_metadata} that is all of {@code data}. Throws FormatException. */
-        public static GroupMetadataValue.MemberMetadata from(byte[] data, ReadOptions opt, long version) {
-            Input in = new Input(data, opt);
-            try {
-                GroupMetadataValue.MemberMetadata found = read(in, version);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static MemberMetadata from(byte[] data, ReadOptions opt, int version) {
+            return Input.whole(data, opt, in -> read(in, version));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out, int version) {
+            Output.requireVersion("version", version, 0, 4);
+            out.field("member_id", () -> Text.write(out, memberId, version >= 4));
+            if (version >= 3) {
+                out.field("group_instance_id", () -> NullableText.write(out, groupInstanceId, version >= 4));
             }
+            out.field("client_id", () -> Text.write(out, clientId, version >= 4));
+            out.field("client_host", () -> Text.write(out, clientHost, version >= 4));
+            if (version >= 1) {
+                out.s4be("rebalance_timeout", rebalanceTimeout);
+            }
+            out.s4be("session_timeout", sessionTimeout);
+            out.field("subscription", () -> Blob.write(out, subscription, version >= 4));
+            out.field("assignment", () -> Blob.write(out, assignment, version >= 4));
+            if (version >= 4) {
+                out.tags("tagged_fields", taggedFields);
+            } else {
+                Output.requireAbsent("tagged_fields", taggedFields, List.of());
+            }
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes(int version) {
+            return Output.bytesOf(out -> write(out, version));
         }
     }
 }

@@ -2,10 +2,9 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -23,48 +22,22 @@ public record LegacyOffsetCommitKey(
         String group,
         String topic,
         int partition) {
-    private static final Fields RUN_1 = Fields.of("record_type", 2);
-    private static final Fields RUN_2 = Fields.of("partition", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 8;
-    /** Where {@code record_type} starts, in bytes. */
     public static final int RECORD_TYPE_AT = 0;
-    /** Where {@code group} starts, in bytes. */
     public static final int GROUP_AT = 2;
-    /** How {@code record_type} is stored. */
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
-    /** What {@code record_type} always is. */
     public static final int RECORD_TYPE_VALUE = 0;
-    /** How {@code partition} is stored. */
     public static final Stored PARTITION_STORED = Stored.S4BE;
 
     /** Reads one {@code legacy_offset_commit_key}; the input is behind it then. */
     public static LegacyOffsetCommitKey read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int recordType = Load.s2be(buf, in.pos);
-        if (recordType != 0) {
-            throw FormatException.malformed("record_type", "value not allowed", in.pos, "0",
-                    recordType);
-        }
-        in.pos += 2;
-        String group;
-        try {
-            group = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("group");
-        }
-        String topic;
-        try {
-            topic = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("topic");
-        }
-        in.need(RUN_2);
-        int partition = Load.s4be(buf, in.pos);
-        in.pos += 4;
+        int recordType = in.s2be("record_type");
+        in.require(recordType == 0, "record_type", in.pos - 2, "0", recordType);
+        String group = in.field("group", () -> Text.read(in, false));
+        String topic = in.field("topic", () -> Text.read(in, false));
+        int partition = in.s4be("partition");
         return new LegacyOffsetCommitKey(recordType, group, topic, partition);
     }
 
@@ -75,14 +48,20 @@ public record LegacyOffsetCommitKey(
 
     /** Reads one {@code legacy_offset_commit_key} that is all of {@code data}. Throws FormatException. */
     public static LegacyOffsetCommitKey from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            LegacyOffsetCommitKey found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(recordType == 0, "record_type", "0", recordType);
+        out.s2be("record_type", recordType);
+        out.field("group", () -> Text.write(out, group, false));
+        out.field("topic", () -> Text.write(out, topic, false));
+        out.s4be("partition", partition);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

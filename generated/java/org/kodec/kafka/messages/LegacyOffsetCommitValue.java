@@ -2,12 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 
 /** Kafka's LegacyOffsetCommitValue: value in __consumer_offsets, number 0 of its kind; version 0, not
  * flexible.
@@ -24,59 +22,19 @@ public record LegacyOffsetCommitValue(
         long offset,
         String metadata,
         long commitTimestamp) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "offset", 8);
-    private static final Fields RUN_2 = Fields.of("commit_timestamp", 8);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 19;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code offset} starts, in bytes. */
-    public static final int OFFSET_AT = 2;
-    /** Where {@code metadata} starts, in bytes. */
-    public static final int METADATA_AT = 10;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code offset} is stored. */
-    public static final Stored OFFSET_STORED = Stored.S8BE;
-    /** How {@code commit_timestamp} is stored. */
-    public static final Stored COMMIT_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code legacy_offset_commit_value}, versions 0; the input is behind it then. */
     public static LegacyOffsetCommitValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static LegacyOffsetCommitValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        long offset = Load.s8be(buf, in.pos + 2);
-        in.pos += 10;
-        String metadata;
-        try {
-            metadata = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("metadata");
-        }
-        in.need(RUN_2);
-        long commitTimestamp = Load.s8be(buf, in.pos);
-        in.pos += 8;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        long offset = in.s8be("offset");
+        String metadata = in.field("metadata", () -> Text.read(in, false));
+        long commitTimestamp = in.s8be("commit_timestamp");
         return new LegacyOffsetCommitValue(version, offset, metadata, commitTimestamp);
     }
 
@@ -87,14 +45,20 @@ public record LegacyOffsetCommitValue(
 
     /** Reads one {@code legacy_offset_commit_value} that is all of {@code data}. Throws FormatException. */
     public static LegacyOffsetCommitValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            LegacyOffsetCommitValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s2be("version", version);
+        out.s8be("offset", offset);
+        out.field("metadata", () -> Text.write(out, metadata, false));
+        out.s8be("commit_timestamp", commitTimestamp);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -4,13 +4,12 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of an offset commit: a consumer group's position in a partition. Version 4 is the first flexible
@@ -38,145 +37,36 @@ public record OffsetCommitValue(
         long expireTimestamp,
         UUID topicId,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "committed_offset", 8);
-    private static final Fields RUN_2 = Fields.of("commit_timestamp", 8);
-    private static final Fields RUN_3 = Fields.of("commit_timestamp", 8, "expire_timestamp", 8);
-    private static final Fields RUN_4 = Fields.of("version", 2, "committed_offset", 8,
-            "leader_epoch", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 4;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 19;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code committed_offset} starts, in bytes. */
-    public static final int COMMITTED_OFFSET_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code committed_offset} is stored. */
-    public static final Stored COMMITTED_OFFSET_STORED = Stored.S8BE;
-    /** How {@code commit_timestamp} is stored. */
-    public static final Stored COMMIT_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code offset_commit_value}, versions 0-4; the input is behind it then. */
     public static OffsetCommitValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-            case 2:
-                return readV0(in);
-            case 1:
-                return readV1(in);
-            case 3:
-                return readV3(in);
-            case 4:
-                return readV4(in);
-            default:
-                throw Input.unknownVersion("version", version, "0-4", in.pos);
-        }
-    }
-
-    private static OffsetCommitValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        long committedOffset = Load.s8be(buf, in.pos + 2);
-        in.pos += 10;
-        String metadata;
-        try {
-            metadata = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("metadata");
-        }
-        in.need(RUN_2);
-        long commitTimestamp = Load.s8be(buf, in.pos);
-        in.pos += 8;
-        return new OffsetCommitValue(version, committedOffset, -1, metadata, commitTimestamp, -1L,
-                new UUID(0, 0), List.of());
-    }
-
-    private static OffsetCommitValue readV1(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        long committedOffset = Load.s8be(buf, in.pos + 2);
-        in.pos += 10;
-        String metadata;
-        try {
-            metadata = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("metadata");
-        }
-        in.need(RUN_3);
-        long commitTimestamp = Load.s8be(buf, in.pos);
-        long expireTimestamp = Load.s8be(buf, in.pos + 8);
-        in.pos += 16;
-        return new OffsetCommitValue(version, committedOffset, -1, metadata, commitTimestamp,
-                expireTimestamp, new UUID(0, 0), List.of());
-    }
-
-    private static OffsetCommitValue readV3(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_4);
-        int version = Load.s2be(buf, in.pos);
-        long committedOffset = Load.s8be(buf, in.pos + 2);
-        int leaderEpoch = Load.s4be(buf, in.pos + 10);
-        in.pos += 14;
-        String metadata;
-        try {
-            metadata = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("metadata");
-        }
-        in.need(RUN_2);
-        long commitTimestamp = Load.s8be(buf, in.pos);
-        in.pos += 8;
-        return new OffsetCommitValue(version, committedOffset, leaderEpoch, metadata,
-                commitTimestamp, -1L, new UUID(0, 0), List.of());
-    }
-
-    private static OffsetCommitValue readV4(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_4);
-        int version = Load.s2be(buf, in.pos);
-        long committedOffset = Load.s8be(buf, in.pos + 2);
-        int leaderEpoch = Load.s4be(buf, in.pos + 10);
-        in.pos += 14;
-        String metadata;
-        try {
-            metadata = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("metadata");
-        }
-        in.need(RUN_2);
-        long commitTimestamp = Load.s8be(buf, in.pos);
-        in.pos += 8;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 4, in.pos - 2);
+        long committedOffset = in.s8be("committed_offset");
+        int leaderEpoch = version >= 3 ? in.s4be("leader_epoch") : -1;
+        String metadata = in.field("metadata", () -> Text.read(in, version >= 4));
+        long commitTimestamp = in.s8be("commit_timestamp");
+        long expireTimestamp = version == 1 ? in.s8be("expire_timestamp") : -1L;
         UUID topicId = new UUID(0, 0);
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_2 = in.tags("tagged_fields");
-        int outer_4 = in.end;
-        for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-            in.pos = tags_2.start[index_3];
-            in.end = tags_2.stop[index_3];
-            if (tags_2.tag[index_3] == 0) {
-                topicId = in.uuid("topic_id");
-                in.endsExactly("topic_id");
-            } else {
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
+        List<TaggedField> taggedFields = List.of();
+        if (version >= 4) {
+            taggedFields = new ArrayList<>();
+            for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+                if (tags.number() == 0) {
+                    topicId = in.uuid("topic_id");
+                    tags.requireEnd("topic_id");
+                } else {
+                    taggedFields.add(tags.field());
+                }
             }
         }
-        in.pos = tags_2.after;
-        in.end = outer_4;
-        return new OffsetCommitValue(version, committedOffset, leaderEpoch, metadata,
-                commitTimestamp, -1L, topicId, taggedFields);
+        return new OffsetCommitValue(version, committedOffset, leaderEpoch, metadata, commitTimestamp,
+                expireTimestamp, topicId, taggedFields);
     }
 
     /** Reads one {@code offset_commit_value} that is all of {@code data}. Throws FormatException. */
@@ -186,14 +76,35 @@ public record OffsetCommitValue(
 
     /** Reads one {@code offset_commit_value} that is all of {@code data}. Throws FormatException. */
     public static OffsetCommitValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            OffsetCommitValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 4);
+        out.s2be("version", version);
+        out.s8be("committed_offset", committedOffset);
+        if (version >= 3) {
+            out.s4be("leader_epoch", leaderEpoch);
         }
+        out.field("metadata", () -> Text.write(out, metadata, version >= 4));
+        out.s8be("commit_timestamp", commitTimestamp);
+        if (version == 1) {
+            out.s8be("expire_timestamp", expireTimestamp);
+        }
+        if (version >= 4) {
+            Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+            if (!Objects.deepEquals(topicId, new UUID(0, 0))) {
+                tags.add(0, tag -> tag.uuid("topic_id", topicId));
+            }
+            out.tags(tags);
+        } else {
+            Output.requireAbsent("tagged_fields", taggedFields, List.of());
+        }
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,14 +2,12 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupMemberMetadataValue: value in __consumer_offsets, number 10 of its kind; version 0,
@@ -31,88 +29,26 @@ public record ShareGroupMemberMetadataValue(
         String clientHost,
         List<String> subscribedTopicNames,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 7;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code rack_id} starts, in bytes. */
-    public static final int RACK_ID_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code share_group_member_metadata_value}, versions 0; the input is behind it then. */
     public static ShareGroupMemberMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ShareGroupMemberMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String rackId;
-        try {
-            rackId = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack_id");
-        }
-        String clientId;
-        try {
-            clientId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("client_id");
-        }
-        String clientHost;
-        try {
-            clientHost = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("client_host");
-        }
-        long numSubscribedTopicNamesPlusOne;
-        int at_4 = in.pos;
-        numSubscribedTopicNamesPlusOne = in.uvarint32("num_subscribed_topic_names_plus_one");
-        if (numSubscribedTopicNamesPlusOne < 1) {
-            throw FormatException.malformed("num_subscribed_topic_names_plus_one",
-                    "value not allowed", at_4, "at least 1", numSubscribedTopicNamesPlusOne);
-        }
-        List<String> subscribedTopicNames = new ArrayList<>();
-        for (long left_5 = in.count("subscribed_topic_names",
-                Math.subtractExact(numSubscribedTopicNamesPlusOne, 1), 1); left_5 > 0; left_5--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("subscribed_topic_names", subscribedTopicNames.size());
-            }
-            subscribedTopicNames.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_8 = in.tags("tagged_fields");
-        int outer_10 = in.end;
-        for (int index_9 = 0; index_9 < tags_8.tag.length; index_9++) {
-            in.pos = tags_8.start[index_9];
-            in.end = tags_8.stop[index_9];
-            taggedFields.add(new TaggedField(tags_8.tag[index_9], in.bytes(in.end)));
-        }
-        in.pos = tags_8.after;
-        in.end = outer_10;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        String rackId = in.field("rack_id", () -> NullableText.read(in, true));
+        String clientId = in.field("client_id", () -> Text.read(in, true));
+        String clientHost = in.field("client_host", () -> Text.read(in, true));
+        int startOfNumSubscribedTopicNamesPlusOne = in.pos;
+        long numSubscribedTopicNamesPlusOne = in.uvarint32("num_subscribed_topic_names_plus_one");
+        in.require(numSubscribedTopicNamesPlusOne >= 1, "num_subscribed_topic_names_plus_one",
+                startOfNumSubscribedTopicNamesPlusOne, "at least 1", numSubscribedTopicNamesPlusOne);
+        List<String> subscribedTopicNames =
+                in.list("subscribed_topic_names", numSubscribedTopicNamesPlusOne - 1, 1, () -> Text.read(in, true));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ShareGroupMemberMetadataValue(version, rackId, clientId, clientHost,
                 subscribedTopicNames, taggedFields);
     }
@@ -124,14 +60,24 @@ public record ShareGroupMemberMetadataValue(
 
     /** Reads one {@code share_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static ShareGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ShareGroupMemberMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numSubscribedTopicNamesPlusOne = subscribedTopicNames.size() + 1L;
+        out.s2be("version", version);
+        out.field("rack_id", () -> NullableText.write(out, rackId, true));
+        out.field("client_id", () -> Text.write(out, clientId, true));
+        out.field("client_host", () -> Text.write(out, clientHost, true));
+        out.uvarint32("num_subscribed_topic_names_plus_one", numSubscribedTopicNamesPlusOne);
+        out.list("subscribed_topic_names", subscribedTopicNames, item -> Text.write(out, item, true));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,14 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupMetadataValue: value in __consumer_offsets, number 11 of its kind; version 0, flexible.
@@ -26,62 +22,19 @@ public record ShareGroupMetadataValue(
         int epoch,
         long metadataHash,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "epoch", 4, "metadata_hash", 8);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 15;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code epoch} starts, in bytes. */
-    public static final int EPOCH_AT = 2;
-    /** Where {@code metadata_hash} starts, in bytes. */
-    public static final int METADATA_HASH_AT = 6;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 14;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code epoch} is stored. */
-    public static final Stored EPOCH_STORED = Stored.S4BE;
-    /** How {@code metadata_hash} is stored. */
-    public static final Stored METADATA_HASH_STORED = Stored.S8BE;
 
     /** Reads one {@code share_group_metadata_value}, versions 0; the input is behind it then. */
     public static ShareGroupMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ShareGroupMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int epoch = Load.s4be(buf, in.pos + 2);
-        long metadataHash = Load.s8be(buf, in.pos + 6);
-        in.pos += 14;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int epoch = in.s4be("epoch");
+        long metadataHash = in.s8be("metadata_hash");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ShareGroupMetadataValue(version, epoch, metadataHash, taggedFields);
     }
 
@@ -92,14 +45,20 @@ public record ShareGroupMetadataValue(
 
     /** Reads one {@code share_group_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static ShareGroupMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ShareGroupMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s2be("version", version);
+        out.s4be("epoch", epoch);
+        out.s8be("metadata_hash", metadataHash);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,15 +2,12 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupStatePartitionMetadataValue: value in __consumer_offsets, number 15 of its kind; version
@@ -26,113 +23,41 @@ import org.kodec.runtime.TaggedField;
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record ShareGroupStatePartitionMetadataValue(
         int version,
-        List<ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo> initializingTopics,
-        List<ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo> initializedTopics,
-        List<ShareGroupStatePartitionMetadataValue.TopicInfo> deletingTopics,
+        List<TopicPartitionsInfo> initializingTopics,
+        List<TopicPartitionsInfo> initializedTopics,
+        List<TopicInfo> deletingTopics,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("topic_id", 16);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 6;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_initializing_topics_plus_one} starts, in bytes. */
-    public static final int NUM_INITIALIZING_TOPICS_PLUS_ONE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code share_group_state_partition_metadata_value}, versions 0; the input is behind it then. */
     public static ShareGroupStatePartitionMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ShareGroupStatePartitionMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        long numInitializingTopicsPlusOne;
-        int at_1 = in.pos;
-        numInitializingTopicsPlusOne = in.uvarint32("num_initializing_topics_plus_one");
-        if (numInitializingTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_initializing_topics_plus_one", "value not allowed",
-                    at_1, "at least 1", numInitializingTopicsPlusOne);
-        }
-        List<ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo> initializingTopics = new ArrayList<>();
-        for (long left_2 = in.count("initializing_topics",
-                Math.subtractExact(numInitializingTopicsPlusOne, 1), 19); left_2 > 0; left_2--) {
-            ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo item;
-            try {
-                item = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo.read(in);
-            } catch (FormatException error) {
-                throw error.within("initializing_topics", initializingTopics.size());
-            }
-            initializingTopics.add(item);
-        }
-        long numInitializedTopicsPlusOne;
-        int at_5 = in.pos;
-        numInitializedTopicsPlusOne = in.uvarint32("num_initialized_topics_plus_one");
-        if (numInitializedTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_initialized_topics_plus_one", "value not allowed",
-                    at_5, "at least 1", numInitializedTopicsPlusOne);
-        }
-        List<ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo> initializedTopics = new ArrayList<>();
-        for (long left_6 = in.count("initialized_topics",
-                Math.subtractExact(numInitializedTopicsPlusOne, 1), 19); left_6 > 0; left_6--) {
-            ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo item;
-            try {
-                item = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo.read(in);
-            } catch (FormatException error) {
-                throw error.within("initialized_topics", initializedTopics.size());
-            }
-            initializedTopics.add(item);
-        }
-        long numDeletingTopicsPlusOne;
-        int at_9 = in.pos;
-        numDeletingTopicsPlusOne = in.uvarint32("num_deleting_topics_plus_one");
-        if (numDeletingTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_deleting_topics_plus_one", "value not allowed",
-                    at_9, "at least 1", numDeletingTopicsPlusOne);
-        }
-        List<ShareGroupStatePartitionMetadataValue.TopicInfo> deletingTopics = new ArrayList<>();
-        for (long left_10 = in.count("deleting_topics", Math.subtractExact(numDeletingTopicsPlusOne,
-                1), 18); left_10 > 0; left_10--) {
-            ShareGroupStatePartitionMetadataValue.TopicInfo item;
-            try {
-                item = ShareGroupStatePartitionMetadataValue.TopicInfo.read(in);
-            } catch (FormatException error) {
-                throw error.within("deleting_topics", deletingTopics.size());
-            }
-            deletingTopics.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_13 = in.tags("tagged_fields");
-        int outer_15 = in.end;
-        for (int index_14 = 0; index_14 < tags_13.tag.length; index_14++) {
-            in.pos = tags_13.start[index_14];
-            in.end = tags_13.stop[index_14];
-            taggedFields.add(new TaggedField(tags_13.tag[index_14], in.bytes(in.end)));
-        }
-        in.pos = tags_13.after;
-        in.end = outer_15;
-        return new ShareGroupStatePartitionMetadataValue(version, initializingTopics,
-                initializedTopics, deletingTopics, taggedFields);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int startOfNumInitializingTopicsPlusOne = in.pos;
+        long numInitializingTopicsPlusOne = in.uvarint32("num_initializing_topics_plus_one");
+        in.require(numInitializingTopicsPlusOne >= 1, "num_initializing_topics_plus_one",
+                startOfNumInitializingTopicsPlusOne, "at least 1", numInitializingTopicsPlusOne);
+        List<TopicPartitionsInfo> initializingTopics =
+                in.list("initializing_topics", numInitializingTopicsPlusOne - 1, 19, () -> TopicPartitionsInfo.read(in));
+        int startOfNumInitializedTopicsPlusOne = in.pos;
+        long numInitializedTopicsPlusOne = in.uvarint32("num_initialized_topics_plus_one");
+        in.require(numInitializedTopicsPlusOne >= 1, "num_initialized_topics_plus_one",
+                startOfNumInitializedTopicsPlusOne, "at least 1", numInitializedTopicsPlusOne);
+        List<TopicPartitionsInfo> initializedTopics =
+                in.list("initialized_topics", numInitializedTopicsPlusOne - 1, 19, () -> TopicPartitionsInfo.read(in));
+        int startOfNumDeletingTopicsPlusOne = in.pos;
+        long numDeletingTopicsPlusOne = in.uvarint32("num_deleting_topics_plus_one");
+        in.require(numDeletingTopicsPlusOne >= 1, "num_deleting_topics_plus_one",
+                startOfNumDeletingTopicsPlusOne, "at least 1", numDeletingTopicsPlusOne);
+        List<TopicInfo> deletingTopics =
+                in.list("deleting_topics", numDeletingTopicsPlusOne - 1, 18, () -> TopicInfo.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new ShareGroupStatePartitionMetadataValue(version, initializingTopics, initializedTopics,
+                deletingTopics, taggedFields);
     }
 
     /** Reads one {@code share_group_state_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
@@ -142,15 +67,28 @@ public record ShareGroupStatePartitionMetadataValue(
 
     /** Reads one {@code share_group_state_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ShareGroupStatePartitionMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numInitializingTopicsPlusOne = initializingTopics.size() + 1L;
+        long numInitializedTopicsPlusOne = initializedTopics.size() + 1L;
+        long numDeletingTopicsPlusOne = deletingTopics.size() + 1L;
+        out.s2be("version", version);
+        out.uvarint32("num_initializing_topics_plus_one", numInitializingTopicsPlusOne);
+        out.list("initializing_topics", initializingTopics, item -> item.write(out));
+        out.uvarint32("num_initialized_topics_plus_one", numInitializedTopicsPlusOne);
+        out.list("initialized_topics", initializedTopics, item -> item.write(out));
+        out.uvarint32("num_deleting_topics_plus_one", numDeletingTopicsPlusOne);
+        out.list("deleting_topics", deletingTopics, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's TopicPartitionsInfo.
@@ -163,75 +101,46 @@ public record ShareGroupStatePartitionMetadataValue(
             String topicName,
             List<Integer> partitions,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 19;
-        /** Where {@code topic_id} starts, in bytes. */
         public static final int TOPIC_ID_AT = 0;
-        /** Where {@code topic_name} starts, in bytes. */
         public static final int TOPIC_NAME_AT = 16;
 
         /** Reads one {@code topic_partitions_info}; the input is behind it then. */
-        public static ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            String topicName;
-            try {
-                topicName = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("topic_name");
-            }
-            long numPartitionsPlusOne;
-            int at_2 = in.pos;
-            numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
-            if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_2,
-                        "at least 1", numPartitionsPlusOne);
-            }
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left_3 > 0; left_3--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_5 = in.tags("tagged_fields");
-            int outer_7 = in.end;
-            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-                in.pos = tags_5.start[index_6];
-                in.end = tags_5.stop[index_6];
-                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-            }
-            in.pos = tags_5.after;
-            in.end = outer_7;
-            return new ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo(topicId, topicName,
-                    partitions, taggedFields);
+        public static TopicPartitionsInfo read(Input in) {
+            UUID topicId = in.uuid("topic_id");
+            String topicName = in.field("topic_name", () -> Text.read(in, true));
+            int startOfNumPartitionsPlusOne = in.pos;
+            long numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
+            in.require(numPartitionsPlusOne >= 1, "num_partitions_plus_one", startOfNumPartitionsPlusOne,
+                    "at least 1", numPartitionsPlusOne);
+            List<Integer> partitions = in.list("partitions", numPartitionsPlusOne - 1, 4, () -> in.s4be(""));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicPartitionsInfo(topicId, topicName, partitions, taggedFields);
         }
 
         /** Reads one {@code topic_partitions_info} that is all of {@code data}. Throws FormatException. */
-        public static ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo from(byte[] data) {
+        public static TopicPartitionsInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_partitions_info} that is all of {@code data}. Throws FormatException. */
-        public static ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicPartitionsInfo from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numPartitionsPlusOne = partitions.size() + 1L;
+            out.uuid("topic_id", topicId);
+            out.field("topic_name", () -> Text.write(out, topicName, true));
+            out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -243,55 +152,38 @@ public record ShareGroupStatePartitionMetadataValue(
             UUID topicId,
             String topicName,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 18;
-        /** Where {@code topic_id} starts, in bytes. */
         public static final int TOPIC_ID_AT = 0;
-        /** Where {@code topic_name} starts, in bytes. */
         public static final int TOPIC_NAME_AT = 16;
 
         /** Reads one {@code topic_info}; the input is behind it then. */
-        public static ShareGroupStatePartitionMetadataValue.TopicInfo read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            String topicName;
-            try {
-                topicName = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("topic_name");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new ShareGroupStatePartitionMetadataValue.TopicInfo(topicId, topicName,
-                    taggedFields);
+        public static TopicInfo read(Input in) {
+            UUID topicId = in.uuid("topic_id");
+            String topicName = in.field("topic_name", () -> Text.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicInfo(topicId, topicName, taggedFields);
         }
 
         /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
-        public static ShareGroupStatePartitionMetadataValue.TopicInfo from(byte[] data) {
+        public static TopicInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
-        public static ShareGroupStatePartitionMetadataValue.TopicInfo from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ShareGroupStatePartitionMetadataValue.TopicInfo found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicInfo from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.uuid("topic_id", topicId);
+            out.field("topic_name", () -> Text.write(out, topicName, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,15 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupTargetAssignmentMemberValue: value in __consumer_offsets, number 13 of its kind; version
@@ -24,73 +20,25 @@ import org.kodec.runtime.TaggedField;
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record ShareGroupTargetAssignmentMemberValue(
         int version,
-        List<ShareGroupTargetAssignmentMemberValue.TopicPartition> topicPartitions,
+        List<TopicPartition> topicPartitions,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("topic_id", 16);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 4;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_topic_partitions_plus_one} starts, in bytes. */
-    public static final int NUM_TOPIC_PARTITIONS_PLUS_ONE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code share_group_target_assignment_member_value}, versions 0; the input is behind it then. */
     public static ShareGroupTargetAssignmentMemberValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ShareGroupTargetAssignmentMemberValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        long numTopicPartitionsPlusOne;
-        int at_1 = in.pos;
-        numTopicPartitionsPlusOne = in.uvarint32("num_topic_partitions_plus_one");
-        if (numTopicPartitionsPlusOne < 1) {
-            throw FormatException.malformed("num_topic_partitions_plus_one", "value not allowed",
-                    at_1, "at least 1", numTopicPartitionsPlusOne);
-        }
-        List<ShareGroupTargetAssignmentMemberValue.TopicPartition> topicPartitions = new ArrayList<>();
-        for (long left_2 = in.count("topic_partitions",
-                Math.subtractExact(numTopicPartitionsPlusOne, 1), 18); left_2 > 0; left_2--) {
-            ShareGroupTargetAssignmentMemberValue.TopicPartition item;
-            try {
-                item = ShareGroupTargetAssignmentMemberValue.TopicPartition.read(in);
-            } catch (FormatException error) {
-                throw error.within("topic_partitions", topicPartitions.size());
-            }
-            topicPartitions.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-        }
-        in.pos = tags_5.after;
-        in.end = outer_7;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int startOfNumTopicPartitionsPlusOne = in.pos;
+        long numTopicPartitionsPlusOne = in.uvarint32("num_topic_partitions_plus_one");
+        in.require(numTopicPartitionsPlusOne >= 1, "num_topic_partitions_plus_one",
+                startOfNumTopicPartitionsPlusOne, "at least 1", numTopicPartitionsPlusOne);
+        List<TopicPartition> topicPartitions =
+                in.list("topic_partitions", numTopicPartitionsPlusOne - 1, 18, () -> TopicPartition.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ShareGroupTargetAssignmentMemberValue(version, topicPartitions, taggedFields);
     }
 
@@ -101,15 +49,22 @@ public record ShareGroupTargetAssignmentMemberValue(
 
     /** Reads one {@code share_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
     public static ShareGroupTargetAssignmentMemberValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ShareGroupTargetAssignmentMemberValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numTopicPartitionsPlusOne = topicPartitions.size() + 1L;
+        out.s2be("version", version);
+        out.uvarint32("num_topic_partitions_plus_one", numTopicPartitionsPlusOne);
+        out.list("topic_partitions", topicPartitions, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's TopicPartition.
@@ -120,69 +75,44 @@ public record ShareGroupTargetAssignmentMemberValue(
             UUID topicId,
             List<Integer> partitions,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 18;
-        /** Where {@code topic_id} starts, in bytes. */
         public static final int TOPIC_ID_AT = 0;
-        /** Where {@code num_partitions_plus_one} starts, in bytes. */
         public static final int NUM_PARTITIONS_PLUS_ONE_AT = 16;
 
         /** Reads one {@code topic_partition}; the input is behind it then. */
-        public static ShareGroupTargetAssignmentMemberValue.TopicPartition read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            long numPartitionsPlusOne;
-            int at_1 = in.pos;
-            numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
-            if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_1,
-                        "at least 1", numPartitionsPlusOne);
-            }
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_2 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left_2 > 0; left_2--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_4 = in.tags("tagged_fields");
-            int outer_6 = in.end;
-            for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
-                in.pos = tags_4.start[index_5];
-                in.end = tags_4.stop[index_5];
-                taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
-            }
-            in.pos = tags_4.after;
-            in.end = outer_6;
-            return new ShareGroupTargetAssignmentMemberValue.TopicPartition(topicId, partitions,
-                    taggedFields);
+        public static TopicPartition read(Input in) {
+            UUID topicId = in.uuid("topic_id");
+            int startOfNumPartitionsPlusOne = in.pos;
+            long numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
+            in.require(numPartitionsPlusOne >= 1, "num_partitions_plus_one", startOfNumPartitionsPlusOne,
+                    "at least 1", numPartitionsPlusOne);
+            List<Integer> partitions = in.list("partitions", numPartitionsPlusOne - 1, 4, () -> in.s4be(""));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicPartition(topicId, partitions, taggedFields);
         }
 
         /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
-        public static ShareGroupTargetAssignmentMemberValue.TopicPartition from(byte[] data) {
+        public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
-        public static ShareGroupTargetAssignmentMemberValue.TopicPartition from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ShareGroupTargetAssignmentMemberValue.TopicPartition found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicPartition from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numPartitionsPlusOne = partitions.size() + 1L;
+            out.uuid("topic_id", topicId);
+            out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -4,10 +4,9 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import java.util.Objects;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -35,115 +34,41 @@ public record ShareSnapshotValue(
         long startOffset,
         long createTimestamp,
         long writeTimestamp,
-        List<ShareSnapshotValue.StateBatch> stateBatches,
+        List<StateBatch> stateBatches,
         int deliveryCompleteCount,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "snapshot_epoch", 4,
-            "state_epoch", 4, "leader_epoch", 4, "start_offset", 8, "create_timestamp", 8,
-            "write_timestamp", 8);
-    private static final Fields RUN_2 = Fields.of("first_offset", 8, "last_offset", 8,
-            "delivery_state", 1, "delivery_count", 2);
     /** Its topic. */
     public static final String TOPIC = "__share_group_state";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 40;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code snapshot_epoch} starts, in bytes. */
-    public static final int SNAPSHOT_EPOCH_AT = 2;
-    /** Where {@code state_epoch} starts, in bytes. */
-    public static final int STATE_EPOCH_AT = 6;
-    /** Where {@code leader_epoch} starts, in bytes. */
-    public static final int LEADER_EPOCH_AT = 10;
-    /** Where {@code start_offset} starts, in bytes. */
-    public static final int START_OFFSET_AT = 14;
-    /** Where {@code create_timestamp} starts, in bytes. */
-    public static final int CREATE_TIMESTAMP_AT = 22;
-    /** Where {@code write_timestamp} starts, in bytes. */
-    public static final int WRITE_TIMESTAMP_AT = 30;
-    /** Where {@code num_state_batches_plus_one} starts, in bytes. */
-    public static final int NUM_STATE_BATCHES_PLUS_ONE_AT = 38;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code snapshot_epoch} is stored. */
-    public static final Stored SNAPSHOT_EPOCH_STORED = Stored.S4BE;
-    /** How {@code state_epoch} is stored. */
-    public static final Stored STATE_EPOCH_STORED = Stored.S4BE;
-    /** How {@code leader_epoch} is stored. */
-    public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code start_offset} is stored. */
-    public static final Stored START_OFFSET_STORED = Stored.S8BE;
-    /** How {@code create_timestamp} is stored. */
-    public static final Stored CREATE_TIMESTAMP_STORED = Stored.S8BE;
-    /** How {@code write_timestamp} is stored. */
-    public static final Stored WRITE_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code share_snapshot_value}, versions 0; the input is behind it then. */
     public static ShareSnapshotValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ShareSnapshotValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int snapshotEpoch = Load.s4be(buf, in.pos + 2);
-        int stateEpoch = Load.s4be(buf, in.pos + 6);
-        int leaderEpoch = Load.s4be(buf, in.pos + 10);
-        long startOffset = Load.s8be(buf, in.pos + 14);
-        long createTimestamp = Load.s8be(buf, in.pos + 22);
-        long writeTimestamp = Load.s8be(buf, in.pos + 30);
-        in.pos += 38;
-        long numStateBatchesPlusOne;
-        int at_1 = in.pos;
-        numStateBatchesPlusOne = in.uvarint32("num_state_batches_plus_one");
-        if (numStateBatchesPlusOne < 1) {
-            throw FormatException.malformed("num_state_batches_plus_one", "value not allowed", at_1,
-                    "at least 1", numStateBatchesPlusOne);
-        }
-        List<ShareSnapshotValue.StateBatch> stateBatches = new ArrayList<>();
-        for (long left_2 = in.count("state_batches", Math.subtractExact(numStateBatchesPlusOne, 1),
-                20); left_2 > 0; left_2--) {
-            ShareSnapshotValue.StateBatch item;
-            try {
-                item = ShareSnapshotValue.StateBatch.read(in);
-            } catch (FormatException error) {
-                throw error.within("state_batches", stateBatches.size());
-            }
-            stateBatches.add(item);
-        }
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int snapshotEpoch = in.s4be("snapshot_epoch");
+        int stateEpoch = in.s4be("state_epoch");
+        int leaderEpoch = in.s4be("leader_epoch");
+        long startOffset = in.s8be("start_offset");
+        long createTimestamp = in.s8be("create_timestamp");
+        long writeTimestamp = in.s8be("write_timestamp");
+        int startOfNumStateBatchesPlusOne = in.pos;
+        long numStateBatchesPlusOne = in.uvarint32("num_state_batches_plus_one");
+        in.require(numStateBatchesPlusOne >= 1, "num_state_batches_plus_one", startOfNumStateBatchesPlusOne,
+                "at least 1", numStateBatchesPlusOne);
+        List<StateBatch> stateBatches =
+                in.list("state_batches", numStateBatchesPlusOne - 1, 20, () -> StateBatch.read(in));
         int deliveryCompleteCount = -1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            if (tags_5.tag[index_6] == 0) {
-                in.need("delivery_complete_count", 4);
-                deliveryCompleteCount = Load.s4be(buf, in.pos);
-                in.pos += 4;
-                in.endsExactly("delivery_complete_count");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                deliveryCompleteCount = in.s4be("delivery_complete_count");
+                tags.requireEnd("delivery_complete_count");
             } else {
-                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_5.after;
-        in.end = outer_7;
         return new ShareSnapshotValue(version, snapshotEpoch, stateEpoch, leaderEpoch, startOffset,
                 createTimestamp, writeTimestamp, stateBatches, deliveryCompleteCount, taggedFields);
     }
@@ -155,15 +80,32 @@ public record ShareSnapshotValue(
 
     /** Reads one {@code share_snapshot_value} that is all of {@code data}. Throws FormatException. */
     public static ShareSnapshotValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ShareSnapshotValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numStateBatchesPlusOne = stateBatches.size() + 1L;
+        out.s2be("version", version);
+        out.s4be("snapshot_epoch", snapshotEpoch);
+        out.s4be("state_epoch", stateEpoch);
+        out.s4be("leader_epoch", leaderEpoch);
+        out.s8be("start_offset", startOffset);
+        out.s8be("create_timestamp", createTimestamp);
+        out.s8be("write_timestamp", writeTimestamp);
+        out.uvarint32("num_state_batches_plus_one", numStateBatchesPlusOne);
+        out.list("state_batches", stateBatches, item -> item.write(out));
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(deliveryCompleteCount, -1)) {
+            tags.add(0, tag -> tag.s4be("delivery_complete_count", deliveryCompleteCount));
         }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's StateBatch.
@@ -178,66 +120,49 @@ public record ShareSnapshotValue(
             int deliveryState,
             int deliveryCount,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 20;
-        /** Where {@code first_offset} starts, in bytes. */
         public static final int FIRST_OFFSET_AT = 0;
-        /** Where {@code last_offset} starts, in bytes. */
         public static final int LAST_OFFSET_AT = 8;
-        /** Where {@code delivery_state} starts, in bytes. */
         public static final int DELIVERY_STATE_AT = 16;
-        /** Where {@code delivery_count} starts, in bytes. */
         public static final int DELIVERY_COUNT_AT = 17;
-        /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 19;
-        /** How {@code first_offset} is stored. */
         public static final Stored FIRST_OFFSET_STORED = Stored.S8BE;
-        /** How {@code last_offset} is stored. */
         public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
-        /** How {@code delivery_state} is stored. */
         public static final Stored DELIVERY_STATE_STORED = Stored.S1;
-        /** How {@code delivery_count} is stored. */
         public static final Stored DELIVERY_COUNT_STORED = Stored.S2BE;
 
         /** Reads one {@code state_batch}; the input is behind it then. */
-        public static ShareSnapshotValue.StateBatch read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_2);
-            long firstOffset = Load.s8be(buf, in.pos);
-            long lastOffset = Load.s8be(buf, in.pos + 8);
-            int deliveryState = Load.s1(buf, in.pos + 16);
-            int deliveryCount = Load.s2be(buf, in.pos + 17);
-            in.pos += 19;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_1 = in.tags("tagged_fields");
-            int outer_3 = in.end;
-            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-                in.pos = tags_1.start[index_2];
-                in.end = tags_1.stop[index_2];
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-            in.pos = tags_1.after;
-            in.end = outer_3;
-            return new ShareSnapshotValue.StateBatch(firstOffset, lastOffset, deliveryState,
-                    deliveryCount, taggedFields);
+        public static StateBatch read(Input in) {
+            long firstOffset = in.s8be("first_offset");
+            long lastOffset = in.s8be("last_offset");
+            int deliveryState = in.s1("delivery_state");
+            int deliveryCount = in.s2be("delivery_count");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new StateBatch(firstOffset, lastOffset, deliveryState, deliveryCount, taggedFields);
         }
 
         /** Reads one {@code state_batch} that is all of {@code data}. Throws FormatException. */
-        public static ShareSnapshotValue.StateBatch from(byte[] data) {
+        public static StateBatch from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code state_batch} that is all of {@code data}. Throws FormatException. */
-        public static ShareSnapshotValue.StateBatch from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ShareSnapshotValue.StateBatch found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static StateBatch from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.s8be("first_offset", firstOffset);
+            out.s8be("last_offset", lastOffset);
+            out.s1("delivery_state", deliveryState);
+            out.s2be("delivery_count", deliveryCount);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

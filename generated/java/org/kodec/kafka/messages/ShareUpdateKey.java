@@ -3,10 +3,9 @@
 package org.kodec.kafka.messages;
 
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -24,43 +23,22 @@ public record ShareUpdateKey(
         String groupId,
         UUID topicId,
         int partition) {
-    private static final Fields RUN_1 = Fields.of("record_type", 2);
-    private static final Fields RUN_2 = Fields.of("topic_id", 16, "partition", 4);
     /** Its topic. */
     public static final String TOPIC = "__share_group_state";
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 23;
-    /** Where {@code record_type} starts, in bytes. */
     public static final int RECORD_TYPE_AT = 0;
-    /** Where {@code group_id} starts, in bytes. */
     public static final int GROUP_ID_AT = 2;
-    /** How {@code record_type} is stored. */
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
-    /** What {@code record_type} always is. */
     public static final int RECORD_TYPE_VALUE = 1;
-    /** How {@code partition} is stored. */
     public static final Stored PARTITION_STORED = Stored.S4BE;
 
     /** Reads one {@code share_update_key}; the input is behind it then. */
     public static ShareUpdateKey read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int recordType = Load.s2be(buf, in.pos);
-        if (recordType != 1) {
-            throw FormatException.malformed("record_type", "value not allowed", in.pos, "1",
-                    recordType);
-        }
-        in.pos += 2;
-        String groupId;
-        try {
-            groupId = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("group_id");
-        }
-        in.need(RUN_2);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-        int partition = Load.s4be(buf, in.pos + 16);
-        in.pos += 20;
+        int recordType = in.s2be("record_type");
+        in.require(recordType == 1, "record_type", in.pos - 2, "1", recordType);
+        String groupId = in.field("group_id", () -> Text.read(in, false));
+        UUID topicId = in.uuid("topic_id");
+        int partition = in.s4be("partition");
         return new ShareUpdateKey(recordType, groupId, topicId, partition);
     }
 
@@ -71,14 +49,20 @@ public record ShareUpdateKey(
 
     /** Reads one {@code share_update_key} that is all of {@code data}. Throws FormatException. */
     public static ShareUpdateKey from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            ShareUpdateKey found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(recordType == 1, "record_type", "1", recordType);
+        out.s2be("record_type", recordType);
+        out.field("group_id", () -> Text.write(out, groupId, false));
+        out.uuid("topic_id", topicId);
+        out.s4be("partition", partition);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -4,12 +4,11 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import java.util.Objects;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupCurrentMemberAssignmentValue: value in __consumer_offsets, number 22 of its kind;
@@ -34,196 +33,75 @@ public record StreamsGroupCurrentMemberAssignmentValue(
         int memberEpoch,
         int previousMemberEpoch,
         int state,
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> activeTasks,
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> standbyTasks,
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> warmupTasks,
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> activeTasksPendingRevocation,
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> standbyTasksPendingRevocation,
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> warmupTasksPendingRevocation,
+        List<TaskIds> activeTasks,
+        List<TaskIds> standbyTasks,
+        List<TaskIds> warmupTasks,
+        List<TaskIds> activeTasksPendingRevocation,
+        List<TaskIds> standbyTasksPendingRevocation,
+        List<TaskIds> warmupTasksPendingRevocation,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "member_epoch", 4,
-            "previous_member_epoch", 4, "state", 1);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 18;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code member_epoch} starts, in bytes. */
-    public static final int MEMBER_EPOCH_AT = 2;
-    /** Where {@code previous_member_epoch} starts, in bytes. */
-    public static final int PREVIOUS_MEMBER_EPOCH_AT = 6;
-    /** Where {@code state} starts, in bytes. */
-    public static final int STATE_AT = 10;
-    /** Where {@code num_active_tasks_plus_one} starts, in bytes. */
-    public static final int NUM_ACTIVE_TASKS_PLUS_ONE_AT = 11;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code member_epoch} is stored. */
-    public static final Stored MEMBER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code previous_member_epoch} is stored. */
-    public static final Stored PREVIOUS_MEMBER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code state} is stored. */
-    public static final Stored STATE_STORED = Stored.S1;
 
     /** Reads one {@code streams_group_current_member_assignment_value}, versions 0; the input is behind it then. */
     public static StreamsGroupCurrentMemberAssignmentValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static StreamsGroupCurrentMemberAssignmentValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int memberEpoch = Load.s4be(buf, in.pos + 2);
-        int previousMemberEpoch = Load.s4be(buf, in.pos + 6);
-        int state = Load.s1(buf, in.pos + 10);
-        in.pos += 11;
-        long numActiveTasksPlusOne;
-        int at_1 = in.pos;
-        numActiveTasksPlusOne = in.uvarint32("num_active_tasks_plus_one");
-        if (numActiveTasksPlusOne < 1) {
-            throw FormatException.malformed("num_active_tasks_plus_one", "value not allowed", at_1,
-                    "at least 1", numActiveTasksPlusOne);
-        }
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> activeTasks = new ArrayList<>();
-        for (long left_2 = in.count("active_tasks", Math.subtractExact(numActiveTasksPlusOne, 1),
-                3); left_2 > 0; left_2--) {
-            StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
-            try {
-                item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("active_tasks", activeTasks.size());
-            }
-            activeTasks.add(item);
-        }
-        long numStandbyTasksPlusOne;
-        int at_5 = in.pos;
-        numStandbyTasksPlusOne = in.uvarint32("num_standby_tasks_plus_one");
-        if (numStandbyTasksPlusOne < 1) {
-            throw FormatException.malformed("num_standby_tasks_plus_one", "value not allowed", at_5,
-                    "at least 1", numStandbyTasksPlusOne);
-        }
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> standbyTasks = new ArrayList<>();
-        for (long left_6 = in.count("standby_tasks", Math.subtractExact(numStandbyTasksPlusOne, 1),
-                3); left_6 > 0; left_6--) {
-            StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
-            try {
-                item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("standby_tasks", standbyTasks.size());
-            }
-            standbyTasks.add(item);
-        }
-        long numWarmupTasksPlusOne;
-        int at_9 = in.pos;
-        numWarmupTasksPlusOne = in.uvarint32("num_warmup_tasks_plus_one");
-        if (numWarmupTasksPlusOne < 1) {
-            throw FormatException.malformed("num_warmup_tasks_plus_one", "value not allowed", at_9,
-                    "at least 1", numWarmupTasksPlusOne);
-        }
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> warmupTasks = new ArrayList<>();
-        for (long left_10 = in.count("warmup_tasks", Math.subtractExact(numWarmupTasksPlusOne, 1),
-                3); left_10 > 0; left_10--) {
-            StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
-            try {
-                item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("warmup_tasks", warmupTasks.size());
-            }
-            warmupTasks.add(item);
-        }
-        long numActiveTasksPendingRevocationPlusOne;
-        int at_13 = in.pos;
-        numActiveTasksPendingRevocationPlusOne = in.uvarint32("num_active_tasks_pending_revocation_plus_one");
-        if (numActiveTasksPendingRevocationPlusOne < 1) {
-            throw FormatException.malformed("num_active_tasks_pending_revocation_plus_one",
-                    "value not allowed", at_13, "at least 1",
-                    numActiveTasksPendingRevocationPlusOne);
-        }
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> activeTasksPendingRevocation = new ArrayList<>();
-        for (long left_14 = in.count("active_tasks_pending_revocation",
-                Math.subtractExact(numActiveTasksPendingRevocationPlusOne, 1),
-                3); left_14 > 0; left_14--) {
-            StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
-            try {
-                item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("active_tasks_pending_revocation",
-                        activeTasksPendingRevocation.size());
-            }
-            activeTasksPendingRevocation.add(item);
-        }
-        long numStandbyTasksPendingRevocationPlusOne;
-        int at_17 = in.pos;
-        numStandbyTasksPendingRevocationPlusOne = in.uvarint32("num_standby_tasks_pending_revocation_plus_one");
-        if (numStandbyTasksPendingRevocationPlusOne < 1) {
-            throw FormatException.malformed("num_standby_tasks_pending_revocation_plus_one",
-                    "value not allowed", at_17, "at least 1",
-                    numStandbyTasksPendingRevocationPlusOne);
-        }
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> standbyTasksPendingRevocation = new ArrayList<>();
-        for (long left_18 = in.count("standby_tasks_pending_revocation",
-                Math.subtractExact(numStandbyTasksPendingRevocationPlusOne, 1),
-                3); left_18 > 0; left_18--) {
-            StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
-            try {
-                item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("standby_tasks_pending_revocation",
-                        standbyTasksPendingRevocation.size());
-            }
-            standbyTasksPendingRevocation.add(item);
-        }
-        long numWarmupTasksPendingRevocationPlusOne;
-        int at_21 = in.pos;
-        numWarmupTasksPendingRevocationPlusOne = in.uvarint32("num_warmup_tasks_pending_revocation_plus_one");
-        if (numWarmupTasksPendingRevocationPlusOne < 1) {
-            throw FormatException.malformed("num_warmup_tasks_pending_revocation_plus_one",
-                    "value not allowed", at_21, "at least 1",
-                    numWarmupTasksPendingRevocationPlusOne);
-        }
-        List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> warmupTasksPendingRevocation = new ArrayList<>();
-        for (long left_22 = in.count("warmup_tasks_pending_revocation",
-                Math.subtractExact(numWarmupTasksPendingRevocationPlusOne, 1),
-                3); left_22 > 0; left_22--) {
-            StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
-            try {
-                item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("warmup_tasks_pending_revocation",
-                        warmupTasksPendingRevocation.size());
-            }
-            warmupTasksPendingRevocation.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_25 = in.tags("tagged_fields");
-        int outer_27 = in.end;
-        for (int index_26 = 0; index_26 < tags_25.tag.length; index_26++) {
-            in.pos = tags_25.start[index_26];
-            in.end = tags_25.stop[index_26];
-            taggedFields.add(new TaggedField(tags_25.tag[index_26], in.bytes(in.end)));
-        }
-        in.pos = tags_25.after;
-        in.end = outer_27;
-        return new StreamsGroupCurrentMemberAssignmentValue(version, memberEpoch,
-                previousMemberEpoch, state, activeTasks, standbyTasks, warmupTasks,
-                activeTasksPendingRevocation, standbyTasksPendingRevocation,
-                warmupTasksPendingRevocation, taggedFields);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int memberEpoch = in.s4be("member_epoch");
+        int previousMemberEpoch = in.s4be("previous_member_epoch");
+        int state = in.s1("state");
+        int startOfNumActiveTasksPlusOne = in.pos;
+        long numActiveTasksPlusOne = in.uvarint32("num_active_tasks_plus_one");
+        in.require(numActiveTasksPlusOne >= 1, "num_active_tasks_plus_one", startOfNumActiveTasksPlusOne,
+                "at least 1", numActiveTasksPlusOne);
+        List<TaskIds> activeTasks =
+                in.list("active_tasks", numActiveTasksPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumStandbyTasksPlusOne = in.pos;
+        long numStandbyTasksPlusOne = in.uvarint32("num_standby_tasks_plus_one");
+        in.require(numStandbyTasksPlusOne >= 1, "num_standby_tasks_plus_one", startOfNumStandbyTasksPlusOne,
+                "at least 1", numStandbyTasksPlusOne);
+        List<TaskIds> standbyTasks =
+                in.list("standby_tasks", numStandbyTasksPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumWarmupTasksPlusOne = in.pos;
+        long numWarmupTasksPlusOne = in.uvarint32("num_warmup_tasks_plus_one");
+        in.require(numWarmupTasksPlusOne >= 1, "num_warmup_tasks_plus_one", startOfNumWarmupTasksPlusOne,
+                "at least 1", numWarmupTasksPlusOne);
+        List<TaskIds> warmupTasks =
+                in.list("warmup_tasks", numWarmupTasksPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumActiveTasksPendingRevocationPlusOne = in.pos;
+        long numActiveTasksPendingRevocationPlusOne =
+                in.uvarint32("num_active_tasks_pending_revocation_plus_one");
+        in.require(numActiveTasksPendingRevocationPlusOne >= 1,
+                "num_active_tasks_pending_revocation_plus_one",
+                startOfNumActiveTasksPendingRevocationPlusOne, "at least 1",
+                numActiveTasksPendingRevocationPlusOne);
+        List<TaskIds> activeTasksPendingRevocation =
+                in.list("active_tasks_pending_revocation", numActiveTasksPendingRevocationPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumStandbyTasksPendingRevocationPlusOne = in.pos;
+        long numStandbyTasksPendingRevocationPlusOne =
+                in.uvarint32("num_standby_tasks_pending_revocation_plus_one");
+        in.require(numStandbyTasksPendingRevocationPlusOne >= 1,
+                "num_standby_tasks_pending_revocation_plus_one",
+                startOfNumStandbyTasksPendingRevocationPlusOne, "at least 1",
+                numStandbyTasksPendingRevocationPlusOne);
+        List<TaskIds> standbyTasksPendingRevocation =
+                in.list("standby_tasks_pending_revocation", numStandbyTasksPendingRevocationPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumWarmupTasksPendingRevocationPlusOne = in.pos;
+        long numWarmupTasksPendingRevocationPlusOne =
+                in.uvarint32("num_warmup_tasks_pending_revocation_plus_one");
+        in.require(numWarmupTasksPendingRevocationPlusOne >= 1,
+                "num_warmup_tasks_pending_revocation_plus_one",
+                startOfNumWarmupTasksPendingRevocationPlusOne, "at least 1",
+                numWarmupTasksPendingRevocationPlusOne);
+        List<TaskIds> warmupTasksPendingRevocation =
+                in.list("warmup_tasks_pending_revocation", numWarmupTasksPendingRevocationPlusOne - 1, 3, () -> TaskIds.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new StreamsGroupCurrentMemberAssignmentValue(version, memberEpoch, previousMemberEpoch,
+                state, activeTasks, standbyTasks, warmupTasks, activeTasksPendingRevocation,
+                standbyTasksPendingRevocation, warmupTasksPendingRevocation, taggedFields);
     }
 
     /** Reads one {@code streams_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
@@ -233,39 +111,58 @@ public record StreamsGroupCurrentMemberAssignmentValue(
 
     /** Reads one {@code streams_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            StreamsGroupCurrentMemberAssignmentValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numActiveTasksPlusOne = activeTasks.size() + 1L;
+        long numStandbyTasksPlusOne = standbyTasks.size() + 1L;
+        long numWarmupTasksPlusOne = warmupTasks.size() + 1L;
+        long numActiveTasksPendingRevocationPlusOne = activeTasksPendingRevocation.size() + 1L;
+        long numStandbyTasksPendingRevocationPlusOne = standbyTasksPendingRevocation.size() + 1L;
+        long numWarmupTasksPendingRevocationPlusOne = warmupTasksPendingRevocation.size() + 1L;
+        out.s2be("version", version);
+        out.s4be("member_epoch", memberEpoch);
+        out.s4be("previous_member_epoch", previousMemberEpoch);
+        out.s1("state", state);
+        out.uvarint32("num_active_tasks_plus_one", numActiveTasksPlusOne);
+        out.list("active_tasks", activeTasks, item -> item.write(out));
+        out.uvarint32("num_standby_tasks_plus_one", numStandbyTasksPlusOne);
+        out.list("standby_tasks", standbyTasks, item -> item.write(out));
+        out.uvarint32("num_warmup_tasks_plus_one", numWarmupTasksPlusOne);
+        out.list("warmup_tasks", warmupTasks, item -> item.write(out));
+        out.uvarint32("num_active_tasks_pending_revocation_plus_one", numActiveTasksPendingRevocationPlusOne);
+        out.list("active_tasks_pending_revocation", activeTasksPendingRevocation, item -> item.write(out));
+        out.uvarint32("num_standby_tasks_pending_revocation_plus_one", numStandbyTasksPendingRevocationPlusOne);
+        out.list("standby_tasks_pending_revocation", standbyTasksPendingRevocation, item -> item.write(out));
+        out.uvarint32("num_warmup_tasks_pending_revocation_plus_one", numWarmupTasksPendingRevocationPlusOne);
+        out.list("warmup_tasks_pending_revocation", warmupTasksPendingRevocation, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Reads one {@code nullable_int32_list}; the input is behind it then. */
     public static List<Integer> readNullableInt32List(Input in) {
-        byte[] buf = in.buf;
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<Integer> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left_1 > 0; left_1--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<Integer> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 4, () -> in.s4be(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_int32_list}. Throws FormatException. */
+    public static void writeNullableInt32List(Output out, List<Integer> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.s4be("", item));
+        }
     }
 
     /** Kafka's TaskIds.
@@ -278,80 +175,56 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             List<Integer> partitions,
             List<Integer> assignmentEpochs,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code subtopology_id} starts, in bytes. */
         public static final int SUBTOPOLOGY_ID_AT = 0;
 
         /** Reads one {@code task_ids}; the input is behind it then. */
-        public static StreamsGroupCurrentMemberAssignmentValue.TaskIds read(Input in) {
-            byte[] buf = in.buf;
-            String subtopologyId;
-            try {
-                subtopologyId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("subtopology_id");
-            }
-            long numPartitionsPlusOne;
-            int at_2 = in.pos;
-            numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
-            if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_2,
-                        "at least 1", numPartitionsPlusOne);
-            }
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left_3 > 0; left_3--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
+        public static TaskIds read(Input in) {
+            String subtopologyId = in.field("subtopology_id", () -> Text.read(in, true));
+            int startOfNumPartitionsPlusOne = in.pos;
+            long numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
+            in.require(numPartitionsPlusOne >= 1, "num_partitions_plus_one", startOfNumPartitionsPlusOne,
+                    "at least 1", numPartitionsPlusOne);
+            List<Integer> partitions = in.list("partitions", numPartitionsPlusOne - 1, 4, () -> in.s4be(""));
             List<Integer> assignmentEpochs = List.of();
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_5 = in.tags("tagged_fields");
-            int outer_7 = in.end;
-            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-                in.pos = tags_5.start[index_6];
-                in.end = tags_5.stop[index_6];
-                if (tags_5.tag[index_6] == 0) {
-                    try {
-                        assignmentEpochs = StreamsGroupCurrentMemberAssignmentValue.readNullableInt32List(in);
-                    } catch (FormatException error) {
-                        throw error.within("assignment_epochs");
-                    }
-                    in.endsExactly("assignment_epochs");
+            for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+                if (tags.number() == 0) {
+                    assignmentEpochs = in.field("assignment_epochs", () -> StreamsGroupCurrentMemberAssignmentValue.readNullableInt32List(in));
+                    tags.requireEnd("assignment_epochs");
                 } else {
-                    taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
+                    taggedFields.add(tags.field());
                 }
             }
-            in.pos = tags_5.after;
-            in.end = outer_7;
-            return new StreamsGroupCurrentMemberAssignmentValue.TaskIds(subtopologyId, partitions,
-                    assignmentEpochs, taggedFields);
+            return new TaskIds(subtopologyId, partitions, assignmentEpochs, taggedFields);
         }
 
         /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupCurrentMemberAssignmentValue.TaskIds from(byte[] data) {
+        public static TaskIds from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupCurrentMemberAssignmentValue.TaskIds from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupCurrentMemberAssignmentValue.TaskIds found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static TaskIds from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numPartitionsPlusOne = partitions.size() + 1L;
+            out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
+            out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+            Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+            if (!Objects.deepEquals(assignmentEpochs, List.of())) {
+                tags.add(0, tag -> tag.field("assignment_epochs", () -> StreamsGroupCurrentMemberAssignmentValue.writeNullableInt32List(tag, assignmentEpochs)));
             }
+            out.tags(tags);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,12 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -38,131 +37,39 @@ public record StreamsGroupMemberMetadataValue(
         int rebalanceTimeoutMs,
         int topologyEpoch,
         String processId,
-        StreamsGroupMemberMetadataValue.Endpoint userEndpoint,
-        List<StreamsGroupMemberMetadataValue.KeyValue> clientTags,
+        Endpoint userEndpoint,
+        List<KeyValue> clientTags,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
-    private static final Fields RUN_2 = Fields.of("rebalance_timeout_ms", 4, "topology_epoch",
-            4);
-    private static final Fields RUN_3 = Fields.of("has_user_endpoint", 1);
-    private static final Fields RUN_4 = Fields.of("port", 2);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 18;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code instance_id} starts, in bytes. */
-    public static final int INSTANCE_ID_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code rebalance_timeout_ms} is stored. */
-    public static final Stored REBALANCE_TIMEOUT_MS_STORED = Stored.S4BE;
-    /** How {@code topology_epoch} is stored. */
-    public static final Stored TOPOLOGY_EPOCH_STORED = Stored.S4BE;
-    /** How {@code has_user_endpoint} is stored. */
-    public static final Stored HAS_USER_ENDPOINT_STORED = Stored.S1;
 
     /** Reads one {@code streams_group_member_metadata_value}, versions 0; the input is behind it then. */
     public static StreamsGroupMemberMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static StreamsGroupMemberMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String instanceId;
-        try {
-            instanceId = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("instance_id");
-        }
-        String rackId;
-        try {
-            rackId = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack_id");
-        }
-        String clientId;
-        try {
-            clientId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("client_id");
-        }
-        String clientHost;
-        try {
-            clientHost = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("client_host");
-        }
-        in.need(RUN_2);
-        int rebalanceTimeoutMs = Load.s4be(buf, in.pos);
-        int topologyEpoch = Load.s4be(buf, in.pos + 4);
-        in.pos += 8;
-        String processId;
-        try {
-            processId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("process_id");
-        }
-        in.need(RUN_3);
-        int hasUserEndpoint = Load.s1(buf, in.pos);
-        in.pos += 1;
-        StreamsGroupMemberMetadataValue.Endpoint userEndpoint = null;
-        if (hasUserEndpoint >= 0) {
-            try {
-                userEndpoint = StreamsGroupMemberMetadataValue.Endpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("user_endpoint");
-            }
-        }
-        long numClientTagsPlusOne;
-        int at_7 = in.pos;
-        numClientTagsPlusOne = in.uvarint32("num_client_tags_plus_one");
-        if (numClientTagsPlusOne < 1) {
-            throw FormatException.malformed("num_client_tags_plus_one", "value not allowed", at_7,
-                    "at least 1", numClientTagsPlusOne);
-        }
-        List<StreamsGroupMemberMetadataValue.KeyValue> clientTags = new ArrayList<>();
-        for (long left_8 = in.count("client_tags", Math.subtractExact(numClientTagsPlusOne, 1),
-                3); left_8 > 0; left_8--) {
-            StreamsGroupMemberMetadataValue.KeyValue item;
-            try {
-                item = StreamsGroupMemberMetadataValue.KeyValue.read(in);
-            } catch (FormatException error) {
-                throw error.within("client_tags", clientTags.size());
-            }
-            clientTags.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_11 = in.tags("tagged_fields");
-        int outer_13 = in.end;
-        for (int index_12 = 0; index_12 < tags_11.tag.length; index_12++) {
-            in.pos = tags_11.start[index_12];
-            in.end = tags_11.stop[index_12];
-            taggedFields.add(new TaggedField(tags_11.tag[index_12], in.bytes(in.end)));
-        }
-        in.pos = tags_11.after;
-        in.end = outer_13;
-        return new StreamsGroupMemberMetadataValue(version, instanceId, rackId, clientId,
-                clientHost, rebalanceTimeoutMs, topologyEpoch, processId, userEndpoint, clientTags,
-                taggedFields);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        String instanceId = in.field("instance_id", () -> NullableText.read(in, true));
+        String rackId = in.field("rack_id", () -> NullableText.read(in, true));
+        String clientId = in.field("client_id", () -> Text.read(in, true));
+        String clientHost = in.field("client_host", () -> Text.read(in, true));
+        int rebalanceTimeoutMs = in.s4be("rebalance_timeout_ms");
+        int topologyEpoch = in.s4be("topology_epoch");
+        String processId = in.field("process_id", () -> Text.read(in, true));
+        int hasUserEndpoint = in.s1("has_user_endpoint");
+        Endpoint userEndpoint = hasUserEndpoint >= 0
+                ? in.field("user_endpoint", () -> Endpoint.read(in))
+                : null;
+        int startOfNumClientTagsPlusOne = in.pos;
+        long numClientTagsPlusOne = in.uvarint32("num_client_tags_plus_one");
+        in.require(numClientTagsPlusOne >= 1, "num_client_tags_plus_one", startOfNumClientTagsPlusOne,
+                "at least 1", numClientTagsPlusOne);
+        List<KeyValue> clientTags =
+                in.list("client_tags", numClientTagsPlusOne - 1, 3, () -> KeyValue.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new StreamsGroupMemberMetadataValue(version, instanceId, rackId, clientId, clientHost,
+                rebalanceTimeoutMs, topologyEpoch, processId, userEndpoint, clientTags, taggedFields);
     }
 
     /** Reads one {@code streams_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
@@ -172,15 +79,34 @@ public record StreamsGroupMemberMetadataValue(
 
     /** Reads one {@code streams_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            StreamsGroupMemberMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        int hasUserEndpoint = userEndpoint == null ? -1 : 1;
+        long numClientTagsPlusOne = clientTags.size() + 1L;
+        out.s2be("version", version);
+        out.field("instance_id", () -> NullableText.write(out, instanceId, true));
+        out.field("rack_id", () -> NullableText.write(out, rackId, true));
+        out.field("client_id", () -> Text.write(out, clientId, true));
+        out.field("client_host", () -> Text.write(out, clientHost, true));
+        out.s4be("rebalance_timeout_ms", rebalanceTimeoutMs);
+        out.s4be("topology_epoch", topologyEpoch);
+        out.field("process_id", () -> Text.write(out, processId, true));
+        out.s1("has_user_endpoint", hasUserEndpoint);
+        if (hasUserEndpoint >= 0) {
+            out.field("user_endpoint", () -> userEndpoint.write(out));
         }
+        out.uvarint32("num_client_tags_plus_one", numClientTagsPlusOne);
+        out.list("client_tags", clientTags, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's Endpoint.
@@ -191,54 +117,38 @@ public record StreamsGroupMemberMetadataValue(
             String host,
             int port,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 4;
-        /** Where {@code host} starts, in bytes. */
         public static final int HOST_AT = 0;
-        /** How {@code port} is stored. */
         public static final Stored PORT_STORED = Stored.U2BE;
 
         /** Reads one {@code endpoint}; the input is behind it then. */
-        public static StreamsGroupMemberMetadataValue.Endpoint read(Input in) {
-            byte[] buf = in.buf;
-            String host;
-            try {
-                host = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("host");
-            }
-            in.need(RUN_4);
-            int port = Load.u2be(buf, in.pos);
-            in.pos += 2;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new StreamsGroupMemberMetadataValue.Endpoint(host, port, taggedFields);
+        public static Endpoint read(Input in) {
+            String host = in.field("host", () -> Text.read(in, true));
+            int port = in.u2be("port");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new Endpoint(host, port, taggedFields);
         }
 
         /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupMemberMetadataValue.Endpoint from(byte[] data) {
+        public static Endpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupMemberMetadataValue.Endpoint from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupMemberMetadataValue.Endpoint found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Endpoint from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("host", () -> Text.write(out, host, true));
+            out.u2be("port", port);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -250,54 +160,37 @@ public record StreamsGroupMemberMetadataValue(
             String key,
             String value,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code key} starts, in bytes. */
         public static final int KEY_AT = 0;
 
         /** Reads one {@code key_value}; the input is behind it then. */
-        public static StreamsGroupMemberMetadataValue.KeyValue read(Input in) {
-            String key;
-            try {
-                key = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("key");
-            }
-            String value;
-            try {
-                value = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("value");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new StreamsGroupMemberMetadataValue.KeyValue(key, value, taggedFields);
+        public static KeyValue read(Input in) {
+            String key = in.field("key", () -> Text.read(in, true));
+            String value = in.field("value", () -> Text.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new KeyValue(key, value, taggedFields);
         }
 
         /** Reads one {@code key_value} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupMemberMetadataValue.KeyValue from(byte[] data) {
+        public static KeyValue from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code key_value} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupMemberMetadataValue.KeyValue from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupMemberMetadataValue.KeyValue found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static KeyValue from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("key", () -> Text.write(out, key, true));
+            out.field("value", () -> Text.write(out, value, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

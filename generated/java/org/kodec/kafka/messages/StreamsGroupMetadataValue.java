@@ -4,12 +4,11 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import java.util.Objects;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupMetadataValue: value in __consumer_offsets, number 17 of its kind; version 0, flexible.
@@ -30,104 +29,47 @@ public record StreamsGroupMetadataValue(
         int epoch,
         long metadataHash,
         int validatedTopologyEpoch,
-        List<StreamsGroupMetadataValue.LastAssignmentConfig> lastAssignmentConfigs,
+        List<LastAssignmentConfig> lastAssignmentConfigs,
         int storedDescriptionTopologyEpoch,
         int failedDescriptionTopologyEpoch,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "epoch", 4, "metadata_hash", 8);
-    private static final Fields RUN_2 = Fields.of("value", 4);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 15;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code epoch} starts, in bytes. */
-    public static final int EPOCH_AT = 2;
-    /** Where {@code metadata_hash} starts, in bytes. */
-    public static final int METADATA_HASH_AT = 6;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 14;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code epoch} is stored. */
-    public static final Stored EPOCH_STORED = Stored.S4BE;
-    /** How {@code metadata_hash} is stored. */
-    public static final Stored METADATA_HASH_STORED = Stored.S8BE;
 
     /** Reads one {@code streams_group_metadata_value}, versions 0; the input is behind it then. */
     public static StreamsGroupMetadataValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static StreamsGroupMetadataValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int epoch = Load.s4be(buf, in.pos + 2);
-        long metadataHash = Load.s8be(buf, in.pos + 6);
-        in.pos += 14;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int epoch = in.s4be("epoch");
+        long metadataHash = in.s8be("metadata_hash");
         int validatedTopologyEpoch = -1;
-        List<StreamsGroupMetadataValue.LastAssignmentConfig> lastAssignmentConfigs = List.of();
+        List<LastAssignmentConfig> lastAssignmentConfigs = List.of();
         int storedDescriptionTopologyEpoch = -1;
         int failedDescriptionTopologyEpoch = -1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    validatedTopologyEpoch = StreamsGroupMetadataValue.readInt32Value(in);
-                } catch (FormatException error) {
-                    throw error.within("validated_topology_epoch");
-                }
-                in.endsExactly("validated_topology_epoch");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    lastAssignmentConfigs = StreamsGroupMetadataValue.readNullableLastAssignmentConfigList(in);
-                } catch (FormatException error) {
-                    throw error.within("last_assignment_configs");
-                }
-                in.endsExactly("last_assignment_configs");
-            } else if (tags_1.tag[index_2] == 2) {
-                try {
-                    storedDescriptionTopologyEpoch = StreamsGroupMetadataValue.readInt32Value(in);
-                } catch (FormatException error) {
-                    throw error.within("stored_description_topology_epoch");
-                }
-                in.endsExactly("stored_description_topology_epoch");
-            } else if (tags_1.tag[index_2] == 3) {
-                try {
-                    failedDescriptionTopologyEpoch = StreamsGroupMetadataValue.readInt32Value(in);
-                } catch (FormatException error) {
-                    throw error.within("failed_description_topology_epoch");
-                }
-                in.endsExactly("failed_description_topology_epoch");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                validatedTopologyEpoch = in.field("validated_topology_epoch", () -> StreamsGroupMetadataValue.readInt32Value(in));
+                tags.requireEnd("validated_topology_epoch");
+            } else if (tags.number() == 1) {
+                lastAssignmentConfigs = in.field("last_assignment_configs", () -> StreamsGroupMetadataValue.readNullableLastAssignmentConfigList(in));
+                tags.requireEnd("last_assignment_configs");
+            } else if (tags.number() == 2) {
+                storedDescriptionTopologyEpoch = in.field("stored_description_topology_epoch", () -> StreamsGroupMetadataValue.readInt32Value(in));
+                tags.requireEnd("stored_description_topology_epoch");
+            } else if (tags.number() == 3) {
+                failedDescriptionTopologyEpoch = in.field("failed_description_topology_epoch", () -> StreamsGroupMetadataValue.readInt32Value(in));
+                tags.requireEnd("failed_description_topology_epoch");
             } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_1.after;
-        in.end = outer_3;
         return new StreamsGroupMetadataValue(version, epoch, metadataHash, validatedTopologyEpoch,
-                lastAssignmentConfigs, storedDescriptionTopologyEpoch,
-                failedDescriptionTopologyEpoch, taggedFields);
+                lastAssignmentConfigs, storedDescriptionTopologyEpoch, failedDescriptionTopologyEpoch,
+                taggedFields);
     }
 
     /** Reads one {@code streams_group_metadata_value} that is all of {@code data}. Throws FormatException. */
@@ -137,45 +79,63 @@ public record StreamsGroupMetadataValue(
 
     /** Reads one {@code streams_group_metadata_value} that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMetadataValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            StreamsGroupMetadataValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s2be("version", version);
+        out.s4be("epoch", epoch);
+        out.s8be("metadata_hash", metadataHash);
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(validatedTopologyEpoch, -1)) {
+            tags.add(0, tag -> tag.field("validated_topology_epoch", () -> StreamsGroupMetadataValue.writeInt32Value(tag, validatedTopologyEpoch)));
         }
+        if (!Objects.deepEquals(lastAssignmentConfigs, List.of())) {
+            tags.add(1, tag -> tag.field("last_assignment_configs", () -> StreamsGroupMetadataValue.writeNullableLastAssignmentConfigList(tag, lastAssignmentConfigs)));
+        }
+        if (!Objects.deepEquals(storedDescriptionTopologyEpoch, -1)) {
+            tags.add(2, tag -> tag.field("stored_description_topology_epoch", () -> StreamsGroupMetadataValue.writeInt32Value(tag, storedDescriptionTopologyEpoch)));
+        }
+        if (!Objects.deepEquals(failedDescriptionTopologyEpoch, -1)) {
+            tags.add(3, tag -> tag.field("failed_description_topology_epoch", () -> StreamsGroupMetadataValue.writeInt32Value(tag, failedDescriptionTopologyEpoch)));
+        }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Reads one {@code nullable_last_assignment_config_list}; the input is behind it then. */
-    public static List<StreamsGroupMetadataValue.LastAssignmentConfig> readNullableLastAssignmentConfigList(Input in) {
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<StreamsGroupMetadataValue.LastAssignmentConfig> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    3); left_1 > 0; left_1--) {
-                StreamsGroupMetadataValue.LastAssignmentConfig item;
-                try {
-                    item = StreamsGroupMetadataValue.LastAssignmentConfig.read(in);
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+    public static List<LastAssignmentConfig> readNullableLastAssignmentConfigList(Input in) {
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<LastAssignmentConfig> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 3, () -> LastAssignmentConfig.read(in))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_last_assignment_config_list}. Throws FormatException. */
+    public static void writeNullableLastAssignmentConfigList(Output out, List<LastAssignmentConfig> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> item.write(out));
+        }
     }
 
     /** Reads one {@code int32_value}; the input is behind it then. */
     public static int readInt32Value(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_2);
-        int value = Load.s4be(buf, in.pos);
-        in.pos += 4;
+        int value = in.s4be("value");
         return value;
+    }
+
+    /** Writes one {@code int32_value}. Throws FormatException. */
+    public static void writeInt32Value(Output out, int value) {
+        out.s4be("value", value);
     }
 
     /** Kafka's LastAssignmentConfig.
@@ -186,54 +146,37 @@ public record StreamsGroupMetadataValue(
             String key,
             String value,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code key} starts, in bytes. */
         public static final int KEY_AT = 0;
 
         /** Reads one {@code last_assignment_config}; the input is behind it then. */
-        public static StreamsGroupMetadataValue.LastAssignmentConfig read(Input in) {
-            String key;
-            try {
-                key = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("key");
-            }
-            String value;
-            try {
-                value = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("value");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new StreamsGroupMetadataValue.LastAssignmentConfig(key, value, taggedFields);
+        public static LastAssignmentConfig read(Input in) {
+            String key = in.field("key", () -> Text.read(in, true));
+            String value = in.field("value", () -> Text.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new LastAssignmentConfig(key, value, taggedFields);
         }
 
         /** Reads one {@code last_assignment_config} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupMetadataValue.LastAssignmentConfig from(byte[] data) {
+        public static LastAssignmentConfig from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code last_assignment_config} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupMetadataValue.LastAssignmentConfig from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupMetadataValue.LastAssignmentConfig found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static LastAssignmentConfig from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("key", () -> Text.write(out, key, true));
+            out.field("value", () -> Text.write(out, value, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,14 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupTargetAssignmentMemberValue: value in __consumer_offsets, number 21 of its kind;
@@ -25,112 +22,41 @@ import org.kodec.runtime.TaggedField;
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record StreamsGroupTargetAssignmentMemberValue(
         int version,
-        List<StreamsGroupTargetAssignmentMemberValue.TaskIds> activeTasks,
-        List<StreamsGroupTargetAssignmentMemberValue.TaskIds> standbyTasks,
-        List<StreamsGroupTargetAssignmentMemberValue.TaskIds> warmupTasks,
+        List<TaskIds> activeTasks,
+        List<TaskIds> standbyTasks,
+        List<TaskIds> warmupTasks,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 6;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code num_active_tasks_plus_one} starts, in bytes. */
-    public static final int NUM_ACTIVE_TASKS_PLUS_ONE_AT = 2;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code streams_group_target_assignment_member_value}, versions 0; the input is behind it then. */
     public static StreamsGroupTargetAssignmentMemberValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static StreamsGroupTargetAssignmentMemberValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        long numActiveTasksPlusOne;
-        int at_1 = in.pos;
-        numActiveTasksPlusOne = in.uvarint32("num_active_tasks_plus_one");
-        if (numActiveTasksPlusOne < 1) {
-            throw FormatException.malformed("num_active_tasks_plus_one", "value not allowed", at_1,
-                    "at least 1", numActiveTasksPlusOne);
-        }
-        List<StreamsGroupTargetAssignmentMemberValue.TaskIds> activeTasks = new ArrayList<>();
-        for (long left_2 = in.count("active_tasks", Math.subtractExact(numActiveTasksPlusOne, 1),
-                3); left_2 > 0; left_2--) {
-            StreamsGroupTargetAssignmentMemberValue.TaskIds item;
-            try {
-                item = StreamsGroupTargetAssignmentMemberValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("active_tasks", activeTasks.size());
-            }
-            activeTasks.add(item);
-        }
-        long numStandbyTasksPlusOne;
-        int at_5 = in.pos;
-        numStandbyTasksPlusOne = in.uvarint32("num_standby_tasks_plus_one");
-        if (numStandbyTasksPlusOne < 1) {
-            throw FormatException.malformed("num_standby_tasks_plus_one", "value not allowed", at_5,
-                    "at least 1", numStandbyTasksPlusOne);
-        }
-        List<StreamsGroupTargetAssignmentMemberValue.TaskIds> standbyTasks = new ArrayList<>();
-        for (long left_6 = in.count("standby_tasks", Math.subtractExact(numStandbyTasksPlusOne, 1),
-                3); left_6 > 0; left_6--) {
-            StreamsGroupTargetAssignmentMemberValue.TaskIds item;
-            try {
-                item = StreamsGroupTargetAssignmentMemberValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("standby_tasks", standbyTasks.size());
-            }
-            standbyTasks.add(item);
-        }
-        long numWarmupTasksPlusOne;
-        int at_9 = in.pos;
-        numWarmupTasksPlusOne = in.uvarint32("num_warmup_tasks_plus_one");
-        if (numWarmupTasksPlusOne < 1) {
-            throw FormatException.malformed("num_warmup_tasks_plus_one", "value not allowed", at_9,
-                    "at least 1", numWarmupTasksPlusOne);
-        }
-        List<StreamsGroupTargetAssignmentMemberValue.TaskIds> warmupTasks = new ArrayList<>();
-        for (long left_10 = in.count("warmup_tasks", Math.subtractExact(numWarmupTasksPlusOne, 1),
-                3); left_10 > 0; left_10--) {
-            StreamsGroupTargetAssignmentMemberValue.TaskIds item;
-            try {
-                item = StreamsGroupTargetAssignmentMemberValue.TaskIds.read(in);
-            } catch (FormatException error) {
-                throw error.within("warmup_tasks", warmupTasks.size());
-            }
-            warmupTasks.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_13 = in.tags("tagged_fields");
-        int outer_15 = in.end;
-        for (int index_14 = 0; index_14 < tags_13.tag.length; index_14++) {
-            in.pos = tags_13.start[index_14];
-            in.end = tags_13.stop[index_14];
-            taggedFields.add(new TaggedField(tags_13.tag[index_14], in.bytes(in.end)));
-        }
-        in.pos = tags_13.after;
-        in.end = outer_15;
-        return new StreamsGroupTargetAssignmentMemberValue(version, activeTasks, standbyTasks,
-                warmupTasks, taggedFields);
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int startOfNumActiveTasksPlusOne = in.pos;
+        long numActiveTasksPlusOne = in.uvarint32("num_active_tasks_plus_one");
+        in.require(numActiveTasksPlusOne >= 1, "num_active_tasks_plus_one", startOfNumActiveTasksPlusOne,
+                "at least 1", numActiveTasksPlusOne);
+        List<TaskIds> activeTasks =
+                in.list("active_tasks", numActiveTasksPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumStandbyTasksPlusOne = in.pos;
+        long numStandbyTasksPlusOne = in.uvarint32("num_standby_tasks_plus_one");
+        in.require(numStandbyTasksPlusOne >= 1, "num_standby_tasks_plus_one", startOfNumStandbyTasksPlusOne,
+                "at least 1", numStandbyTasksPlusOne);
+        List<TaskIds> standbyTasks =
+                in.list("standby_tasks", numStandbyTasksPlusOne - 1, 3, () -> TaskIds.read(in));
+        int startOfNumWarmupTasksPlusOne = in.pos;
+        long numWarmupTasksPlusOne = in.uvarint32("num_warmup_tasks_plus_one");
+        in.require(numWarmupTasksPlusOne >= 1, "num_warmup_tasks_plus_one", startOfNumWarmupTasksPlusOne,
+                "at least 1", numWarmupTasksPlusOne);
+        List<TaskIds> warmupTasks =
+                in.list("warmup_tasks", numWarmupTasksPlusOne - 1, 3, () -> TaskIds.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new StreamsGroupTargetAssignmentMemberValue(version, activeTasks, standbyTasks, warmupTasks,
+                taggedFields);
     }
 
     /** Reads one {@code streams_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
@@ -140,15 +66,28 @@ public record StreamsGroupTargetAssignmentMemberValue(
 
     /** Reads one {@code streams_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            StreamsGroupTargetAssignmentMemberValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numActiveTasksPlusOne = activeTasks.size() + 1L;
+        long numStandbyTasksPlusOne = standbyTasks.size() + 1L;
+        long numWarmupTasksPlusOne = warmupTasks.size() + 1L;
+        out.s2be("version", version);
+        out.uvarint32("num_active_tasks_plus_one", numActiveTasksPlusOne);
+        out.list("active_tasks", activeTasks, item -> item.write(out));
+        out.uvarint32("num_standby_tasks_plus_one", numStandbyTasksPlusOne);
+        out.list("standby_tasks", standbyTasks, item -> item.write(out));
+        out.uvarint32("num_warmup_tasks_plus_one", numWarmupTasksPlusOne);
+        out.list("warmup_tasks", warmupTasks, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's TaskIds.
@@ -159,70 +98,43 @@ public record StreamsGroupTargetAssignmentMemberValue(
             String subtopologyId,
             List<Integer> partitions,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code subtopology_id} starts, in bytes. */
         public static final int SUBTOPOLOGY_ID_AT = 0;
 
         /** Reads one {@code task_ids}; the input is behind it then. */
-        public static StreamsGroupTargetAssignmentMemberValue.TaskIds read(Input in) {
-            byte[] buf = in.buf;
-            String subtopologyId;
-            try {
-                subtopologyId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("subtopology_id");
-            }
-            long numPartitionsPlusOne;
-            int at_2 = in.pos;
-            numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
-            if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_2,
-                        "at least 1", numPartitionsPlusOne);
-            }
-            List<Integer> partitions = new ArrayList<>();
-            for (long left_3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left_3 > 0; left_3--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partitions", partitions.size());
-                }
-                partitions.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_5 = in.tags("tagged_fields");
-            int outer_7 = in.end;
-            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-                in.pos = tags_5.start[index_6];
-                in.end = tags_5.stop[index_6];
-                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-            }
-            in.pos = tags_5.after;
-            in.end = outer_7;
-            return new StreamsGroupTargetAssignmentMemberValue.TaskIds(subtopologyId, partitions,
-                    taggedFields);
+        public static TaskIds read(Input in) {
+            String subtopologyId = in.field("subtopology_id", () -> Text.read(in, true));
+            int startOfNumPartitionsPlusOne = in.pos;
+            long numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
+            in.require(numPartitionsPlusOne >= 1, "num_partitions_plus_one", startOfNumPartitionsPlusOne,
+                    "at least 1", numPartitionsPlusOne);
+            List<Integer> partitions = in.list("partitions", numPartitionsPlusOne - 1, 4, () -> in.s4be(""));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TaskIds(subtopologyId, partitions, taggedFields);
         }
 
         /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTargetAssignmentMemberValue.TaskIds from(byte[] data) {
+        public static TaskIds from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTargetAssignmentMemberValue.TaskIds from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupTargetAssignmentMemberValue.TaskIds found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TaskIds from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numPartitionsPlusOne = partitions.size() + 1L;
+            out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
+            out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
+            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,12 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -24,78 +22,26 @@ import org.kodec.runtime.TaggedField;
 public record StreamsGroupTopologyValue(
         int version,
         int epoch,
-        List<StreamsGroupTopologyValue.Subtopology> subtopologies,
+        List<Subtopology> subtopologies,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "epoch", 4);
-    private static final Fields RUN_2 = Fields.of("partitions", 4, "replication_factor", 2);
     /** Its topic. */
     public static final String TOPIC = "__consumer_offsets";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 8;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code epoch} starts, in bytes. */
-    public static final int EPOCH_AT = 2;
-    /** Where {@code num_subtopologies_plus_one} starts, in bytes. */
-    public static final int NUM_SUBTOPOLOGIES_PLUS_ONE_AT = 6;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code epoch} is stored. */
-    public static final Stored EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code streams_group_topology_value}, versions 0; the input is behind it then. */
     public static StreamsGroupTopologyValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static StreamsGroupTopologyValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        int epoch = Load.s4be(buf, in.pos + 2);
-        in.pos += 6;
-        long numSubtopologiesPlusOne;
-        int at_1 = in.pos;
-        numSubtopologiesPlusOne = in.uvarint32("num_subtopologies_plus_one");
-        if (numSubtopologiesPlusOne < 1) {
-            throw FormatException.malformed("num_subtopologies_plus_one", "value not allowed", at_1,
-                    "at least 1", numSubtopologiesPlusOne);
-        }
-        List<StreamsGroupTopologyValue.Subtopology> subtopologies = new ArrayList<>();
-        for (long left_2 = in.count("subtopologies", Math.subtractExact(numSubtopologiesPlusOne, 1),
-                8); left_2 > 0; left_2--) {
-            StreamsGroupTopologyValue.Subtopology item;
-            try {
-                item = StreamsGroupTopologyValue.Subtopology.read(in);
-            } catch (FormatException error) {
-                throw error.within("subtopologies", subtopologies.size());
-            }
-            subtopologies.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-        }
-        in.pos = tags_5.after;
-        in.end = outer_7;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 0, in.pos - 2);
+        int epoch = in.s4be("epoch");
+        int startOfNumSubtopologiesPlusOne = in.pos;
+        long numSubtopologiesPlusOne = in.uvarint32("num_subtopologies_plus_one");
+        in.require(numSubtopologiesPlusOne >= 1, "num_subtopologies_plus_one",
+                startOfNumSubtopologiesPlusOne, "at least 1", numSubtopologiesPlusOne);
+        List<Subtopology> subtopologies =
+                in.list("subtopologies", numSubtopologiesPlusOne - 1, 8, () -> Subtopology.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new StreamsGroupTopologyValue(version, epoch, subtopologies, taggedFields);
     }
 
@@ -106,15 +52,23 @@ public record StreamsGroupTopologyValue(
 
     /** Reads one {@code streams_group_topology_value} that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTopologyValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            StreamsGroupTopologyValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 0);
+        long numSubtopologiesPlusOne = subtopologies.size() + 1L;
+        out.s2be("version", version);
+        out.s4be("epoch", epoch);
+        out.uvarint32("num_subtopologies_plus_one", numSubtopologiesPlusOne);
+        out.list("subtopologies", subtopologies, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's Subtopology.
@@ -130,165 +84,95 @@ public record StreamsGroupTopologyValue(
             String subtopologyId,
             List<String> sourceTopics,
             List<String> sourceTopicRegex,
-            List<StreamsGroupTopologyValue.TopicInfo> stateChangelogTopics,
+            List<TopicInfo> stateChangelogTopics,
             List<String> repartitionSinkTopics,
-            List<StreamsGroupTopologyValue.TopicInfo> repartitionSourceTopics,
-            List<StreamsGroupTopologyValue.CopartitionGroup> copartitionGroups,
+            List<TopicInfo> repartitionSourceTopics,
+            List<CopartitionGroup> copartitionGroups,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 8;
-        /** Where {@code subtopology_id} starts, in bytes. */
         public static final int SUBTOPOLOGY_ID_AT = 0;
 
         /** Reads one {@code subtopology}; the input is behind it then. */
-        public static StreamsGroupTopologyValue.Subtopology read(Input in) {
-            String subtopologyId;
-            try {
-                subtopologyId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("subtopology_id");
-            }
-            long numSourceTopicsPlusOne;
-            int at_2 = in.pos;
-            numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
-            if (numSourceTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_source_topics_plus_one", "value not allowed", at_2,
-                        "at least 1", numSourceTopicsPlusOne);
-            }
-            List<String> sourceTopics = new ArrayList<>();
-            for (long left_3 = in.count("source_topics", Math.subtractExact(numSourceTopicsPlusOne, 1),
-                    1); left_3 > 0; left_3--) {
-                String item;
-                try {
-                    item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-                } catch (FormatException error) {
-                    throw error.within("source_topics", sourceTopics.size());
-                }
-                sourceTopics.add(item);
-            }
-            long numSourceTopicRegexPlusOne;
-            int at_6 = in.pos;
-            numSourceTopicRegexPlusOne = in.uvarint32("num_source_topic_regex_plus_one");
-            if (numSourceTopicRegexPlusOne < 1) {
-                throw FormatException.malformed("num_source_topic_regex_plus_one", "value not allowed",
-                        at_6, "at least 1", numSourceTopicRegexPlusOne);
-            }
-            List<String> sourceTopicRegex = new ArrayList<>();
-            for (long left_7 = in.count("source_topic_regex",
-                    Math.subtractExact(numSourceTopicRegexPlusOne, 1), 1); left_7 > 0; left_7--) {
-                String item;
-                try {
-                    item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-                } catch (FormatException error) {
-                    throw error.within("source_topic_regex", sourceTopicRegex.size());
-                }
-                sourceTopicRegex.add(item);
-            }
-            long numStateChangelogTopicsPlusOne;
-            int at_10 = in.pos;
-            numStateChangelogTopicsPlusOne = in.uvarint32("num_state_changelog_topics_plus_one");
-            if (numStateChangelogTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_state_changelog_topics_plus_one",
-                        "value not allowed", at_10, "at least 1", numStateChangelogTopicsPlusOne);
-            }
-            List<StreamsGroupTopologyValue.TopicInfo> stateChangelogTopics = new ArrayList<>();
-            for (long left_11 = in.count("state_changelog_topics",
-                    Math.subtractExact(numStateChangelogTopicsPlusOne, 1), 9); left_11 > 0; left_11--) {
-                StreamsGroupTopologyValue.TopicInfo item;
-                try {
-                    item = StreamsGroupTopologyValue.TopicInfo.read(in);
-                } catch (FormatException error) {
-                    throw error.within("state_changelog_topics", stateChangelogTopics.size());
-                }
-                stateChangelogTopics.add(item);
-            }
-            long numRepartitionSinkTopicsPlusOne;
-            int at_14 = in.pos;
-            numRepartitionSinkTopicsPlusOne = in.uvarint32("num_repartition_sink_topics_plus_one");
-            if (numRepartitionSinkTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_repartition_sink_topics_plus_one",
-                        "value not allowed", at_14, "at least 1", numRepartitionSinkTopicsPlusOne);
-            }
-            List<String> repartitionSinkTopics = new ArrayList<>();
-            for (long left_15 = in.count("repartition_sink_topics",
-                    Math.subtractExact(numRepartitionSinkTopicsPlusOne, 1),
-                    1); left_15 > 0; left_15--) {
-                String item;
-                try {
-                    item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-                } catch (FormatException error) {
-                    throw error.within("repartition_sink_topics", repartitionSinkTopics.size());
-                }
-                repartitionSinkTopics.add(item);
-            }
-            long numRepartitionSourceTopicsPlusOne;
-            int at_18 = in.pos;
-            numRepartitionSourceTopicsPlusOne = in.uvarint32("num_repartition_source_topics_plus_one");
-            if (numRepartitionSourceTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_repartition_source_topics_plus_one",
-                        "value not allowed", at_18, "at least 1", numRepartitionSourceTopicsPlusOne);
-            }
-            List<StreamsGroupTopologyValue.TopicInfo> repartitionSourceTopics = new ArrayList<>();
-            for (long left_19 = in.count("repartition_source_topics",
-                    Math.subtractExact(numRepartitionSourceTopicsPlusOne, 1),
-                    9); left_19 > 0; left_19--) {
-                StreamsGroupTopologyValue.TopicInfo item;
-                try {
-                    item = StreamsGroupTopologyValue.TopicInfo.read(in);
-                } catch (FormatException error) {
-                    throw error.within("repartition_source_topics", repartitionSourceTopics.size());
-                }
-                repartitionSourceTopics.add(item);
-            }
-            long numCopartitionGroupsPlusOne;
-            int at_22 = in.pos;
-            numCopartitionGroupsPlusOne = in.uvarint32("num_copartition_groups_plus_one");
-            if (numCopartitionGroupsPlusOne < 1) {
-                throw FormatException.malformed("num_copartition_groups_plus_one", "value not allowed",
-                        at_22, "at least 1", numCopartitionGroupsPlusOne);
-            }
-            List<StreamsGroupTopologyValue.CopartitionGroup> copartitionGroups = new ArrayList<>();
-            for (long left_23 = in.count("copartition_groups",
-                    Math.subtractExact(numCopartitionGroupsPlusOne, 1), 4); left_23 > 0; left_23--) {
-                StreamsGroupTopologyValue.CopartitionGroup item;
-                try {
-                    item = StreamsGroupTopologyValue.CopartitionGroup.read(in);
-                } catch (FormatException error) {
-                    throw error.within("copartition_groups", copartitionGroups.size());
-                }
-                copartitionGroups.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_26 = in.tags("tagged_fields");
-            int outer_28 = in.end;
-            for (int index_27 = 0; index_27 < tags_26.tag.length; index_27++) {
-                in.pos = tags_26.start[index_27];
-                in.end = tags_26.stop[index_27];
-                taggedFields.add(new TaggedField(tags_26.tag[index_27], in.bytes(in.end)));
-            }
-            in.pos = tags_26.after;
-            in.end = outer_28;
-            return new StreamsGroupTopologyValue.Subtopology(subtopologyId, sourceTopics,
-                    sourceTopicRegex, stateChangelogTopics, repartitionSinkTopics,
-                    repartitionSourceTopics, copartitionGroups, taggedFields);
+        public static Subtopology read(Input in) {
+            String subtopologyId = in.field("subtopology_id", () -> Text.read(in, true));
+            int startOfNumSourceTopicsPlusOne = in.pos;
+            long numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
+            in.require(numSourceTopicsPlusOne >= 1, "num_source_topics_plus_one", startOfNumSourceTopicsPlusOne,
+                    "at least 1", numSourceTopicsPlusOne);
+            List<String> sourceTopics =
+                    in.list("source_topics", numSourceTopicsPlusOne - 1, 1, () -> Text.read(in, true));
+            int startOfNumSourceTopicRegexPlusOne = in.pos;
+            long numSourceTopicRegexPlusOne = in.uvarint32("num_source_topic_regex_plus_one");
+            in.require(numSourceTopicRegexPlusOne >= 1, "num_source_topic_regex_plus_one",
+                    startOfNumSourceTopicRegexPlusOne, "at least 1", numSourceTopicRegexPlusOne);
+            List<String> sourceTopicRegex =
+                    in.list("source_topic_regex", numSourceTopicRegexPlusOne - 1, 1, () -> Text.read(in, true));
+            int startOfNumStateChangelogTopicsPlusOne = in.pos;
+            long numStateChangelogTopicsPlusOne = in.uvarint32("num_state_changelog_topics_plus_one");
+            in.require(numStateChangelogTopicsPlusOne >= 1, "num_state_changelog_topics_plus_one",
+                    startOfNumStateChangelogTopicsPlusOne, "at least 1", numStateChangelogTopicsPlusOne);
+            List<TopicInfo> stateChangelogTopics =
+                    in.list("state_changelog_topics", numStateChangelogTopicsPlusOne - 1, 9, () -> TopicInfo.read(in));
+            int startOfNumRepartitionSinkTopicsPlusOne = in.pos;
+            long numRepartitionSinkTopicsPlusOne = in.uvarint32("num_repartition_sink_topics_plus_one");
+            in.require(numRepartitionSinkTopicsPlusOne >= 1, "num_repartition_sink_topics_plus_one",
+                    startOfNumRepartitionSinkTopicsPlusOne, "at least 1", numRepartitionSinkTopicsPlusOne);
+            List<String> repartitionSinkTopics =
+                    in.list("repartition_sink_topics", numRepartitionSinkTopicsPlusOne - 1, 1, () -> Text.read(in, true));
+            int startOfNumRepartitionSourceTopicsPlusOne = in.pos;
+            long numRepartitionSourceTopicsPlusOne = in.uvarint32("num_repartition_source_topics_plus_one");
+            in.require(numRepartitionSourceTopicsPlusOne >= 1, "num_repartition_source_topics_plus_one",
+                    startOfNumRepartitionSourceTopicsPlusOne, "at least 1", numRepartitionSourceTopicsPlusOne);
+            List<TopicInfo> repartitionSourceTopics =
+                    in.list("repartition_source_topics", numRepartitionSourceTopicsPlusOne - 1, 9, () -> TopicInfo.read(in));
+            int startOfNumCopartitionGroupsPlusOne = in.pos;
+            long numCopartitionGroupsPlusOne = in.uvarint32("num_copartition_groups_plus_one");
+            in.require(numCopartitionGroupsPlusOne >= 1, "num_copartition_groups_plus_one",
+                    startOfNumCopartitionGroupsPlusOne, "at least 1", numCopartitionGroupsPlusOne);
+            List<CopartitionGroup> copartitionGroups =
+                    in.list("copartition_groups", numCopartitionGroupsPlusOne - 1, 4, () -> CopartitionGroup.read(in));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new Subtopology(subtopologyId, sourceTopics, sourceTopicRegex, stateChangelogTopics,
+                    repartitionSinkTopics, repartitionSourceTopics, copartitionGroups, taggedFields);
         }
 
         /** Reads one {@code subtopology} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.Subtopology from(byte[] data) {
+        public static Subtopology from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code subtopology} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.Subtopology from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupTopologyValue.Subtopology found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static Subtopology from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numSourceTopicsPlusOne = sourceTopics.size() + 1L;
+            long numSourceTopicRegexPlusOne = sourceTopicRegex.size() + 1L;
+            long numStateChangelogTopicsPlusOne = stateChangelogTopics.size() + 1L;
+            long numRepartitionSinkTopicsPlusOne = repartitionSinkTopics.size() + 1L;
+            long numRepartitionSourceTopicsPlusOne = repartitionSourceTopics.size() + 1L;
+            long numCopartitionGroupsPlusOne = copartitionGroups.size() + 1L;
+            out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
+            out.uvarint32("num_source_topics_plus_one", numSourceTopicsPlusOne);
+            out.list("source_topics", sourceTopics, item -> Text.write(out, item, true));
+            out.uvarint32("num_source_topic_regex_plus_one", numSourceTopicRegexPlusOne);
+            out.list("source_topic_regex", sourceTopicRegex, item -> Text.write(out, item, true));
+            out.uvarint32("num_state_changelog_topics_plus_one", numStateChangelogTopicsPlusOne);
+            out.list("state_changelog_topics", stateChangelogTopics, item -> item.write(out));
+            out.uvarint32("num_repartition_sink_topics_plus_one", numRepartitionSinkTopicsPlusOne);
+            out.list("repartition_sink_topics", repartitionSinkTopics, item -> Text.write(out, item, true));
+            out.uvarint32("num_repartition_source_topics_plus_one", numRepartitionSourceTopicsPlusOne);
+            out.list("repartition_source_topics", repartitionSourceTopics, item -> item.write(out));
+            out.uvarint32("num_copartition_groups_plus_one", numCopartitionGroupsPlusOne);
+            out.list("copartition_groups", copartitionGroups, item -> item.write(out));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -302,78 +186,52 @@ public record StreamsGroupTopologyValue(
             String name,
             int partitions,
             int replicationFactor,
-            List<StreamsGroupTopologyValue.TopicConfig> topicConfigs,
+            List<TopicConfig> topicConfigs,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 9;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code partitions} is stored. */
         public static final Stored PARTITIONS_STORED = Stored.S4BE;
-        /** How {@code replication_factor} is stored. */
         public static final Stored REPLICATION_FACTOR_STORED = Stored.S2BE;
 
         /** Reads one {@code topic_info}; the input is behind it then. */
-        public static StreamsGroupTopologyValue.TopicInfo read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            in.need(RUN_2);
-            int partitions = Load.s4be(buf, in.pos);
-            int replicationFactor = Load.s2be(buf, in.pos + 4);
-            in.pos += 6;
-            long numTopicConfigsPlusOne;
-            int at_2 = in.pos;
-            numTopicConfigsPlusOne = in.uvarint32("num_topic_configs_plus_one");
-            if (numTopicConfigsPlusOne < 1) {
-                throw FormatException.malformed("num_topic_configs_plus_one", "value not allowed", at_2,
-                        "at least 1", numTopicConfigsPlusOne);
-            }
-            List<StreamsGroupTopologyValue.TopicConfig> topicConfigs = new ArrayList<>();
-            for (long left_3 = in.count("topic_configs", Math.subtractExact(numTopicConfigsPlusOne, 1),
-                    3); left_3 > 0; left_3--) {
-                StreamsGroupTopologyValue.TopicConfig item;
-                try {
-                    item = StreamsGroupTopologyValue.TopicConfig.read(in);
-                } catch (FormatException error) {
-                    throw error.within("topic_configs", topicConfigs.size());
-                }
-                topicConfigs.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_6 = in.tags("tagged_fields");
-            int outer_8 = in.end;
-            for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
-                in.pos = tags_6.start[index_7];
-                in.end = tags_6.stop[index_7];
-                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
-            }
-            in.pos = tags_6.after;
-            in.end = outer_8;
-            return new StreamsGroupTopologyValue.TopicInfo(name, partitions, replicationFactor,
-                    topicConfigs, taggedFields);
+        public static TopicInfo read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            int partitions = in.s4be("partitions");
+            int replicationFactor = in.s2be("replication_factor");
+            int startOfNumTopicConfigsPlusOne = in.pos;
+            long numTopicConfigsPlusOne = in.uvarint32("num_topic_configs_plus_one");
+            in.require(numTopicConfigsPlusOne >= 1, "num_topic_configs_plus_one", startOfNumTopicConfigsPlusOne,
+                    "at least 1", numTopicConfigsPlusOne);
+            List<TopicConfig> topicConfigs =
+                    in.list("topic_configs", numTopicConfigsPlusOne - 1, 3, () -> TopicConfig.read(in));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicInfo(name, partitions, replicationFactor, topicConfigs, taggedFields);
         }
 
         /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.TopicInfo from(byte[] data) {
+        public static TopicInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.TopicInfo from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupTopologyValue.TopicInfo found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicInfo from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numTopicConfigsPlusOne = topicConfigs.size() + 1L;
+            out.field("name", () -> Text.write(out, name, true));
+            out.s4be("partitions", partitions);
+            out.s2be("replication_factor", replicationFactor);
+            out.uvarint32("num_topic_configs_plus_one", numTopicConfigsPlusOne);
+            out.list("topic_configs", topicConfigs, item -> item.write(out));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -385,54 +243,37 @@ public record StreamsGroupTopologyValue(
             String key,
             String value,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code key} starts, in bytes. */
         public static final int KEY_AT = 0;
 
         /** Reads one {@code topic_config}; the input is behind it then. */
-        public static StreamsGroupTopologyValue.TopicConfig read(Input in) {
-            String key;
-            try {
-                key = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("key");
-            }
-            String value;
-            try {
-                value = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("value");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new StreamsGroupTopologyValue.TopicConfig(key, value, taggedFields);
+        public static TopicConfig read(Input in) {
+            String key = in.field("key", () -> Text.read(in, true));
+            String value = in.field("value", () -> Text.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicConfig(key, value, taggedFields);
         }
 
         /** Reads one {@code topic_config} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.TopicConfig from(byte[] data) {
+        public static TopicConfig from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_config} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.TopicConfig from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupTopologyValue.TopicConfig found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicConfig from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("key", () -> Text.write(out, key, true));
+            out.field("value", () -> Text.write(out, value, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -446,105 +287,60 @@ public record StreamsGroupTopologyValue(
             List<Integer> sourceTopicRegex,
             List<Integer> repartitionSourceTopics,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 4;
-        /** Where {@code num_source_topics_plus_one} starts, in bytes. */
         public static final int NUM_SOURCE_TOPICS_PLUS_ONE_AT = 0;
 
         /** Reads one {@code copartition_group}; the input is behind it then. */
-        public static StreamsGroupTopologyValue.CopartitionGroup read(Input in) {
-            byte[] buf = in.buf;
-            long numSourceTopicsPlusOne;
-            int at_1 = in.pos;
-            numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
-            if (numSourceTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_source_topics_plus_one", "value not allowed", at_1,
-                        "at least 1", numSourceTopicsPlusOne);
-            }
-            List<Integer> sourceTopics = new ArrayList<>();
-            for (long left_2 = in.count("source_topics", Math.subtractExact(numSourceTopicsPlusOne, 1),
-                    2); left_2 > 0; left_2--) {
-                int item;
-                try {
-                    in.need("", 2);
-                    item = Load.s2be(buf, in.pos);
-                    in.pos += 2;
-                } catch (FormatException error) {
-                    throw error.within("source_topics", sourceTopics.size());
-                }
-                sourceTopics.add(item);
-            }
-            long numSourceTopicRegexPlusOne;
-            int at_4 = in.pos;
-            numSourceTopicRegexPlusOne = in.uvarint32("num_source_topic_regex_plus_one");
-            if (numSourceTopicRegexPlusOne < 1) {
-                throw FormatException.malformed("num_source_topic_regex_plus_one", "value not allowed",
-                        at_4, "at least 1", numSourceTopicRegexPlusOne);
-            }
-            List<Integer> sourceTopicRegex = new ArrayList<>();
-            for (long left_5 = in.count("source_topic_regex",
-                    Math.subtractExact(numSourceTopicRegexPlusOne, 1), 2); left_5 > 0; left_5--) {
-                int item;
-                try {
-                    in.need("", 2);
-                    item = Load.s2be(buf, in.pos);
-                    in.pos += 2;
-                } catch (FormatException error) {
-                    throw error.within("source_topic_regex", sourceTopicRegex.size());
-                }
-                sourceTopicRegex.add(item);
-            }
-            long numRepartitionSourceTopicsPlusOne;
-            int at_7 = in.pos;
-            numRepartitionSourceTopicsPlusOne = in.uvarint32("num_repartition_source_topics_plus_one");
-            if (numRepartitionSourceTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_repartition_source_topics_plus_one",
-                        "value not allowed", at_7, "at least 1", numRepartitionSourceTopicsPlusOne);
-            }
-            List<Integer> repartitionSourceTopics = new ArrayList<>();
-            for (long left_8 = in.count("repartition_source_topics",
-                    Math.subtractExact(numRepartitionSourceTopicsPlusOne, 1),
-                    2); left_8 > 0; left_8--) {
-                int item;
-                try {
-                    in.need("", 2);
-                    item = Load.s2be(buf, in.pos);
-                    in.pos += 2;
-                } catch (FormatException error) {
-                    throw error.within("repartition_source_topics", repartitionSourceTopics.size());
-                }
-                repartitionSourceTopics.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_10 = in.tags("tagged_fields");
-            int outer_12 = in.end;
-            for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
-                in.pos = tags_10.start[index_11];
-                in.end = tags_10.stop[index_11];
-                taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
-            }
-            in.pos = tags_10.after;
-            in.end = outer_12;
-            return new StreamsGroupTopologyValue.CopartitionGroup(sourceTopics, sourceTopicRegex,
-                    repartitionSourceTopics, taggedFields);
+        public static CopartitionGroup read(Input in) {
+            int startOfNumSourceTopicsPlusOne = in.pos;
+            long numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
+            in.require(numSourceTopicsPlusOne >= 1, "num_source_topics_plus_one", startOfNumSourceTopicsPlusOne,
+                    "at least 1", numSourceTopicsPlusOne);
+            List<Integer> sourceTopics =
+                    in.list("source_topics", numSourceTopicsPlusOne - 1, 2, () -> in.s2be(""));
+            int startOfNumSourceTopicRegexPlusOne = in.pos;
+            long numSourceTopicRegexPlusOne = in.uvarint32("num_source_topic_regex_plus_one");
+            in.require(numSourceTopicRegexPlusOne >= 1, "num_source_topic_regex_plus_one",
+                    startOfNumSourceTopicRegexPlusOne, "at least 1", numSourceTopicRegexPlusOne);
+            List<Integer> sourceTopicRegex =
+                    in.list("source_topic_regex", numSourceTopicRegexPlusOne - 1, 2, () -> in.s2be(""));
+            int startOfNumRepartitionSourceTopicsPlusOne = in.pos;
+            long numRepartitionSourceTopicsPlusOne = in.uvarint32("num_repartition_source_topics_plus_one");
+            in.require(numRepartitionSourceTopicsPlusOne >= 1, "num_repartition_source_topics_plus_one",
+                    startOfNumRepartitionSourceTopicsPlusOne, "at least 1", numRepartitionSourceTopicsPlusOne);
+            List<Integer> repartitionSourceTopics =
+                    in.list("repartition_source_topics", numRepartitionSourceTopicsPlusOne - 1, 2, () -> in.s2be(""));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new CopartitionGroup(sourceTopics, sourceTopicRegex, repartitionSourceTopics, taggedFields);
         }
 
         /** Reads one {@code copartition_group} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.CopartitionGroup from(byte[] data) {
+        public static CopartitionGroup from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code copartition_group} that is all of {@code data}. Throws FormatException. */
-        public static StreamsGroupTopologyValue.CopartitionGroup from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                StreamsGroupTopologyValue.CopartitionGroup found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static CopartitionGroup from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            long numSourceTopicsPlusOne = sourceTopics.size() + 1L;
+            long numSourceTopicRegexPlusOne = sourceTopicRegex.size() + 1L;
+            long numRepartitionSourceTopicsPlusOne = repartitionSourceTopics.size() + 1L;
+            out.uvarint32("num_source_topics_plus_one", numSourceTopicsPlusOne);
+            out.list("source_topics", sourceTopics, item -> out.s2be("", item));
+            out.uvarint32("num_source_topic_regex_plus_one", numSourceTopicRegexPlusOne);
+            out.list("source_topic_regex", sourceTopicRegex, item -> out.s2be("", item));
+            out.uvarint32("num_repartition_source_topics_plus_one", numRepartitionSourceTopicsPlusOne);
+            out.list("repartition_source_topics", repartitionSourceTopics, item -> out.s2be("", item));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

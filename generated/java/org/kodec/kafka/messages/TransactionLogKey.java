@@ -2,10 +2,9 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.messages;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -19,36 +18,19 @@ import org.kodec.runtime.Stored;
 public record TransactionLogKey(
         int recordType,
         String transactionalId) {
-    private static final Fields RUN_1 = Fields.of("record_type", 2);
     /** Its topic. */
     public static final String TOPIC = "__transaction_state";
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 3;
-    /** Where {@code record_type} starts, in bytes. */
     public static final int RECORD_TYPE_AT = 0;
-    /** Where {@code transactional_id} starts, in bytes. */
     public static final int TRANSACTIONAL_ID_AT = 2;
-    /** How {@code record_type} is stored. */
     public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
-    /** What {@code record_type} always is. */
     public static final int RECORD_TYPE_VALUE = 0;
 
     /** Reads one {@code transaction_log_key}; the input is behind it then. */
     public static TransactionLogKey read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int recordType = Load.s2be(buf, in.pos);
-        if (recordType != 0) {
-            throw FormatException.malformed("record_type", "value not allowed", in.pos, "0",
-                    recordType);
-        }
-        in.pos += 2;
-        String transactionalId;
-        try {
-            transactionalId = org.kodec.kafka.primitives.Text.read(in);
-        } catch (FormatException error) {
-            throw error.within("transactional_id");
-        }
+        int recordType = in.s2be("record_type");
+        in.require(recordType == 0, "record_type", in.pos - 2, "0", recordType);
+        String transactionalId = in.field("transactional_id", () -> Text.read(in, false));
         return new TransactionLogKey(recordType, transactionalId);
     }
 
@@ -59,14 +41,18 @@ public record TransactionLogKey(
 
     /** Reads one {@code transaction_log_key} that is all of {@code data}. Throws FormatException. */
     public static TransactionLogKey from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            TransactionLogKey found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.require(recordType == 0, "record_type", "0", recordType);
+        out.s2be("record_type", recordType);
+        out.field("transactional_id", () -> Text.write(out, transactionalId, false));
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -4,12 +4,11 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import java.util.Objects;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's TransactionLogValue: value in __transaction_state, number 0 of its kind; versions 0-1, flexible
@@ -37,7 +36,7 @@ public record TransactionLogValue(
         int producerEpoch,
         int transactionTimeoutMs,
         int transactionStatus,
-        List<TransactionLogValue.PartitionsSchema> transactionPartitions,
+        List<PartitionsSchema> transactionPartitions,
         long transactionLastUpdateTimestampMs,
         long transactionStartTimestampMs,
         long previousProducerId,
@@ -45,167 +44,58 @@ public record TransactionLogValue(
         int clientTransactionVersion,
         int nextProducerEpoch,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("version", 2, "producer_id", 8,
-            "producer_epoch", 2, "transaction_timeout_ms", 4, "transaction_status", 1,
-            "num_transaction_partitions", 4);
-    private static final Fields RUN_2 = Fields.of("transaction_last_update_timestamp_ms", 8,
-            "transaction_start_timestamp_ms", 8);
-    private static final Fields RUN_3 = Fields.of("version", 2, "producer_id", 8,
-            "producer_epoch", 2, "transaction_timeout_ms", 4, "transaction_status", 1);
-    private static final Fields RUN_4 = Fields.of("num_partition_ids", 4);
     /** Its topic. */
     public static final String TOPIC = "__transaction_state";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 1;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 35;
-    /** Where {@code version} starts, in bytes. */
-    public static final int VERSION_AT = 0;
-    /** Where {@code producer_id} starts, in bytes. */
-    public static final int PRODUCER_ID_AT = 2;
-    /** Where {@code producer_epoch} starts, in bytes. */
-    public static final int PRODUCER_EPOCH_AT = 10;
-    /** Where {@code transaction_timeout_ms} starts, in bytes. */
-    public static final int TRANSACTION_TIMEOUT_MS_AT = 12;
-    /** Where {@code transaction_status} starts, in bytes. */
-    public static final int TRANSACTION_STATUS_AT = 16;
-    /** How {@code version} is stored. */
-    public static final Stored VERSION_STORED = Stored.S2BE;
-    /** How {@code producer_id} is stored. */
-    public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
-    /** How {@code producer_epoch} is stored. */
-    public static final Stored PRODUCER_EPOCH_STORED = Stored.S2BE;
-    /** How {@code transaction_timeout_ms} is stored. */
-    public static final Stored TRANSACTION_TIMEOUT_MS_STORED = Stored.S4BE;
-    /** How {@code transaction_status} is stored. */
-    public static final Stored TRANSACTION_STATUS_STORED = Stored.S1;
-    /** How {@code transaction_last_update_timestamp_ms} is stored. */
-    public static final Stored TRANSACTION_LAST_UPDATE_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code transaction_start_timestamp_ms} is stored. */
-    public static final Stored TRANSACTION_START_TIMESTAMP_MS_STORED = Stored.S8BE;
 
     /** Reads one {@code transaction_log_value}, versions 0-1; the input is behind it then. */
     public static TransactionLogValue read(Input in) {
-        if (in.end - in.pos < 2) {
-            in.need(RUN_1);
-        }
-        byte[] buf = in.buf;
-        long version = Load.s2be(buf, in.pos);
-        switch ((int) version) {
-            case 0:
-                return readV0(in);
-            case 1:
-                return readV1(in);
-            default:
-                throw Input.unknownVersion("version", version, "0-1", in.pos);
-        }
-    }
-
-    private static TransactionLogValue readV0(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int version = Load.s2be(buf, in.pos);
-        long producerId = Load.s8be(buf, in.pos + 2);
-        int producerEpoch = Load.s2be(buf, in.pos + 10);
-        int transactionTimeoutMs = Load.s4be(buf, in.pos + 12);
-        int transactionStatus = Load.s1(buf, in.pos + 16);
-        int numTransactionPartitions = Load.s4be(buf, in.pos + 17);
-        in.pos += 21;
-        List<TransactionLogValue.PartitionsSchema> transactionPartitions = null;
-        if (numTransactionPartitions >= 0) {
-            transactionPartitions = new ArrayList<>();
-            for (long left_1 = in.count("transaction_partitions", numTransactionPartitions,
-                    3); left_1 > 0; left_1--) {
-                TransactionLogValue.PartitionsSchema item;
-                try {
-                    item = TransactionLogValue.PartitionsSchema.read(in, 0);
-                } catch (FormatException error) {
-                    throw error.within("transaction_partitions", transactionPartitions.size());
-                }
-                transactionPartitions.add(item);
-            }
-        }
-        in.need(RUN_2);
-        long transactionLastUpdateTimestampMs = Load.s8be(buf, in.pos);
-        long transactionStartTimestampMs = Load.s8be(buf, in.pos + 8);
-        in.pos += 16;
-        return new TransactionLogValue(version, producerId, producerEpoch, transactionTimeoutMs,
-                transactionStatus, transactionPartitions, transactionLastUpdateTimestampMs,
-                transactionStartTimestampMs, -1L, -1L, 0, -1, List.of());
-    }
-
-    private static TransactionLogValue readV1(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_3);
-        int version = Load.s2be(buf, in.pos);
-        long producerId = Load.s8be(buf, in.pos + 2);
-        int producerEpoch = Load.s2be(buf, in.pos + 10);
-        int transactionTimeoutMs = Load.s4be(buf, in.pos + 12);
-        int transactionStatus = Load.s1(buf, in.pos + 16);
-        in.pos += 17;
-        long numTransactionPartitionsPlusOne;
-        numTransactionPartitionsPlusOne = in.uvarint32("num_transaction_partitions_plus_one");
-        List<TransactionLogValue.PartitionsSchema> transactionPartitions = null;
-        if (numTransactionPartitionsPlusOne >= 1) {
-            transactionPartitions = new ArrayList<>();
-            for (long left_1 = in.count("transaction_partitions",
-                    Math.subtractExact(numTransactionPartitionsPlusOne, 1),
-                    3); left_1 > 0; left_1--) {
-                TransactionLogValue.PartitionsSchema item;
-                try {
-                    item = TransactionLogValue.PartitionsSchema.read(in, 1);
-                } catch (FormatException error) {
-                    throw error.within("transaction_partitions", transactionPartitions.size());
-                }
-                transactionPartitions.add(item);
-            }
-        }
-        in.need(RUN_2);
-        long transactionLastUpdateTimestampMs = Load.s8be(buf, in.pos);
-        long transactionStartTimestampMs = Load.s8be(buf, in.pos + 8);
-        in.pos += 16;
+        int version = in.s2be("version");
+        in.requireVersion("version", version, 0, 1, in.pos - 2);
+        long producerId = in.s8be("producer_id");
+        int producerEpoch = in.s2be("producer_epoch");
+        int transactionTimeoutMs = in.s4be("transaction_timeout_ms");
+        int transactionStatus = in.s1("transaction_status");
+        int numTransactionPartitions = version <= 0 ? in.s4be("num_transaction_partitions") : 0;
+        long numTransactionPartitionsPlusOne = version >= 1
+                ? in.uvarint32("num_transaction_partitions_plus_one")
+                : 0;
+        List<PartitionsSchema> transactionPartitions = (version >= 1 ? numTransactionPartitionsPlusOne - 1 : numTransactionPartitions) >= 0
+                ? in.list("transaction_partitions", version >= 1 ? numTransactionPartitionsPlusOne - 1 : numTransactionPartitions, 3, () -> PartitionsSchema.read(in, version))
+                : null;
+        long transactionLastUpdateTimestampMs = in.s8be("transaction_last_update_timestamp_ms");
+        long transactionStartTimestampMs = in.s8be("transaction_start_timestamp_ms");
         long previousProducerId = -1L;
         long nextProducerId = -1L;
         int clientTransactionVersion = 0;
         int nextProducerEpoch = -1;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_4 = in.tags("tagged_fields");
-        int outer_6 = in.end;
-        for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
-            in.pos = tags_4.start[index_5];
-            in.end = tags_4.stop[index_5];
-            if (tags_4.tag[index_5] == 0) {
-                in.need("previous_producer_id", 8);
-                previousProducerId = Load.s8be(buf, in.pos);
-                in.pos += 8;
-                in.endsExactly("previous_producer_id");
-            } else if (tags_4.tag[index_5] == 1) {
-                in.need("next_producer_id", 8);
-                nextProducerId = Load.s8be(buf, in.pos);
-                in.pos += 8;
-                in.endsExactly("next_producer_id");
-            } else if (tags_4.tag[index_5] == 2) {
-                in.need("client_transaction_version", 2);
-                clientTransactionVersion = Load.s2be(buf, in.pos);
-                in.pos += 2;
-                in.endsExactly("client_transaction_version");
-            } else if (tags_4.tag[index_5] == 3) {
-                in.need("next_producer_epoch", 2);
-                nextProducerEpoch = Load.s2be(buf, in.pos);
-                in.pos += 2;
-                in.endsExactly("next_producer_epoch");
-            } else {
-                taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
+        List<TaggedField> taggedFields = List.of();
+        if (version >= 1) {
+            taggedFields = new ArrayList<>();
+            for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+                if (tags.number() == 0) {
+                    previousProducerId = in.s8be("previous_producer_id");
+                    tags.requireEnd("previous_producer_id");
+                } else if (tags.number() == 1) {
+                    nextProducerId = in.s8be("next_producer_id");
+                    tags.requireEnd("next_producer_id");
+                } else if (tags.number() == 2) {
+                    clientTransactionVersion = in.s2be("client_transaction_version");
+                    tags.requireEnd("client_transaction_version");
+                } else if (tags.number() == 3) {
+                    nextProducerEpoch = in.s2be("next_producer_epoch");
+                    tags.requireEnd("next_producer_epoch");
+                } else {
+                    taggedFields.add(tags.field());
+                }
             }
         }
-        in.pos = tags_4.after;
-        in.end = outer_6;
         return new TransactionLogValue(version, producerId, producerEpoch, transactionTimeoutMs,
                 transactionStatus, transactionPartitions, transactionLastUpdateTimestampMs,
-                transactionStartTimestampMs, previousProducerId, nextProducerId,
-                clientTransactionVersion, nextProducerEpoch, taggedFields);
+                transactionStartTimestampMs, previousProducerId, nextProducerId, clientTransactionVersion,
+                nextProducerEpoch, taggedFields);
     }
 
     /** Reads one {@code transaction_log_value} that is all of {@code data}. Throws FormatException. */
@@ -215,15 +105,57 @@ public record TransactionLogValue(
 
     /** Reads one {@code transaction_log_value} that is all of {@code data}. Throws FormatException. */
     public static TransactionLogValue from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            TransactionLogValue found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        Output.requireVersion("version", version, 0, 1);
+        int numTransactionPartitions = transactionPartitions == null ? -1 : transactionPartitions.size();
+        long numTransactionPartitionsPlusOne = transactionPartitions == null ? 0 : transactionPartitions.size() + 1L;
+        out.s2be("version", version);
+        out.s8be("producer_id", producerId);
+        out.s2be("producer_epoch", producerEpoch);
+        out.s4be("transaction_timeout_ms", transactionTimeoutMs);
+        out.s1("transaction_status", transactionStatus);
+        if (version <= 0) {
+            out.s4be("num_transaction_partitions", numTransactionPartitions);
         }
+        if (version >= 1) {
+            out.uvarint32("num_transaction_partitions_plus_one", numTransactionPartitionsPlusOne);
+        }
+        if ((version >= 1 ? numTransactionPartitionsPlusOne - 1 : numTransactionPartitions) >= 0) {
+            out.list("transaction_partitions", transactionPartitions, item -> item.write(out, version));
+        }
+        out.s8be("transaction_last_update_timestamp_ms", transactionLastUpdateTimestampMs);
+        out.s8be("transaction_start_timestamp_ms", transactionStartTimestampMs);
+        if (version >= 1) {
+            Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+            if (!Objects.deepEquals(previousProducerId, -1L)) {
+                tags.add(0, tag -> tag.s8be("previous_producer_id", previousProducerId));
+            }
+            if (!Objects.deepEquals(nextProducerId, -1L)) {
+                tags.add(1, tag -> tag.s8be("next_producer_id", nextProducerId));
+            }
+            if (!Objects.deepEquals(clientTransactionVersion, 0)) {
+                tags.add(2, tag -> tag.s2be("client_transaction_version", clientTransactionVersion));
+            }
+            if (!Objects.deepEquals(nextProducerEpoch, -1)) {
+                tags.add(3, tag -> tag.s2be("next_producer_epoch", nextProducerEpoch));
+            }
+            out.tags(tags);
+        } else {
+            Output.requireAbsent("previous_producer_id", previousProducerId, -1L);
+            Output.requireAbsent("next_producer_id", nextProducerId, -1L);
+            Output.requireAbsent("client_transaction_version", clientTransactionVersion, 0);
+            Output.requireAbsent("next_producer_epoch", nextProducerEpoch, -1);
+            Output.requireAbsent("tagged_fields", taggedFields, List.of());
+        }
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Kafka's PartitionsSchema.
@@ -234,114 +166,66 @@ public record TransactionLogValue(
             String topic,
             List<Integer> partitionIds,
             List<TaggedField> taggedFields) {
-        /** The lowest version. */
         public static final int FIRST_VERSION = 0;
-        /** The highest version. */
         public static final int LAST_VERSION = 1;
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code topic} starts, in bytes. */
-        public static final int TOPIC_AT = 0;
 
         /** Reads one {@code partitions_schema}, versions 0-1; the input is behind it then. */
-        public static TransactionLogValue.PartitionsSchema read(Input in, long version) {
-            switch ((int) version) {
-                case 0:
-                    return readV0(in, version);
-                case 1:
-                    return readV1(in, version);
-                default:
-                    throw Input.unknownVersion("version", version, "0-1", in.pos);
+        public static PartitionsSchema read(Input in, int version) {
+            in.requireVersion("version", version, 0, 1, in.pos);
+            String topic = in.field("topic", () -> Text.read(in, version >= 1));
+            int numPartitionIds = 0;
+            if (version <= 0) {
+                numPartitionIds = in.s4be("num_partition_ids");
+                in.require(numPartitionIds >= 0, "num_partition_ids", in.pos - 4, "at least 0", numPartitionIds);
             }
-        }
-
-        private static TransactionLogValue.PartitionsSchema readV0(Input in, long version) {
-            byte[] buf = in.buf;
-            String topic;
-            try {
-                topic = org.kodec.kafka.primitives.Text.read(in);
-            } catch (FormatException error) {
-                throw error.within("topic");
-            }
-            in.need(RUN_4);
-            int numPartitionIds = Load.s4be(buf, in.pos);
-            if (numPartitionIds < 0) {
-                throw FormatException.malformed("num_partition_ids", "value not allowed", in.pos,
-                        "at least 0", numPartitionIds);
-            }
-            in.pos += 4;
-            List<Integer> partitionIds = new ArrayList<>();
-            for (long left_2 = in.count("partition_ids", numPartitionIds, 4); left_2 > 0; left_2--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partition_ids", partitionIds.size());
-                }
-                partitionIds.add(item);
-            }
-            return new TransactionLogValue.PartitionsSchema(topic, partitionIds, List.of());
-        }
-
-        private static TransactionLogValue.PartitionsSchema readV1(Input in, long version) {
-            byte[] buf = in.buf;
-            String topic;
-            try {
-                topic = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("topic");
-            }
-            long numPartitionIdsPlusOne;
-            int at_2 = in.pos;
-            numPartitionIdsPlusOne = in.uvarint32("num_partition_ids_plus_one");
-            if (numPartitionIdsPlusOne < 1) {
-                throw FormatException.malformed("num_partition_ids_plus_one", "value not allowed", at_2,
+            long numPartitionIdsPlusOne = 0;
+            if (version >= 1) {
+                int startOfNumPartitionIdsPlusOne = in.pos;
+                numPartitionIdsPlusOne = in.uvarint32("num_partition_ids_plus_one");
+                in.require(numPartitionIdsPlusOne >= 1, "num_partition_ids_plus_one", startOfNumPartitionIdsPlusOne,
                         "at least 1", numPartitionIdsPlusOne);
             }
-            List<Integer> partitionIds = new ArrayList<>();
-            for (long left_3 = in.count("partition_ids", Math.subtractExact(numPartitionIdsPlusOne, 1),
-                    4); left_3 > 0; left_3--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("partition_ids", partitionIds.size());
-                }
-                partitionIds.add(item);
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_5 = in.tags("tagged_fields");
-            int outer_7 = in.end;
-            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-                in.pos = tags_5.start[index_6];
-                in.end = tags_5.stop[index_6];
-                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-            }
-            in.pos = tags_5.after;
-            in.end = outer_7;
-            return new TransactionLogValue.PartitionsSchema(topic, partitionIds, taggedFields);
+            List<Integer> partitionIds =
+                    in.list("partition_ids", version >= 1 ? numPartitionIdsPlusOne - 1 : numPartitionIds, 4, () -> in.s4be(""));
+            List<TaggedField> taggedFields = version >= 1 ? in.tags("tagged_fields").unknown() : List.of();
+            return new PartitionsSchema(topic, partitionIds, taggedFields);
         }
 
         /** Reads one {@code partitions_schema} that is all of {@code data}. Throws FormatException. */
-        public static TransactionLogValue.PartitionsSchema from(byte[] data, long version) {
+        public static PartitionsSchema from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
         /** Reads one {@code partitions_schema} that is all of {@code data}. Throws FormatException. */
-        public static TransactionLogValue.PartitionsSchema from(byte[] data, ReadOptions opt, long version) {
-            Input in = new Input(data, opt);
-            try {
-                TransactionLogValue.PartitionsSchema found = read(in, version);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
+        public static PartitionsSchema from(byte[] data, ReadOptions opt, int version) {
+            return Input.whole(data, opt, in -> read(in, version));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out, int version) {
+            Output.requireVersion("version", version, 0, 1);
+            int numPartitionIds = partitionIds.size();
+            long numPartitionIdsPlusOne = partitionIds.size() + 1L;
+            out.field("topic", () -> Text.write(out, topic, version >= 1));
+            if (version <= 0) {
+                Output.require(numPartitionIds >= 0, "num_partition_ids", "at least 0", numPartitionIds);
+                out.s4be("num_partition_ids", numPartitionIds);
             }
+            if (version >= 1) {
+                out.uvarint32("num_partition_ids_plus_one", numPartitionIdsPlusOne);
+            }
+            out.list("partition_ids", partitionIds, item -> out.s4be("", item));
+            if (version >= 1) {
+                out.tags("tagged_fields", taggedFields);
+            } else {
+                Output.requireAbsent("tagged_fields", taggedFields, List.of());
+            }
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes(int version) {
+            return Output.bytesOf(out -> write(out, version));
         }
     }
 }

@@ -2,15 +2,12 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's AccessControlEntryRecord: record in __cluster_metadata, number 18 of its kind; version 0, flexible.
@@ -37,102 +34,54 @@ public record AccessControlEntryRecord(
         int operation,
         int permissionType,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("id", 16, "resource_type", 1);
-    private static final Fields RUN_2 = Fields.of("pattern_type", 1);
-    private static final Fields RUN_3 = Fields.of("operation", 1, "permission_type", 1);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 24;
-    /** Where {@code id} starts, in bytes. */
-    public static final int ID_AT = 0;
-    /** Where {@code resource_type} starts, in bytes. */
-    public static final int RESOURCE_TYPE_AT = 16;
-    /** Where {@code resource_name} starts, in bytes. */
-    public static final int RESOURCE_NAME_AT = 17;
-    /** How {@code resource_type} is stored. */
-    public static final Stored RESOURCE_TYPE_STORED = Stored.S1;
-    /** How {@code pattern_type} is stored. */
-    public static final Stored PATTERN_TYPE_STORED = Stored.S1;
-    /** How {@code operation} is stored. */
-    public static final Stored OPERATION_STORED = Stored.S1;
-    /** How {@code permission_type} is stored. */
-    public static final Stored PERMISSION_TYPE_STORED = Stored.S1;
 
     /** Reads one {@code access_control_entry_record}, versions 0; the input is behind it then. */
-    public static AccessControlEntryRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static AccessControlEntryRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-        int resourceType = Load.s1(buf, in.pos + 16);
-        in.pos += 17;
-        String resourceName;
-        try {
-            resourceName = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("resource_name");
-        }
-        in.need(RUN_2);
-        int patternType = Load.s1(buf, in.pos);
-        in.pos += 1;
-        String principal;
-        try {
-            principal = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("principal");
-        }
-        String host;
-        try {
-            host = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("host");
-        }
-        in.need(RUN_3);
-        int operation = Load.s1(buf, in.pos);
-        int permissionType = Load.s1(buf, in.pos + 1);
-        in.pos += 2;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_4 = in.tags("tagged_fields");
-        int outer_6 = in.end;
-        for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
-            in.pos = tags_4.start[index_5];
-            in.end = tags_4.stop[index_5];
-            taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
-        }
-        in.pos = tags_4.after;
-        in.end = outer_6;
-        return new AccessControlEntryRecord(id, resourceType, resourceName, patternType, principal,
-                host, operation, permissionType, taggedFields);
+    public static AccessControlEntryRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        UUID id = in.uuid("id");
+        int resourceType = in.s1("resource_type");
+        String resourceName = in.field("resource_name", () -> Text.read(in, true));
+        int patternType = in.s1("pattern_type");
+        String principal = in.field("principal", () -> Text.read(in, true));
+        String host = in.field("host", () -> Text.read(in, true));
+        int operation = in.s1("operation");
+        int permissionType = in.s1("permission_type");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new AccessControlEntryRecord(id, resourceType, resourceName, patternType, principal, host,
+                operation, permissionType, taggedFields);
     }
 
     /** Reads one {@code access_control_entry_record} that is all of {@code data}. Throws FormatException. */
-    public static AccessControlEntryRecord from(byte[] data, long version) {
+    public static AccessControlEntryRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code access_control_entry_record} that is all of {@code data}. Throws FormatException. */
-    public static AccessControlEntryRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            AccessControlEntryRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static AccessControlEntryRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.uuid("id", id);
+        out.s1("resource_type", resourceType);
+        out.field("resource_name", () -> Text.write(out, resourceName, true));
+        out.s1("pattern_type", patternType);
+        out.field("principal", () -> Text.write(out, principal, true));
+        out.field("host", () -> Text.write(out, host, true));
+        out.s1("operation", operation);
+        out.s1("permission_type", permissionType);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

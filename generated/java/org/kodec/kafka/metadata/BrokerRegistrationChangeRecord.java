@@ -4,13 +4,11 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's BrokerRegistrationChangeRecord: record in __cluster_metadata, number 17 of its kind; versions 0-3,
@@ -34,285 +32,125 @@ public record BrokerRegistrationChangeRecord(
         List<UUID> logDirs,
         List<UUID> cordonedLogDirs,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("broker_id", 4, "broker_epoch", 8);
-    private static final Fields RUN_2 = Fields.of("value", 1);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 3;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 13;
-    /** Where {@code broker_id} starts, in bytes. */
-    public static final int BROKER_ID_AT = 0;
-    /** Where {@code broker_epoch} starts, in bytes. */
-    public static final int BROKER_EPOCH_AT = 4;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 12;
-    /** How {@code broker_id} is stored. */
-    public static final Stored BROKER_ID_STORED = Stored.S4BE;
-    /** How {@code broker_epoch} is stored. */
-    public static final Stored BROKER_EPOCH_STORED = Stored.S8BE;
 
     /** Reads one {@code broker_registration_change_record}, versions 0-3; the input is behind it then. */
-    public static BrokerRegistrationChangeRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            case 1:
-                return readV1(in, version);
-            case 2:
-                return readV2(in, version);
-            case 3:
-                return readV3(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0-3", in.pos);
-        }
-    }
-
-    private static BrokerRegistrationChangeRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        long brokerEpoch = Load.s8be(buf, in.pos + 4);
-        in.pos += 12;
+    public static BrokerRegistrationChangeRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 3, in.pos);
+        int brokerId = in.s4be("broker_id");
+        long brokerEpoch = in.s8be("broker_epoch");
         int fenced = 0;
         int inControlledShutdown = 0;
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("fenced");
-                }
-                in.endsExactly("fenced");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                fenced = in.field("fenced", () -> BrokerRegistrationChangeRecord.readInt8Value(in));
+                tags.requireEnd("fenced");
+            } else if (tags.number() == 1 && (version >= 1 && version <= 3)) {
+                inControlledShutdown = in.field("in_controlled_shutdown", () -> BrokerRegistrationChangeRecord.readInt8Value(in));
+                tags.requireEnd("in_controlled_shutdown");
+            } else if (tags.number() == 2 && (version >= 2 && version <= 3)) {
+                logDirs = in.field("log_dirs", () -> BrokerRegistrationChangeRecord.readUuidList(in));
+                tags.requireEnd("log_dirs");
+            } else if (tags.number() == 3 && version == 3) {
+                cordonedLogDirs = in.field("cordoned_log_dirs", () -> BrokerRegistrationChangeRecord.readNullableUuidList(in));
+                tags.requireEnd("cordoned_log_dirs");
             } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
-                inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
-    }
-
-    private static BrokerRegistrationChangeRecord readV1(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        long brokerEpoch = Load.s8be(buf, in.pos + 4);
-        in.pos += 12;
-        int fenced = 0;
-        int inControlledShutdown = 0;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("fenced");
-                }
-                in.endsExactly("fenced");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    inControlledShutdown = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("in_controlled_shutdown");
-                }
-                in.endsExactly("in_controlled_shutdown");
-            } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
-                inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
-    }
-
-    private static BrokerRegistrationChangeRecord readV2(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        long brokerEpoch = Load.s8be(buf, in.pos + 4);
-        in.pos += 12;
-        int fenced = 0;
-        int inControlledShutdown = 0;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("fenced");
-                }
-                in.endsExactly("fenced");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    inControlledShutdown = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("in_controlled_shutdown");
-                }
-                in.endsExactly("in_controlled_shutdown");
-            } else if (tags_1.tag[index_2] == 2) {
-                try {
-                    logDirs = BrokerRegistrationChangeRecord.readUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("log_dirs");
-                }
-                in.endsExactly("log_dirs");
-            } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
-                inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
-    }
-
-    private static BrokerRegistrationChangeRecord readV3(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        long brokerEpoch = Load.s8be(buf, in.pos + 4);
-        in.pos += 12;
-        int fenced = 0;
-        int inControlledShutdown = 0;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("fenced");
-                }
-                in.endsExactly("fenced");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    inControlledShutdown = BrokerRegistrationChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("in_controlled_shutdown");
-                }
-                in.endsExactly("in_controlled_shutdown");
-            } else if (tags_1.tag[index_2] == 2) {
-                try {
-                    logDirs = BrokerRegistrationChangeRecord.readUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("log_dirs");
-                }
-                in.endsExactly("log_dirs");
-            } else if (tags_1.tag[index_2] == 3) {
-                try {
-                    cordonedLogDirs = BrokerRegistrationChangeRecord.readNullableUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("cordoned_log_dirs");
-                }
-                in.endsExactly("cordoned_log_dirs");
-            } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
-                inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
+        return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced, inControlledShutdown,
+                logDirs, cordonedLogDirs, taggedFields);
     }
 
     /** Reads one {@code broker_registration_change_record} that is all of {@code data}. Throws FormatException. */
-    public static BrokerRegistrationChangeRecord from(byte[] data, long version) {
+    public static BrokerRegistrationChangeRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code broker_registration_change_record} that is all of {@code data}. Throws FormatException. */
-    public static BrokerRegistrationChangeRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            BrokerRegistrationChangeRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+    public static BrokerRegistrationChangeRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 3);
+        out.s4be("broker_id", brokerId);
+        out.s8be("broker_epoch", brokerEpoch);
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(fenced, 0)) {
+            tags.add(0, tag -> tag.field("fenced", () -> BrokerRegistrationChangeRecord.writeInt8Value(tag, fenced)));
         }
+        if (!Objects.deepEquals(inControlledShutdown, 0)) {
+            Output.require((version >= 1 && version <= 3), "in_controlled_shutdown", "another version", inControlledShutdown);
+            tags.add(1, tag -> tag.field("in_controlled_shutdown", () -> BrokerRegistrationChangeRecord.writeInt8Value(tag, inControlledShutdown)));
+        }
+        if (!Objects.deepEquals(logDirs, List.of())) {
+            Output.require((version >= 2 && version <= 3), "log_dirs", "another version", logDirs);
+            tags.add(2, tag -> tag.field("log_dirs", () -> BrokerRegistrationChangeRecord.writeUuidList(tag, logDirs)));
+        }
+        if (!Objects.deepEquals(cordonedLogDirs, null)) {
+            Output.require(version == 3, "cordoned_log_dirs", "another version", cordonedLogDirs);
+            tags.add(3, tag -> tag.field("cordoned_log_dirs", () -> BrokerRegistrationChangeRecord.writeNullableUuidList(tag, cordonedLogDirs)));
+        }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Reads one {@code uuid_list}; the input is behind it then. */
     public static List<UUID> readUuidList(Input in) {
-        long numItemsPlusOne;
-        int at_1 = in.pos;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        if (numItemsPlusOne < 1) {
-            throw FormatException.malformed("num_items_plus_one", "value not allowed", at_1,
-                    "at least 1", numItemsPlusOne);
-        }
-        List<UUID> items = new ArrayList<>();
-        for (long left_2 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                16); left_2 > 0; left_2--) {
-            UUID item;
-            try {
-                item = in.uuid("");
-            } catch (FormatException error) {
-                throw error.within("", items.size());
-            }
-            items.add(item);
-        }
+        int startOfNumItemsPlusOne = in.pos;
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        in.require(numItemsPlusOne >= 1, "num_items_plus_one", startOfNumItemsPlusOne, "at least 1",
+                numItemsPlusOne);
+        List<UUID> items = in.list("", numItemsPlusOne - 1, 16, () -> in.uuid(""));
         return items;
+    }
+
+    /** Writes one {@code uuid_list}. Throws FormatException. */
+    public static void writeUuidList(Output out, List<UUID> items) {
+        long numItemsPlusOne = items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        out.list("", items, item -> out.uuid("", item));
     }
 
     /** Reads one {@code nullable_uuid_list}; the input is behind it then. */
     public static List<UUID> readNullableUuidList(Input in) {
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<UUID> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    16); left_1 > 0; left_1--) {
-                UUID item;
-                try {
-                    item = in.uuid("");
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<UUID> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 16, () -> in.uuid(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_uuid_list}. Throws FormatException. */
+    public static void writeNullableUuidList(Output out, List<UUID> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.uuid("", item));
+        }
     }
 
     /** Reads one {@code int8_value}; the input is behind it then. */
     public static int readInt8Value(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_2);
-        int value = Load.s1(buf, in.pos);
-        in.pos += 1;
+        int value = in.s1("value");
         return value;
+    }
+
+    /** Writes one {@code int8_value}. Throws FormatException. */
+    public static void writeInt8Value(Output out, int value) {
+        out.s1("value", value);
     }
 }

@@ -2,10 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.TaggedField;
 
@@ -21,60 +21,37 @@ public record ClearElrRecord(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 2;
-    /** Where {@code topic_name} starts, in bytes. */
-    public static final int TOPIC_NAME_AT = 0;
 
     /** Reads one {@code clear_elr_record}, versions 0; the input is behind it then. */
-    public static ClearElrRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ClearElrRecord readV0(Input in, long version) {
-        String topicName;
-        try {
-            topicName = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("topic_name");
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_2 = in.tags("tagged_fields");
-        int outer_4 = in.end;
-        for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-            in.pos = tags_2.start[index_3];
-            in.end = tags_2.stop[index_3];
-            taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-        }
-        in.pos = tags_2.after;
-        in.end = outer_4;
+    public static ClearElrRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        String topicName = in.field("topic_name", () -> Text.read(in, true));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ClearElrRecord(topicName, taggedFields);
     }
 
     /** Reads one {@code clear_elr_record} that is all of {@code data}. Throws FormatException. */
-    public static ClearElrRecord from(byte[] data, long version) {
+    public static ClearElrRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code clear_elr_record} that is all of {@code data}. Throws FormatException. */
-    public static ClearElrRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            ClearElrRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static ClearElrRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.field("topic_name", () -> Text.write(out, topicName, true));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

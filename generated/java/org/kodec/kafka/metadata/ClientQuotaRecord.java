@@ -2,12 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.TaggedField;
 
@@ -22,92 +21,57 @@ import org.kodec.runtime.TaggedField;
  * @param remove A bool.
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record ClientQuotaRecord(
-        List<ClientQuotaRecord.EntityData> entity,
+        List<EntityData> entity,
         String key,
         double value,
         boolean remove,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("value", 8, "remove", 1);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 12;
-    /** Where {@code num_entity_plus_one} starts, in bytes. */
-    public static final int NUM_ENTITY_PLUS_ONE_AT = 0;
 
     /** Reads one {@code client_quota_record}, versions 0; the input is behind it then. */
-    public static ClientQuotaRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ClientQuotaRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        long numEntityPlusOne;
-        int at_1 = in.pos;
-        numEntityPlusOne = in.uvarint32("num_entity_plus_one");
-        if (numEntityPlusOne < 1) {
-            throw FormatException.malformed("num_entity_plus_one", "value not allowed", at_1,
-                    "at least 1", numEntityPlusOne);
-        }
-        List<ClientQuotaRecord.EntityData> entity = new ArrayList<>();
-        for (long left_2 = in.count("entity", Math.subtractExact(numEntityPlusOne, 1),
-                3); left_2 > 0; left_2--) {
-            ClientQuotaRecord.EntityData item;
-            try {
-                item = ClientQuotaRecord.EntityData.read(in);
-            } catch (FormatException error) {
-                throw error.within("entity", entity.size());
-            }
-            entity.add(item);
-        }
-        String key;
-        try {
-            key = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("key");
-        }
-        in.need(RUN_1);
-        double value = Load.f8be(buf, in.pos);
-        boolean remove = buf[in.pos + 8] != 0;
-        in.pos += 9;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_6 = in.tags("tagged_fields");
-        int outer_8 = in.end;
-        for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
-            in.pos = tags_6.start[index_7];
-            in.end = tags_6.stop[index_7];
-            taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
-        }
-        in.pos = tags_6.after;
-        in.end = outer_8;
+    public static ClientQuotaRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        int startOfNumEntityPlusOne = in.pos;
+        long numEntityPlusOne = in.uvarint32("num_entity_plus_one");
+        in.require(numEntityPlusOne >= 1, "num_entity_plus_one", startOfNumEntityPlusOne, "at least 1",
+                numEntityPlusOne);
+        List<EntityData> entity = in.list("entity", numEntityPlusOne - 1, 3, () -> EntityData.read(in));
+        String key = in.field("key", () -> Text.read(in, true));
+        double value = in.f8be("value");
+        boolean remove = in.bool8("remove");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ClientQuotaRecord(entity, key, value, remove, taggedFields);
     }
 
     /** Reads one {@code client_quota_record} that is all of {@code data}. Throws FormatException. */
-    public static ClientQuotaRecord from(byte[] data, long version) {
+    public static ClientQuotaRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code client_quota_record} that is all of {@code data}. Throws FormatException. */
-    public static ClientQuotaRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            ClientQuotaRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static ClientQuotaRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        long numEntityPlusOne = entity.size() + 1L;
+        out.uvarint32("num_entity_plus_one", numEntityPlusOne);
+        out.list("entity", entity, item -> item.write(out));
+        out.field("key", () -> Text.write(out, key, true));
+        out.f8be("value", value);
+        out.bool8("remove", remove);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Kafka's EntityData.
@@ -118,54 +82,37 @@ public record ClientQuotaRecord(
             String entityType,
             String entityName,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 3;
-        /** Where {@code entity_type} starts, in bytes. */
         public static final int ENTITY_TYPE_AT = 0;
 
         /** Reads one {@code entity_data}; the input is behind it then. */
-        public static ClientQuotaRecord.EntityData read(Input in) {
-            String entityType;
-            try {
-                entityType = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("entity_type");
-            }
-            String entityName;
-            try {
-                entityName = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("entity_name");
-            }
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new ClientQuotaRecord.EntityData(entityType, entityName, taggedFields);
+        public static EntityData read(Input in) {
+            String entityType = in.field("entity_type", () -> Text.read(in, true));
+            String entityName = in.field("entity_name", () -> NullableText.read(in, true));
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new EntityData(entityType, entityName, taggedFields);
         }
 
         /** Reads one {@code entity_data} that is all of {@code data}. Throws FormatException. */
-        public static ClientQuotaRecord.EntityData from(byte[] data) {
+        public static EntityData from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code entity_data} that is all of {@code data}. Throws FormatException. */
-        public static ClientQuotaRecord.EntityData from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                ClientQuotaRecord.EntityData found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static EntityData from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("entity_type", () -> Text.write(out, entityType, true));
+            out.field("entity_name", () -> NullableText.write(out, entityName, true));
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,14 +2,12 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConfigRecord: record in __cluster_metadata, number 4 of its kind; version 0, flexible.
@@ -28,83 +26,45 @@ public record ConfigRecord(
         String name,
         String value,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("resource_type", 1);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 5;
-    /** Where {@code resource_type} starts, in bytes. */
-    public static final int RESOURCE_TYPE_AT = 0;
-    /** Where {@code resource_name} starts, in bytes. */
-    public static final int RESOURCE_NAME_AT = 1;
-    /** How {@code resource_type} is stored. */
-    public static final Stored RESOURCE_TYPE_STORED = Stored.S1;
 
     /** Reads one {@code config_record}, versions 0; the input is behind it then. */
-    public static ConfigRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static ConfigRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int resourceType = Load.s1(buf, in.pos);
-        in.pos += 1;
-        String resourceName;
-        try {
-            resourceName = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("resource_name");
-        }
-        String name;
-        try {
-            name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("name");
-        }
-        String value;
-        try {
-            value = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("value");
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_4 = in.tags("tagged_fields");
-        int outer_6 = in.end;
-        for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
-            in.pos = tags_4.start[index_5];
-            in.end = tags_4.stop[index_5];
-            taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
-        }
-        in.pos = tags_4.after;
-        in.end = outer_6;
+    public static ConfigRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        int resourceType = in.s1("resource_type");
+        String resourceName = in.field("resource_name", () -> Text.read(in, true));
+        String name = in.field("name", () -> Text.read(in, true));
+        String value = in.field("value", () -> NullableText.read(in, true));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new ConfigRecord(resourceType, resourceName, name, value, taggedFields);
     }
 
     /** Reads one {@code config_record} that is all of {@code data}. Throws FormatException. */
-    public static ConfigRecord from(byte[] data, long version) {
+    public static ConfigRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code config_record} that is all of {@code data}. Throws FormatException. */
-    public static ConfigRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            ConfigRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static ConfigRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.s1("resource_type", resourceType);
+        out.field("resource_name", () -> Text.write(out, resourceName, true));
+        out.field("name", () -> Text.write(out, name, true));
+        out.field("value", () -> NullableText.write(out, value, true));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

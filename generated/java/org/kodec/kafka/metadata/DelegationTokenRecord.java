@@ -2,14 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's DelegationTokenRecord: record in __cluster_metadata, number 10 of its kind; version 0, flexible.
@@ -34,107 +31,58 @@ public record DelegationTokenRecord(
         long expirationTimestamp,
         String tokenId,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("issue_timestamp", 8, "max_timestamp", 8,
-            "expiration_timestamp", 8);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 29;
-    /** Where {@code owner} starts, in bytes. */
-    public static final int OWNER_AT = 0;
-    /** How {@code issue_timestamp} is stored. */
-    public static final Stored ISSUE_TIMESTAMP_STORED = Stored.S8BE;
-    /** How {@code max_timestamp} is stored. */
-    public static final Stored MAX_TIMESTAMP_STORED = Stored.S8BE;
-    /** How {@code expiration_timestamp} is stored. */
-    public static final Stored EXPIRATION_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code delegation_token_record}, versions 0; the input is behind it then. */
-    public static DelegationTokenRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static DelegationTokenRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        String owner;
-        try {
-            owner = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("owner");
-        }
-        String requester;
-        try {
-            requester = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("requester");
-        }
-        long numRenewersPlusOne;
-        int at_3 = in.pos;
-        numRenewersPlusOne = in.uvarint32("num_renewers_plus_one");
-        if (numRenewersPlusOne < 1) {
-            throw FormatException.malformed("num_renewers_plus_one", "value not allowed", at_3,
-                    "at least 1", numRenewersPlusOne);
-        }
-        List<String> renewers = new ArrayList<>();
-        for (long left_4 = in.count("renewers", Math.subtractExact(numRenewersPlusOne, 1),
-                1); left_4 > 0; left_4--) {
-            String item;
-            try {
-                item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("renewers", renewers.size());
-            }
-            renewers.add(item);
-        }
-        in.need(RUN_1);
-        long issueTimestamp = Load.s8be(buf, in.pos);
-        long maxTimestamp = Load.s8be(buf, in.pos + 8);
-        long expirationTimestamp = Load.s8be(buf, in.pos + 16);
-        in.pos += 24;
-        String tokenId;
-        try {
-            tokenId = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("token_id");
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_8 = in.tags("tagged_fields");
-        int outer_10 = in.end;
-        for (int index_9 = 0; index_9 < tags_8.tag.length; index_9++) {
-            in.pos = tags_8.start[index_9];
-            in.end = tags_8.stop[index_9];
-            taggedFields.add(new TaggedField(tags_8.tag[index_9], in.bytes(in.end)));
-        }
-        in.pos = tags_8.after;
-        in.end = outer_10;
+    public static DelegationTokenRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        String owner = in.field("owner", () -> Text.read(in, true));
+        String requester = in.field("requester", () -> Text.read(in, true));
+        int startOfNumRenewersPlusOne = in.pos;
+        long numRenewersPlusOne = in.uvarint32("num_renewers_plus_one");
+        in.require(numRenewersPlusOne >= 1, "num_renewers_plus_one", startOfNumRenewersPlusOne,
+                "at least 1", numRenewersPlusOne);
+        List<String> renewers = in.list("renewers", numRenewersPlusOne - 1, 1, () -> Text.read(in, true));
+        long issueTimestamp = in.s8be("issue_timestamp");
+        long maxTimestamp = in.s8be("max_timestamp");
+        long expirationTimestamp = in.s8be("expiration_timestamp");
+        String tokenId = in.field("token_id", () -> Text.read(in, true));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new DelegationTokenRecord(owner, requester, renewers, issueTimestamp, maxTimestamp,
                 expirationTimestamp, tokenId, taggedFields);
     }
 
     /** Reads one {@code delegation_token_record} that is all of {@code data}. Throws FormatException. */
-    public static DelegationTokenRecord from(byte[] data, long version) {
+    public static DelegationTokenRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code delegation_token_record} that is all of {@code data}. Throws FormatException. */
-    public static DelegationTokenRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            DelegationTokenRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static DelegationTokenRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        long numRenewersPlusOne = renewers.size() + 1L;
+        out.field("owner", () -> Text.write(out, owner, true));
+        out.field("requester", () -> Text.write(out, requester, true));
+        out.uvarint32("num_renewers_plus_one", numRenewersPlusOne);
+        out.list("renewers", renewers, item -> Text.write(out, item, true));
+        out.s8be("issue_timestamp", issueTimestamp);
+        out.s8be("max_timestamp", maxTimestamp);
+        out.s8be("expiration_timestamp", expirationTimestamp);
+        out.field("token_id", () -> Text.write(out, tokenId, true));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

@@ -2,10 +2,9 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.TaggedField;
 
@@ -19,54 +18,35 @@ public record EndTransactionRecord(
         List<TaggedField> taggedFields) {
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 1;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 0;
 
     /** Reads one {@code end_transaction_record}, versions 0; the input is behind it then. */
-    public static EndTransactionRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static EndTransactionRecord readV0(Input in, long version) {
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
+    public static EndTransactionRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new EndTransactionRecord(taggedFields);
     }
 
     /** Reads one {@code end_transaction_record} that is all of {@code data}. Throws FormatException. */
-    public static EndTransactionRecord from(byte[] data, long version) {
+    public static EndTransactionRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code end_transaction_record} that is all of {@code data}. Throws FormatException. */
-    public static EndTransactionRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            EndTransactionRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static EndTransactionRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

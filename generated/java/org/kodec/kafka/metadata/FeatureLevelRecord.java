@@ -2,14 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's FeatureLevelRecord: record in __cluster_metadata, number 12 of its kind; version 0, flexible.
@@ -24,69 +21,41 @@ public record FeatureLevelRecord(
         String name,
         int featureLevel,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("feature_level", 2);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 4;
-    /** Where {@code name} starts, in bytes. */
-    public static final int NAME_AT = 0;
-    /** How {@code feature_level} is stored. */
-    public static final Stored FEATURE_LEVEL_STORED = Stored.S2BE;
 
     /** Reads one {@code feature_level_record}, versions 0; the input is behind it then. */
-    public static FeatureLevelRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static FeatureLevelRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        String name;
-        try {
-            name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("name");
-        }
-        in.need(RUN_1);
-        int featureLevel = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_2 = in.tags("tagged_fields");
-        int outer_4 = in.end;
-        for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-            in.pos = tags_2.start[index_3];
-            in.end = tags_2.stop[index_3];
-            taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-        }
-        in.pos = tags_2.after;
-        in.end = outer_4;
+    public static FeatureLevelRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        String name = in.field("name", () -> Text.read(in, true));
+        int featureLevel = in.s2be("feature_level");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new FeatureLevelRecord(name, featureLevel, taggedFields);
     }
 
     /** Reads one {@code feature_level_record} that is all of {@code data}. Throws FormatException. */
-    public static FeatureLevelRecord from(byte[] data, long version) {
+    public static FeatureLevelRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code feature_level_record} that is all of {@code data}. Throws FormatException. */
-    public static FeatureLevelRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            FeatureLevelRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static FeatureLevelRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.field("name", () -> Text.write(out, name, true));
+        out.s2be("feature_level", featureLevel);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

@@ -4,13 +4,11 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's PartitionChangeRecord: record in __cluster_metadata, number 5 of its kind; versions 0-2, flexible.
@@ -43,46 +41,17 @@ public record PartitionChangeRecord(
         List<Integer> lastKnownElr,
         List<UUID> directories,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("partition_id", 4, "topic_id", 16);
-    private static final Fields RUN_2 = Fields.of("value", 4);
-    private static final Fields RUN_3 = Fields.of("value", 1);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 2;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 21;
-    /** Where {@code partition_id} starts, in bytes. */
-    public static final int PARTITION_ID_AT = 0;
-    /** Where {@code topic_id} starts, in bytes. */
-    public static final int TOPIC_ID_AT = 4;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 20;
-    /** How {@code partition_id} is stored. */
-    public static final Stored PARTITION_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code partition_change_record}, versions 0-2; the input is behind it then. */
-    public static PartitionChangeRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            case 1:
-                return readV1(in, version);
-            case 2:
-                return readV2(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0-2", in.pos);
-        }
-    }
-
-    private static PartitionChangeRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int partitionId = Load.s4be(buf, in.pos);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        in.pos += 20;
+    public static PartitionChangeRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 2, in.pos);
+        int partitionId = in.s4be("partition_id");
+        UUID topicId = in.uuid("topic_id");
         List<Integer> isr = null;
         int leader = -2;
         List<Integer> replicas = null;
@@ -93,318 +62,152 @@ public record PartitionChangeRecord(
         List<Integer> lastKnownElr = null;
         List<UUID> directories = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    isr = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("isr");
-                }
-                in.endsExactly("isr");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    leader = PartitionChangeRecord.readInt32Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader");
-                }
-                in.endsExactly("leader");
-            } else if (tags_1.tag[index_2] == 2) {
-                try {
-                    replicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("replicas");
-                }
-                in.endsExactly("replicas");
-            } else if (tags_1.tag[index_2] == 3) {
-                try {
-                    removingReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("removing_replicas");
-                }
-                in.endsExactly("removing_replicas");
-            } else if (tags_1.tag[index_2] == 4) {
-                try {
-                    addingReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("adding_replicas");
-                }
-                in.endsExactly("adding_replicas");
-            } else if (tags_1.tag[index_2] == 5) {
-                try {
-                    leaderRecoveryState = PartitionChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader_recovery_state");
-                }
-                in.endsExactly("leader_recovery_state");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                isr = in.field("isr", () -> PartitionChangeRecord.readNullableInt32List(in));
+                tags.requireEnd("isr");
+            } else if (tags.number() == 1) {
+                leader = in.field("leader", () -> PartitionChangeRecord.readInt32Value(in));
+                tags.requireEnd("leader");
+            } else if (tags.number() == 2) {
+                replicas = in.field("replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                tags.requireEnd("replicas");
+            } else if (tags.number() == 3) {
+                removingReplicas = in.field("removing_replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                tags.requireEnd("removing_replicas");
+            } else if (tags.number() == 4) {
+                addingReplicas = in.field("adding_replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                tags.requireEnd("adding_replicas");
+            } else if (tags.number() == 5) {
+                leaderRecoveryState = in.field("leader_recovery_state", () -> PartitionChangeRecord.readInt8Value(in));
+                tags.requireEnd("leader_recovery_state");
+            } else if (tags.number() == 6 && version == 2) {
+                eligibleLeaderReplicas = in.field("eligible_leader_replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                tags.requireEnd("eligible_leader_replicas");
+            } else if (tags.number() == 7 && version == 2) {
+                lastKnownElr = in.field("last_known_elr", () -> PartitionChangeRecord.readNullableInt32List(in));
+                tags.requireEnd("last_known_elr");
+            } else if (tags.number() == 8 && (version >= 1 && version <= 2)) {
+                directories = in.field("directories", () -> PartitionChangeRecord.readNullableUuidList(in));
+                tags.requireEnd("directories");
             } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas,
-                removingReplicas, addingReplicas, leaderRecoveryState, eligibleLeaderReplicas,
-                lastKnownElr, directories, taggedFields);
-    }
-
-    private static PartitionChangeRecord readV1(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int partitionId = Load.s4be(buf, in.pos);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        in.pos += 20;
-        List<Integer> isr = null;
-        int leader = -2;
-        List<Integer> replicas = null;
-        List<Integer> removingReplicas = null;
-        List<Integer> addingReplicas = null;
-        int leaderRecoveryState = -1;
-        List<Integer> eligibleLeaderReplicas = null;
-        List<Integer> lastKnownElr = null;
-        List<UUID> directories = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    isr = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("isr");
-                }
-                in.endsExactly("isr");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    leader = PartitionChangeRecord.readInt32Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader");
-                }
-                in.endsExactly("leader");
-            } else if (tags_1.tag[index_2] == 2) {
-                try {
-                    replicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("replicas");
-                }
-                in.endsExactly("replicas");
-            } else if (tags_1.tag[index_2] == 3) {
-                try {
-                    removingReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("removing_replicas");
-                }
-                in.endsExactly("removing_replicas");
-            } else if (tags_1.tag[index_2] == 4) {
-                try {
-                    addingReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("adding_replicas");
-                }
-                in.endsExactly("adding_replicas");
-            } else if (tags_1.tag[index_2] == 5) {
-                try {
-                    leaderRecoveryState = PartitionChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader_recovery_state");
-                }
-                in.endsExactly("leader_recovery_state");
-            } else if (tags_1.tag[index_2] == 8) {
-                try {
-                    directories = PartitionChangeRecord.readNullableUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("directories");
-                }
-                in.endsExactly("directories");
-            } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas,
-                removingReplicas, addingReplicas, leaderRecoveryState, eligibleLeaderReplicas,
-                lastKnownElr, directories, taggedFields);
-    }
-
-    private static PartitionChangeRecord readV2(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int partitionId = Load.s4be(buf, in.pos);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        in.pos += 20;
-        List<Integer> isr = null;
-        int leader = -2;
-        List<Integer> replicas = null;
-        List<Integer> removingReplicas = null;
-        List<Integer> addingReplicas = null;
-        int leaderRecoveryState = -1;
-        List<Integer> eligibleLeaderReplicas = null;
-        List<Integer> lastKnownElr = null;
-        List<UUID> directories = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            if (tags_1.tag[index_2] == 0) {
-                try {
-                    isr = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("isr");
-                }
-                in.endsExactly("isr");
-            } else if (tags_1.tag[index_2] == 1) {
-                try {
-                    leader = PartitionChangeRecord.readInt32Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader");
-                }
-                in.endsExactly("leader");
-            } else if (tags_1.tag[index_2] == 2) {
-                try {
-                    replicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("replicas");
-                }
-                in.endsExactly("replicas");
-            } else if (tags_1.tag[index_2] == 3) {
-                try {
-                    removingReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("removing_replicas");
-                }
-                in.endsExactly("removing_replicas");
-            } else if (tags_1.tag[index_2] == 4) {
-                try {
-                    addingReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("adding_replicas");
-                }
-                in.endsExactly("adding_replicas");
-            } else if (tags_1.tag[index_2] == 5) {
-                try {
-                    leaderRecoveryState = PartitionChangeRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader_recovery_state");
-                }
-                in.endsExactly("leader_recovery_state");
-            } else if (tags_1.tag[index_2] == 6) {
-                try {
-                    eligibleLeaderReplicas = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("eligible_leader_replicas");
-                }
-                in.endsExactly("eligible_leader_replicas");
-            } else if (tags_1.tag[index_2] == 7) {
-                try {
-                    lastKnownElr = PartitionChangeRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("last_known_elr");
-                }
-                in.endsExactly("last_known_elr");
-            } else if (tags_1.tag[index_2] == 8) {
-                try {
-                    directories = PartitionChangeRecord.readNullableUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("directories");
-                }
-                in.endsExactly("directories");
-            } else {
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
-        return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas,
-                removingReplicas, addingReplicas, leaderRecoveryState, eligibleLeaderReplicas,
-                lastKnownElr, directories, taggedFields);
+        return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas, removingReplicas,
+                addingReplicas, leaderRecoveryState, eligibleLeaderReplicas, lastKnownElr, directories,
+                taggedFields);
     }
 
     /** Reads one {@code partition_change_record} that is all of {@code data}. Throws FormatException. */
-    public static PartitionChangeRecord from(byte[] data, long version) {
+    public static PartitionChangeRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code partition_change_record} that is all of {@code data}. Throws FormatException. */
-    public static PartitionChangeRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            PartitionChangeRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+    public static PartitionChangeRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 2);
+        out.s4be("partition_id", partitionId);
+        out.uuid("topic_id", topicId);
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(isr, null)) {
+            tags.add(0, tag -> tag.field("isr", () -> PartitionChangeRecord.writeNullableInt32List(tag, isr)));
         }
+        if (!Objects.deepEquals(leader, -2)) {
+            tags.add(1, tag -> tag.field("leader", () -> PartitionChangeRecord.writeInt32Value(tag, leader)));
+        }
+        if (!Objects.deepEquals(replicas, null)) {
+            tags.add(2, tag -> tag.field("replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, replicas)));
+        }
+        if (!Objects.deepEquals(removingReplicas, null)) {
+            tags.add(3, tag -> tag.field("removing_replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, removingReplicas)));
+        }
+        if (!Objects.deepEquals(addingReplicas, null)) {
+            tags.add(4, tag -> tag.field("adding_replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, addingReplicas)));
+        }
+        if (!Objects.deepEquals(leaderRecoveryState, -1)) {
+            tags.add(5, tag -> tag.field("leader_recovery_state", () -> PartitionChangeRecord.writeInt8Value(tag, leaderRecoveryState)));
+        }
+        if (!Objects.deepEquals(eligibleLeaderReplicas, null)) {
+            Output.require(version == 2, "eligible_leader_replicas", "another version", eligibleLeaderReplicas);
+            tags.add(6, tag -> tag.field("eligible_leader_replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, eligibleLeaderReplicas)));
+        }
+        if (!Objects.deepEquals(lastKnownElr, null)) {
+            Output.require(version == 2, "last_known_elr", "another version", lastKnownElr);
+            tags.add(7, tag -> tag.field("last_known_elr", () -> PartitionChangeRecord.writeNullableInt32List(tag, lastKnownElr)));
+        }
+        if (!Objects.deepEquals(directories, null)) {
+            Output.require((version >= 1 && version <= 2), "directories", "another version", directories);
+            tags.add(8, tag -> tag.field("directories", () -> PartitionChangeRecord.writeNullableUuidList(tag, directories)));
+        }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Reads one {@code nullable_int32_list}; the input is behind it then. */
     public static List<Integer> readNullableInt32List(Input in) {
-        byte[] buf = in.buf;
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<Integer> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left_1 > 0; left_1--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<Integer> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 4, () -> in.s4be(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_int32_list}. Throws FormatException. */
+    public static void writeNullableInt32List(Output out, List<Integer> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.s4be("", item));
+        }
     }
 
     /** Reads one {@code nullable_uuid_list}; the input is behind it then. */
     public static List<UUID> readNullableUuidList(Input in) {
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<UUID> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    16); left_1 > 0; left_1--) {
-                UUID item;
-                try {
-                    item = in.uuid("");
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<UUID> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 16, () -> in.uuid(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_uuid_list}. Throws FormatException. */
+    public static void writeNullableUuidList(Output out, List<UUID> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.uuid("", item));
+        }
     }
 
     /** Reads one {@code int32_value}; the input is behind it then. */
     public static int readInt32Value(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_2);
-        int value = Load.s4be(buf, in.pos);
-        in.pos += 4;
+        int value = in.s4be("value");
         return value;
+    }
+
+    /** Writes one {@code int32_value}. Throws FormatException. */
+    public static void writeInt32Value(Output out, int value) {
+        out.s4be("value", value);
     }
 
     /** Reads one {@code int8_value}; the input is behind it then. */
     public static int readInt8Value(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_3);
-        int value = Load.s1(buf, in.pos);
-        in.pos += 1;
+        int value = in.s1("value");
         return value;
+    }
+
+    /** Writes one {@code int8_value}. Throws FormatException. */
+    public static void writeInt8Value(Output out, int value) {
+        out.s1("value", value);
     }
 }

@@ -4,13 +4,11 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's PartitionRecord: record in __cluster_metadata, number 3 of its kind; versions 0-2, flexible.
@@ -47,499 +45,157 @@ public record PartitionRecord(
         List<Integer> eligibleLeaderReplicas,
         List<Integer> lastKnownElr,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("partition_id", 4, "topic_id", 16);
-    private static final Fields RUN_2 = Fields.of("leader", 4, "leader_epoch", 4,
-            "partition_epoch", 4);
-    private static final Fields RUN_3 = Fields.of("value", 1);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 2;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 37;
-    /** Where {@code partition_id} starts, in bytes. */
-    public static final int PARTITION_ID_AT = 0;
-    /** Where {@code topic_id} starts, in bytes. */
-    public static final int TOPIC_ID_AT = 4;
-    /** Where {@code num_replicas_plus_one} starts, in bytes. */
-    public static final int NUM_REPLICAS_PLUS_ONE_AT = 20;
-    /** How {@code partition_id} is stored. */
-    public static final Stored PARTITION_ID_STORED = Stored.S4BE;
-    /** How {@code leader} is stored. */
-    public static final Stored LEADER_STORED = Stored.S4BE;
-    /** How {@code leader_epoch} is stored. */
-    public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
-    /** How {@code partition_epoch} is stored. */
-    public static final Stored PARTITION_EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code partition_record}, versions 0-2; the input is behind it then. */
-    public static PartitionRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            case 1:
-                return readV1(in, version);
-            case 2:
-                return readV2(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0-2", in.pos);
+    public static PartitionRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 2, in.pos);
+        int partitionId = in.s4be("partition_id");
+        UUID topicId = in.uuid("topic_id");
+        int startOfNumReplicasPlusOne = in.pos;
+        long numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
+        in.require(numReplicasPlusOne >= 1, "num_replicas_plus_one", startOfNumReplicasPlusOne,
+                "at least 1", numReplicasPlusOne);
+        List<Integer> replicas = in.list("replicas", numReplicasPlusOne - 1, 4, () -> in.s4be(""));
+        int startOfNumIsrPlusOne = in.pos;
+        long numIsrPlusOne = in.uvarint32("num_isr_plus_one");
+        in.require(numIsrPlusOne >= 1, "num_isr_plus_one", startOfNumIsrPlusOne, "at least 1",
+                numIsrPlusOne);
+        List<Integer> isr = in.list("isr", numIsrPlusOne - 1, 4, () -> in.s4be(""));
+        int startOfNumRemovingReplicasPlusOne = in.pos;
+        long numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
+        in.require(numRemovingReplicasPlusOne >= 1, "num_removing_replicas_plus_one",
+                startOfNumRemovingReplicasPlusOne, "at least 1", numRemovingReplicasPlusOne);
+        List<Integer> removingReplicas =
+                in.list("removing_replicas", numRemovingReplicasPlusOne - 1, 4, () -> in.s4be(""));
+        int startOfNumAddingReplicasPlusOne = in.pos;
+        long numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
+        in.require(numAddingReplicasPlusOne >= 1, "num_adding_replicas_plus_one",
+                startOfNumAddingReplicasPlusOne, "at least 1", numAddingReplicasPlusOne);
+        List<Integer> addingReplicas =
+                in.list("adding_replicas", numAddingReplicasPlusOne - 1, 4, () -> in.s4be(""));
+        int leader = in.s4be("leader");
+        int leaderEpoch = in.s4be("leader_epoch");
+        int partitionEpoch = in.s4be("partition_epoch");
+        long numDirectoriesPlusOne = 0;
+        List<UUID> directories = List.of();
+        if (version >= 1) {
+            int startOfNumDirectoriesPlusOne = in.pos;
+            numDirectoriesPlusOne = in.uvarint32("num_directories_plus_one");
+            in.require(numDirectoriesPlusOne >= 1, "num_directories_plus_one", startOfNumDirectoriesPlusOne,
+                    "at least 1", numDirectoriesPlusOne);
+            directories = in.list("directories", numDirectoriesPlusOne - 1, 16, () -> in.uuid(""));
         }
-    }
-
-    private static PartitionRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int partitionId = Load.s4be(buf, in.pos);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        in.pos += 20;
-        long numReplicasPlusOne;
-        int at_1 = in.pos;
-        numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
-        if (numReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at_1,
-                    "at least 1", numReplicasPlusOne);
-        }
-        List<Integer> replicas = new ArrayList<>();
-        for (long left_2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
-                4); left_2 > 0; left_2--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("replicas", replicas.size());
-            }
-            replicas.add(item);
-        }
-        long numIsrPlusOne;
-        int at_4 = in.pos;
-        numIsrPlusOne = in.uvarint32("num_isr_plus_one");
-        if (numIsrPlusOne < 1) {
-            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at_4,
-                    "at least 1", numIsrPlusOne);
-        }
-        List<Integer> isr = new ArrayList<>();
-        for (long left_5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
-                4); left_5 > 0; left_5--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("isr", isr.size());
-            }
-            isr.add(item);
-        }
-        long numRemovingReplicasPlusOne;
-        int at_7 = in.pos;
-        numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
-        if (numRemovingReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_removing_replicas_plus_one", "value not allowed",
-                    at_7, "at least 1", numRemovingReplicasPlusOne);
-        }
-        List<Integer> removingReplicas = new ArrayList<>();
-        for (long left_8 = in.count("removing_replicas",
-                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left_8 > 0; left_8--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("removing_replicas", removingReplicas.size());
-            }
-            removingReplicas.add(item);
-        }
-        long numAddingReplicasPlusOne;
-        int at_10 = in.pos;
-        numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
-        if (numAddingReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_adding_replicas_plus_one", "value not allowed",
-                    at_10, "at least 1", numAddingReplicasPlusOne);
-        }
-        List<Integer> addingReplicas = new ArrayList<>();
-        for (long left_11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
-                1), 4); left_11 > 0; left_11--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("adding_replicas", addingReplicas.size());
-            }
-            addingReplicas.add(item);
-        }
-        in.need(RUN_2);
-        int leader = Load.s4be(buf, in.pos);
-        int leaderEpoch = Load.s4be(buf, in.pos + 4);
-        int partitionEpoch = Load.s4be(buf, in.pos + 8);
-        in.pos += 12;
         int leaderRecoveryState = 0;
         List<Integer> eligibleLeaderReplicas = null;
         List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_13 = in.tags("tagged_fields");
-        int outer_15 = in.end;
-        for (int index_14 = 0; index_14 < tags_13.tag.length; index_14++) {
-            in.pos = tags_13.start[index_14];
-            in.end = tags_13.stop[index_14];
-            if (tags_13.tag[index_14] == 0) {
-                try {
-                    leaderRecoveryState = PartitionRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader_recovery_state");
-                }
-                in.endsExactly("leader_recovery_state");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
+                leaderRecoveryState = in.field("leader_recovery_state", () -> PartitionRecord.readInt8Value(in));
+                tags.requireEnd("leader_recovery_state");
+            } else if (tags.number() == 1 && version == 2) {
+                eligibleLeaderReplicas = in.field("eligible_leader_replicas", () -> PartitionRecord.readNullableInt32List(in));
+                tags.requireEnd("eligible_leader_replicas");
+            } else if (tags.number() == 2 && version == 2) {
+                lastKnownElr = in.field("last_known_elr", () -> PartitionRecord.readNullableInt32List(in));
+                tags.requireEnd("last_known_elr");
             } else {
-                taggedFields.add(new TaggedField(tags_13.tag[index_14], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_13.after;
-        in.end = outer_15;
-        return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas,
-                addingReplicas, leader, leaderEpoch, partitionEpoch, List.of(), leaderRecoveryState,
+        return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas, addingReplicas,
+                leader, leaderEpoch, partitionEpoch, directories, leaderRecoveryState,
                 eligibleLeaderReplicas, lastKnownElr, taggedFields);
     }
 
-    private static PartitionRecord readV1(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int partitionId = Load.s4be(buf, in.pos);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        in.pos += 20;
-        long numReplicasPlusOne;
-        int at_1 = in.pos;
-        numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
-        if (numReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at_1,
-                    "at least 1", numReplicasPlusOne);
-        }
-        List<Integer> replicas = new ArrayList<>();
-        for (long left_2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
-                4); left_2 > 0; left_2--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("replicas", replicas.size());
-            }
-            replicas.add(item);
-        }
-        long numIsrPlusOne;
-        int at_4 = in.pos;
-        numIsrPlusOne = in.uvarint32("num_isr_plus_one");
-        if (numIsrPlusOne < 1) {
-            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at_4,
-                    "at least 1", numIsrPlusOne);
-        }
-        List<Integer> isr = new ArrayList<>();
-        for (long left_5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
-                4); left_5 > 0; left_5--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("isr", isr.size());
-            }
-            isr.add(item);
-        }
-        long numRemovingReplicasPlusOne;
-        int at_7 = in.pos;
-        numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
-        if (numRemovingReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_removing_replicas_plus_one", "value not allowed",
-                    at_7, "at least 1", numRemovingReplicasPlusOne);
-        }
-        List<Integer> removingReplicas = new ArrayList<>();
-        for (long left_8 = in.count("removing_replicas",
-                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left_8 > 0; left_8--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("removing_replicas", removingReplicas.size());
-            }
-            removingReplicas.add(item);
-        }
-        long numAddingReplicasPlusOne;
-        int at_10 = in.pos;
-        numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
-        if (numAddingReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_adding_replicas_plus_one", "value not allowed",
-                    at_10, "at least 1", numAddingReplicasPlusOne);
-        }
-        List<Integer> addingReplicas = new ArrayList<>();
-        for (long left_11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
-                1), 4); left_11 > 0; left_11--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("adding_replicas", addingReplicas.size());
-            }
-            addingReplicas.add(item);
-        }
-        in.need(RUN_2);
-        int leader = Load.s4be(buf, in.pos);
-        int leaderEpoch = Load.s4be(buf, in.pos + 4);
-        int partitionEpoch = Load.s4be(buf, in.pos + 8);
-        in.pos += 12;
-        long numDirectoriesPlusOne;
-        int at_13 = in.pos;
-        numDirectoriesPlusOne = in.uvarint32("num_directories_plus_one");
-        if (numDirectoriesPlusOne < 1) {
-            throw FormatException.malformed("num_directories_plus_one", "value not allowed", at_13,
-                    "at least 1", numDirectoriesPlusOne);
-        }
-        List<UUID> directories = new ArrayList<>();
-        for (long left_14 = in.count("directories", Math.subtractExact(numDirectoriesPlusOne, 1),
-                16); left_14 > 0; left_14--) {
-            UUID item;
-            try {
-                item = in.uuid("");
-            } catch (FormatException error) {
-                throw error.within("directories", directories.size());
-            }
-            directories.add(item);
-        }
-        int leaderRecoveryState = 0;
-        List<Integer> eligibleLeaderReplicas = null;
-        List<Integer> lastKnownElr = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_16 = in.tags("tagged_fields");
-        int outer_18 = in.end;
-        for (int index_17 = 0; index_17 < tags_16.tag.length; index_17++) {
-            in.pos = tags_16.start[index_17];
-            in.end = tags_16.stop[index_17];
-            if (tags_16.tag[index_17] == 0) {
-                try {
-                    leaderRecoveryState = PartitionRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader_recovery_state");
-                }
-                in.endsExactly("leader_recovery_state");
-            } else {
-                taggedFields.add(new TaggedField(tags_16.tag[index_17], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_16.after;
-        in.end = outer_18;
-        return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas,
-                addingReplicas, leader, leaderEpoch, partitionEpoch, directories,
-                leaderRecoveryState, eligibleLeaderReplicas, lastKnownElr, taggedFields);
-    }
-
-    private static PartitionRecord readV2(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int partitionId = Load.s4be(buf, in.pos);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        in.pos += 20;
-        long numReplicasPlusOne;
-        int at_1 = in.pos;
-        numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
-        if (numReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at_1,
-                    "at least 1", numReplicasPlusOne);
-        }
-        List<Integer> replicas = new ArrayList<>();
-        for (long left_2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
-                4); left_2 > 0; left_2--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("replicas", replicas.size());
-            }
-            replicas.add(item);
-        }
-        long numIsrPlusOne;
-        int at_4 = in.pos;
-        numIsrPlusOne = in.uvarint32("num_isr_plus_one");
-        if (numIsrPlusOne < 1) {
-            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at_4,
-                    "at least 1", numIsrPlusOne);
-        }
-        List<Integer> isr = new ArrayList<>();
-        for (long left_5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
-                4); left_5 > 0; left_5--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("isr", isr.size());
-            }
-            isr.add(item);
-        }
-        long numRemovingReplicasPlusOne;
-        int at_7 = in.pos;
-        numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
-        if (numRemovingReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_removing_replicas_plus_one", "value not allowed",
-                    at_7, "at least 1", numRemovingReplicasPlusOne);
-        }
-        List<Integer> removingReplicas = new ArrayList<>();
-        for (long left_8 = in.count("removing_replicas",
-                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left_8 > 0; left_8--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("removing_replicas", removingReplicas.size());
-            }
-            removingReplicas.add(item);
-        }
-        long numAddingReplicasPlusOne;
-        int at_10 = in.pos;
-        numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
-        if (numAddingReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_adding_replicas_plus_one", "value not allowed",
-                    at_10, "at least 1", numAddingReplicasPlusOne);
-        }
-        List<Integer> addingReplicas = new ArrayList<>();
-        for (long left_11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
-                1), 4); left_11 > 0; left_11--) {
-            int item;
-            try {
-                in.need("", 4);
-                item = Load.s4be(buf, in.pos);
-                in.pos += 4;
-            } catch (FormatException error) {
-                throw error.within("adding_replicas", addingReplicas.size());
-            }
-            addingReplicas.add(item);
-        }
-        in.need(RUN_2);
-        int leader = Load.s4be(buf, in.pos);
-        int leaderEpoch = Load.s4be(buf, in.pos + 4);
-        int partitionEpoch = Load.s4be(buf, in.pos + 8);
-        in.pos += 12;
-        long numDirectoriesPlusOne;
-        int at_13 = in.pos;
-        numDirectoriesPlusOne = in.uvarint32("num_directories_plus_one");
-        if (numDirectoriesPlusOne < 1) {
-            throw FormatException.malformed("num_directories_plus_one", "value not allowed", at_13,
-                    "at least 1", numDirectoriesPlusOne);
-        }
-        List<UUID> directories = new ArrayList<>();
-        for (long left_14 = in.count("directories", Math.subtractExact(numDirectoriesPlusOne, 1),
-                16); left_14 > 0; left_14--) {
-            UUID item;
-            try {
-                item = in.uuid("");
-            } catch (FormatException error) {
-                throw error.within("directories", directories.size());
-            }
-            directories.add(item);
-        }
-        int leaderRecoveryState = 0;
-        List<Integer> eligibleLeaderReplicas = null;
-        List<Integer> lastKnownElr = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_16 = in.tags("tagged_fields");
-        int outer_18 = in.end;
-        for (int index_17 = 0; index_17 < tags_16.tag.length; index_17++) {
-            in.pos = tags_16.start[index_17];
-            in.end = tags_16.stop[index_17];
-            if (tags_16.tag[index_17] == 0) {
-                try {
-                    leaderRecoveryState = PartitionRecord.readInt8Value(in);
-                } catch (FormatException error) {
-                    throw error.within("leader_recovery_state");
-                }
-                in.endsExactly("leader_recovery_state");
-            } else if (tags_16.tag[index_17] == 1) {
-                try {
-                    eligibleLeaderReplicas = PartitionRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("eligible_leader_replicas");
-                }
-                in.endsExactly("eligible_leader_replicas");
-            } else if (tags_16.tag[index_17] == 2) {
-                try {
-                    lastKnownElr = PartitionRecord.readNullableInt32List(in);
-                } catch (FormatException error) {
-                    throw error.within("last_known_elr");
-                }
-                in.endsExactly("last_known_elr");
-            } else {
-                taggedFields.add(new TaggedField(tags_16.tag[index_17], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_16.after;
-        in.end = outer_18;
-        return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas,
-                addingReplicas, leader, leaderEpoch, partitionEpoch, directories,
-                leaderRecoveryState, eligibleLeaderReplicas, lastKnownElr, taggedFields);
-    }
-
     /** Reads one {@code partition_record} that is all of {@code data}. Throws FormatException. */
-    public static PartitionRecord from(byte[] data, long version) {
+    public static PartitionRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code partition_record} that is all of {@code data}. Throws FormatException. */
-    public static PartitionRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            PartitionRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+    public static PartitionRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 2);
+        long numReplicasPlusOne = replicas.size() + 1L;
+        long numIsrPlusOne = isr.size() + 1L;
+        long numRemovingReplicasPlusOne = removingReplicas.size() + 1L;
+        long numAddingReplicasPlusOne = addingReplicas.size() + 1L;
+        long numDirectoriesPlusOne = directories.size() + 1L;
+        out.s4be("partition_id", partitionId);
+        out.uuid("topic_id", topicId);
+        out.uvarint32("num_replicas_plus_one", numReplicasPlusOne);
+        out.list("replicas", replicas, item -> out.s4be("", item));
+        out.uvarint32("num_isr_plus_one", numIsrPlusOne);
+        out.list("isr", isr, item -> out.s4be("", item));
+        out.uvarint32("num_removing_replicas_plus_one", numRemovingReplicasPlusOne);
+        out.list("removing_replicas", removingReplicas, item -> out.s4be("", item));
+        out.uvarint32("num_adding_replicas_plus_one", numAddingReplicasPlusOne);
+        out.list("adding_replicas", addingReplicas, item -> out.s4be("", item));
+        out.s4be("leader", leader);
+        out.s4be("leader_epoch", leaderEpoch);
+        out.s4be("partition_epoch", partitionEpoch);
+        if (version >= 1) {
+            out.uvarint32("num_directories_plus_one", numDirectoriesPlusOne);
+            out.list("directories", directories, item -> out.uuid("", item));
+        } else {
+            Output.requireAbsent("directories", directories, List.of());
         }
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(leaderRecoveryState, 0)) {
+            tags.add(0, tag -> tag.field("leader_recovery_state", () -> PartitionRecord.writeInt8Value(tag, leaderRecoveryState)));
+        }
+        if (!Objects.deepEquals(eligibleLeaderReplicas, null)) {
+            Output.require(version == 2, "eligible_leader_replicas", "another version", eligibleLeaderReplicas);
+            tags.add(1, tag -> tag.field("eligible_leader_replicas", () -> PartitionRecord.writeNullableInt32List(tag, eligibleLeaderReplicas)));
+        }
+        if (!Objects.deepEquals(lastKnownElr, null)) {
+            Output.require(version == 2, "last_known_elr", "another version", lastKnownElr);
+            tags.add(2, tag -> tag.field("last_known_elr", () -> PartitionRecord.writeNullableInt32List(tag, lastKnownElr)));
+        }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Reads one {@code nullable_int32_list}; the input is behind it then. */
     public static List<Integer> readNullableInt32List(Input in) {
-        byte[] buf = in.buf;
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<Integer> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left_1 > 0; left_1--) {
-                int item;
-                try {
-                    in.need("", 4);
-                    item = Load.s4be(buf, in.pos);
-                    in.pos += 4;
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<Integer> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 4, () -> in.s4be(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_int32_list}. Throws FormatException. */
+    public static void writeNullableInt32List(Output out, List<Integer> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.s4be("", item));
+        }
     }
 
     /** Reads one {@code int8_value}; the input is behind it then. */
     public static int readInt8Value(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_3);
-        int value = Load.s1(buf, in.pos);
-        in.pos += 1;
+        int value = in.s1("value");
         return value;
+    }
+
+    /** Writes one {@code int8_value}. Throws FormatException. */
+    public static void writeInt8Value(Output out, int value) {
+        out.s1("value", value);
     }
 }

@@ -4,11 +4,12 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableText;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -35,492 +36,145 @@ public record RegisterBrokerRecord(
         boolean isMigratingZkBroker,
         UUID incarnationId,
         long brokerEpoch,
-        List<RegisterBrokerRecord.BrokerEndpoint> endPoints,
-        List<RegisterBrokerRecord.BrokerFeature> features,
+        List<BrokerEndpoint> endPoints,
+        List<BrokerFeature> features,
         String rack,
         boolean fenced,
         boolean inControlledShutdown,
         List<UUID> logDirs,
         List<UUID> cordonedLogDirs,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("broker_id", 4, "incarnation_id", 16,
-            "broker_epoch", 8);
-    private static final Fields RUN_2 = Fields.of("fenced", 1);
-    private static final Fields RUN_3 = Fields.of("fenced", 1, "in_controlled_shutdown", 1);
-    private static final Fields RUN_4 = Fields.of("broker_id", 4, "is_migrating_zk_broker", 1,
-            "incarnation_id", 16, "broker_epoch", 8);
-    private static final Fields RUN_5 = Fields.of("port", 2, "security_protocol", 2);
-    private static final Fields RUN_6 = Fields.of("min_supported_version", 2,
-            "max_supported_version", 2);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 4;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 33;
-    /** Where {@code broker_id} starts, in bytes. */
-    public static final int BROKER_ID_AT = 0;
-    /** How {@code broker_id} is stored. */
-    public static final Stored BROKER_ID_STORED = Stored.S4BE;
-    /** How {@code broker_epoch} is stored. */
-    public static final Stored BROKER_EPOCH_STORED = Stored.S8BE;
 
     /** Reads one {@code register_broker_record}, versions 0-4; the input is behind it then. */
-    public static RegisterBrokerRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            case 1:
-                return readV1(in, version);
-            case 2:
-                return readV2(in, version);
-            case 3:
-                return readV3(in, version);
-            case 4:
-                return readV4(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0-4", in.pos);
-        }
-    }
-
-    private static RegisterBrokerRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        UUID incarnationId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        long brokerEpoch = Load.s8be(buf, in.pos + 20);
-        in.pos += 28;
-        long numEndPointsPlusOne;
-        int at_1 = in.pos;
-        numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
-        if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
-                    "at least 1", numEndPointsPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left_2 > 0; left_2--) {
-            RegisterBrokerRecord.BrokerEndpoint item;
-            try {
-                item = RegisterBrokerRecord.BrokerEndpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("end_points", endPoints.size());
-            }
-            endPoints.add(item);
-        }
-        long numFeaturesPlusOne;
-        int at_5 = in.pos;
-        numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
-        if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
-                    "at least 1", numFeaturesPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left_6 > 0; left_6--) {
-            RegisterBrokerRecord.BrokerFeature item;
-            try {
-                item = RegisterBrokerRecord.BrokerFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("features", features.size());
-            }
-            features.add(item);
-        }
-        String rack;
-        try {
-            rack = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack");
-        }
-        in.need(RUN_2);
-        boolean fenced = buf[in.pos] != 0;
-        in.pos += 1;
+    public static RegisterBrokerRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 4, in.pos);
+        int brokerId = in.s4be("broker_id");
+        boolean isMigratingZkBroker = version >= 2 ? in.bool8("is_migrating_zk_broker") : false;
+        UUID incarnationId = in.uuid("incarnation_id");
+        long brokerEpoch = in.s8be("broker_epoch");
+        int startOfNumEndPointsPlusOne = in.pos;
+        long numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
+        in.require(numEndPointsPlusOne >= 1, "num_end_points_plus_one", startOfNumEndPointsPlusOne,
+                "at least 1", numEndPointsPlusOne);
+        List<BrokerEndpoint> endPoints =
+                in.list("end_points", numEndPointsPlusOne - 1, 7, () -> BrokerEndpoint.read(in));
+        int startOfNumFeaturesPlusOne = in.pos;
+        long numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
+        in.require(numFeaturesPlusOne >= 1, "num_features_plus_one", startOfNumFeaturesPlusOne,
+                "at least 1", numFeaturesPlusOne);
+        List<BrokerFeature> features =
+                in.list("features", numFeaturesPlusOne - 1, 6, () -> BrokerFeature.read(in));
+        String rack = in.field("rack", () -> NullableText.read(in, true));
+        boolean fenced = in.bool8("fenced");
+        boolean inControlledShutdown = version >= 1 ? in.bool8("in_controlled_shutdown") : false;
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_10 = in.tags("tagged_fields");
-        int outer_12 = in.end;
-        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
-            in.pos = tags_10.start[index_11];
-            in.end = tags_10.stop[index_11];
-            taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
-        }
-        in.pos = tags_10.after;
-        in.end = outer_12;
-        return new RegisterBrokerRecord(brokerId, false, incarnationId, brokerEpoch, endPoints,
-                features, rack, fenced, false, logDirs, cordonedLogDirs, taggedFields);
-    }
-
-    private static RegisterBrokerRecord readV1(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        UUID incarnationId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        long brokerEpoch = Load.s8be(buf, in.pos + 20);
-        in.pos += 28;
-        long numEndPointsPlusOne;
-        int at_1 = in.pos;
-        numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
-        if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
-                    "at least 1", numEndPointsPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left_2 > 0; left_2--) {
-            RegisterBrokerRecord.BrokerEndpoint item;
-            try {
-                item = RegisterBrokerRecord.BrokerEndpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("end_points", endPoints.size());
-            }
-            endPoints.add(item);
-        }
-        long numFeaturesPlusOne;
-        int at_5 = in.pos;
-        numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
-        if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
-                    "at least 1", numFeaturesPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left_6 > 0; left_6--) {
-            RegisterBrokerRecord.BrokerFeature item;
-            try {
-                item = RegisterBrokerRecord.BrokerFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("features", features.size());
-            }
-            features.add(item);
-        }
-        String rack;
-        try {
-            rack = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack");
-        }
-        in.need(RUN_3);
-        boolean fenced = buf[in.pos] != 0;
-        boolean inControlledShutdown = buf[in.pos + 1] != 0;
-        in.pos += 2;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_10 = in.tags("tagged_fields");
-        int outer_12 = in.end;
-        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
-            in.pos = tags_10.start[index_11];
-            in.end = tags_10.stop[index_11];
-            taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
-        }
-        in.pos = tags_10.after;
-        in.end = outer_12;
-        return new RegisterBrokerRecord(brokerId, false, incarnationId, brokerEpoch, endPoints,
-                features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
-                taggedFields);
-    }
-
-    private static RegisterBrokerRecord readV2(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_4);
-        int brokerId = Load.s4be(buf, in.pos);
-        boolean isMigratingZkBroker = buf[in.pos + 4] != 0;
-        UUID incarnationId = new UUID(Load.s8be(buf, in.pos + 5), Load.s8be(buf, in.pos + 13));
-        long brokerEpoch = Load.s8be(buf, in.pos + 21);
-        in.pos += 29;
-        long numEndPointsPlusOne;
-        int at_1 = in.pos;
-        numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
-        if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
-                    "at least 1", numEndPointsPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left_2 > 0; left_2--) {
-            RegisterBrokerRecord.BrokerEndpoint item;
-            try {
-                item = RegisterBrokerRecord.BrokerEndpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("end_points", endPoints.size());
-            }
-            endPoints.add(item);
-        }
-        long numFeaturesPlusOne;
-        int at_5 = in.pos;
-        numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
-        if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
-                    "at least 1", numFeaturesPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left_6 > 0; left_6--) {
-            RegisterBrokerRecord.BrokerFeature item;
-            try {
-                item = RegisterBrokerRecord.BrokerFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("features", features.size());
-            }
-            features.add(item);
-        }
-        String rack;
-        try {
-            rack = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack");
-        }
-        in.need(RUN_3);
-        boolean fenced = buf[in.pos] != 0;
-        boolean inControlledShutdown = buf[in.pos + 1] != 0;
-        in.pos += 2;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_10 = in.tags("tagged_fields");
-        int outer_12 = in.end;
-        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
-            in.pos = tags_10.start[index_11];
-            in.end = tags_10.stop[index_11];
-            taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
-        }
-        in.pos = tags_10.after;
-        in.end = outer_12;
-        return new RegisterBrokerRecord(brokerId, isMigratingZkBroker, incarnationId, brokerEpoch,
-                endPoints, features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
-                taggedFields);
-    }
-
-    private static RegisterBrokerRecord readV3(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_4);
-        int brokerId = Load.s4be(buf, in.pos);
-        boolean isMigratingZkBroker = buf[in.pos + 4] != 0;
-        UUID incarnationId = new UUID(Load.s8be(buf, in.pos + 5), Load.s8be(buf, in.pos + 13));
-        long brokerEpoch = Load.s8be(buf, in.pos + 21);
-        in.pos += 29;
-        long numEndPointsPlusOne;
-        int at_1 = in.pos;
-        numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
-        if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
-                    "at least 1", numEndPointsPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left_2 > 0; left_2--) {
-            RegisterBrokerRecord.BrokerEndpoint item;
-            try {
-                item = RegisterBrokerRecord.BrokerEndpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("end_points", endPoints.size());
-            }
-            endPoints.add(item);
-        }
-        long numFeaturesPlusOne;
-        int at_5 = in.pos;
-        numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
-        if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
-                    "at least 1", numFeaturesPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left_6 > 0; left_6--) {
-            RegisterBrokerRecord.BrokerFeature item;
-            try {
-                item = RegisterBrokerRecord.BrokerFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("features", features.size());
-            }
-            features.add(item);
-        }
-        String rack;
-        try {
-            rack = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack");
-        }
-        in.need(RUN_3);
-        boolean fenced = buf[in.pos] != 0;
-        boolean inControlledShutdown = buf[in.pos + 1] != 0;
-        in.pos += 2;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_10 = in.tags("tagged_fields");
-        int outer_12 = in.end;
-        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
-            in.pos = tags_10.start[index_11];
-            in.end = tags_10.stop[index_11];
-            if (tags_10.tag[index_11] == 0) {
-                try {
-                    logDirs = RegisterBrokerRecord.readUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("log_dirs");
-                }
-                in.endsExactly("log_dirs");
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0 && (version >= 3 && version <= 4)) {
+                logDirs = in.field("log_dirs", () -> RegisterBrokerRecord.readUuidList(in));
+                tags.requireEnd("log_dirs");
+            } else if (tags.number() == 1 && version == 4) {
+                cordonedLogDirs = in.field("cordoned_log_dirs", () -> RegisterBrokerRecord.readNullableUuidList(in));
+                tags.requireEnd("cordoned_log_dirs");
             } else {
-                taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_10.after;
-        in.end = outer_12;
-        return new RegisterBrokerRecord(brokerId, isMigratingZkBroker, incarnationId, brokerEpoch,
-                endPoints, features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
-                taggedFields);
-    }
-
-    private static RegisterBrokerRecord readV4(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_4);
-        int brokerId = Load.s4be(buf, in.pos);
-        boolean isMigratingZkBroker = buf[in.pos + 4] != 0;
-        UUID incarnationId = new UUID(Load.s8be(buf, in.pos + 5), Load.s8be(buf, in.pos + 13));
-        long brokerEpoch = Load.s8be(buf, in.pos + 21);
-        in.pos += 29;
-        long numEndPointsPlusOne;
-        int at_1 = in.pos;
-        numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
-        if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
-                    "at least 1", numEndPointsPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left_2 > 0; left_2--) {
-            RegisterBrokerRecord.BrokerEndpoint item;
-            try {
-                item = RegisterBrokerRecord.BrokerEndpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("end_points", endPoints.size());
-            }
-            endPoints.add(item);
-        }
-        long numFeaturesPlusOne;
-        int at_5 = in.pos;
-        numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
-        if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
-                    "at least 1", numFeaturesPlusOne);
-        }
-        List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left_6 > 0; left_6--) {
-            RegisterBrokerRecord.BrokerFeature item;
-            try {
-                item = RegisterBrokerRecord.BrokerFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("features", features.size());
-            }
-            features.add(item);
-        }
-        String rack;
-        try {
-            rack = org.kodec.kafka.primitives.NullableText.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("rack");
-        }
-        in.need(RUN_3);
-        boolean fenced = buf[in.pos] != 0;
-        boolean inControlledShutdown = buf[in.pos + 1] != 0;
-        in.pos += 2;
-        List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = null;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_10 = in.tags("tagged_fields");
-        int outer_12 = in.end;
-        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
-            in.pos = tags_10.start[index_11];
-            in.end = tags_10.stop[index_11];
-            if (tags_10.tag[index_11] == 0) {
-                try {
-                    logDirs = RegisterBrokerRecord.readUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("log_dirs");
-                }
-                in.endsExactly("log_dirs");
-            } else if (tags_10.tag[index_11] == 1) {
-                try {
-                    cordonedLogDirs = RegisterBrokerRecord.readNullableUuidList(in);
-                } catch (FormatException error) {
-                    throw error.within("cordoned_log_dirs");
-                }
-                in.endsExactly("cordoned_log_dirs");
-            } else {
-                taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
-            }
-        }
-        in.pos = tags_10.after;
-        in.end = outer_12;
         return new RegisterBrokerRecord(brokerId, isMigratingZkBroker, incarnationId, brokerEpoch,
                 endPoints, features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
                 taggedFields);
     }
 
     /** Reads one {@code register_broker_record} that is all of {@code data}. Throws FormatException. */
-    public static RegisterBrokerRecord from(byte[] data, long version) {
+    public static RegisterBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code register_broker_record} that is all of {@code data}. Throws FormatException. */
-    public static RegisterBrokerRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RegisterBrokerRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+    public static RegisterBrokerRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 4);
+        long numEndPointsPlusOne = endPoints.size() + 1L;
+        long numFeaturesPlusOne = features.size() + 1L;
+        out.s4be("broker_id", brokerId);
+        if (version >= 2) {
+            out.bool8("is_migrating_zk_broker", isMigratingZkBroker);
+        } else {
+            Output.requireAbsent("is_migrating_zk_broker", isMigratingZkBroker, false);
         }
+        out.uuid("incarnation_id", incarnationId);
+        out.s8be("broker_epoch", brokerEpoch);
+        out.uvarint32("num_end_points_plus_one", numEndPointsPlusOne);
+        out.list("end_points", endPoints, item -> item.write(out));
+        out.uvarint32("num_features_plus_one", numFeaturesPlusOne);
+        out.list("features", features, item -> item.write(out));
+        out.field("rack", () -> NullableText.write(out, rack, true));
+        out.bool8("fenced", fenced);
+        if (version >= 1) {
+            out.bool8("in_controlled_shutdown", inControlledShutdown);
+        } else {
+            Output.requireAbsent("in_controlled_shutdown", inControlledShutdown, false);
+        }
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(logDirs, List.of())) {
+            Output.require((version >= 3 && version <= 4), "log_dirs", "another version", logDirs);
+            tags.add(0, tag -> tag.field("log_dirs", () -> RegisterBrokerRecord.writeUuidList(tag, logDirs)));
+        }
+        if (!Objects.deepEquals(cordonedLogDirs, null)) {
+            Output.require(version == 4, "cordoned_log_dirs", "another version", cordonedLogDirs);
+            tags.add(1, tag -> tag.field("cordoned_log_dirs", () -> RegisterBrokerRecord.writeNullableUuidList(tag, cordonedLogDirs)));
+        }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Reads one {@code uuid_list}; the input is behind it then. */
     public static List<UUID> readUuidList(Input in) {
-        long numItemsPlusOne;
-        int at_1 = in.pos;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        if (numItemsPlusOne < 1) {
-            throw FormatException.malformed("num_items_plus_one", "value not allowed", at_1,
-                    "at least 1", numItemsPlusOne);
-        }
-        List<UUID> items = new ArrayList<>();
-        for (long left_2 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                16); left_2 > 0; left_2--) {
-            UUID item;
-            try {
-                item = in.uuid("");
-            } catch (FormatException error) {
-                throw error.within("", items.size());
-            }
-            items.add(item);
-        }
+        int startOfNumItemsPlusOne = in.pos;
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        in.require(numItemsPlusOne >= 1, "num_items_plus_one", startOfNumItemsPlusOne, "at least 1",
+                numItemsPlusOne);
+        List<UUID> items = in.list("", numItemsPlusOne - 1, 16, () -> in.uuid(""));
         return items;
+    }
+
+    /** Writes one {@code uuid_list}. Throws FormatException. */
+    public static void writeUuidList(Output out, List<UUID> items) {
+        long numItemsPlusOne = items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        out.list("", items, item -> out.uuid("", item));
     }
 
     /** Reads one {@code nullable_uuid_list}; the input is behind it then. */
     public static List<UUID> readNullableUuidList(Input in) {
-        long numItemsPlusOne;
-        numItemsPlusOne = in.uvarint32("num_items_plus_one");
-        List<UUID> items = null;
-        if (numItemsPlusOne >= 1) {
-            items = new ArrayList<>();
-            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    16); left_1 > 0; left_1--) {
-                UUID item;
-                try {
-                    item = in.uuid("");
-                } catch (FormatException error) {
-                    throw error.within("", items.size());
-                }
-                items.add(item);
-            }
-        }
+        long numItemsPlusOne = in.uvarint32("num_items_plus_one");
+        List<UUID> items = numItemsPlusOne >= 1
+                ? in.list("", numItemsPlusOne - 1, 16, () -> in.uuid(""))
+                : null;
         return items;
+    }
+
+    /** Writes one {@code nullable_uuid_list}. Throws FormatException. */
+    public static void writeNullableUuidList(Output out, List<UUID> items) {
+        long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
+        out.uvarint32("num_items_plus_one", numItemsPlusOne);
+        if (numItemsPlusOne >= 1) {
+            out.list("", items, item -> out.uuid("", item));
+        }
     }
 
     /** Kafka's BrokerEndpoint.
@@ -535,64 +189,43 @@ public record RegisterBrokerRecord(
             int port,
             int securityProtocol,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 7;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code port} is stored. */
         public static final Stored PORT_STORED = Stored.U2BE;
-        /** How {@code security_protocol} is stored. */
         public static final Stored SECURITY_PROTOCOL_STORED = Stored.S2BE;
 
         /** Reads one {@code broker_endpoint}; the input is behind it then. */
-        public static RegisterBrokerRecord.BrokerEndpoint read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            String host;
-            try {
-                host = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("host");
-            }
-            in.need(RUN_5);
-            int port = Load.u2be(buf, in.pos);
-            int securityProtocol = Load.s2be(buf, in.pos + 2);
-            in.pos += 4;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new RegisterBrokerRecord.BrokerEndpoint(name, host, port, securityProtocol,
-                    taggedFields);
+        public static BrokerEndpoint read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            String host = in.field("host", () -> Text.read(in, true));
+            int port = in.u2be("port");
+            int securityProtocol = in.s2be("security_protocol");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new BrokerEndpoint(name, host, port, securityProtocol, taggedFields);
         }
 
         /** Reads one {@code broker_endpoint} that is all of {@code data}. Throws FormatException. */
-        public static RegisterBrokerRecord.BrokerEndpoint from(byte[] data) {
+        public static BrokerEndpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code broker_endpoint} that is all of {@code data}. Throws FormatException. */
-        public static RegisterBrokerRecord.BrokerEndpoint from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RegisterBrokerRecord.BrokerEndpoint found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static BrokerEndpoint from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.field("host", () -> Text.write(out, host, true));
+            out.u2be("port", port);
+            out.s2be("security_protocol", securityProtocol);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -606,58 +239,41 @@ public record RegisterBrokerRecord(
             int minSupportedVersion,
             int maxSupportedVersion,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 6;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code min_supported_version} is stored. */
         public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
-        /** How {@code max_supported_version} is stored. */
         public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
         /** Reads one {@code broker_feature}; the input is behind it then. */
-        public static RegisterBrokerRecord.BrokerFeature read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            in.need(RUN_6);
-            int minSupportedVersion = Load.s2be(buf, in.pos);
-            int maxSupportedVersion = Load.s2be(buf, in.pos + 2);
-            in.pos += 4;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RegisterBrokerRecord.BrokerFeature(name, minSupportedVersion,
-                    maxSupportedVersion, taggedFields);
+        public static BrokerFeature read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            int minSupportedVersion = in.s2be("min_supported_version");
+            int maxSupportedVersion = in.s2be("max_supported_version");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new BrokerFeature(name, minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
         /** Reads one {@code broker_feature} that is all of {@code data}. Throws FormatException. */
-        public static RegisterBrokerRecord.BrokerFeature from(byte[] data) {
+        public static BrokerFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code broker_feature} that is all of {@code data}. Throws FormatException. */
-        public static RegisterBrokerRecord.BrokerFeature from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RegisterBrokerRecord.BrokerFeature found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static BrokerFeature from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.s2be("min_supported_version", minSupportedVersion);
+            out.s2be("max_supported_version", maxSupportedVersion);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -28,116 +26,66 @@ public record RegisterControllerRecord(
         int controllerId,
         UUID incarnationId,
         boolean zkMigrationReady,
-        List<RegisterControllerRecord.ControllerEndpoint> endPoints,
-        List<RegisterControllerRecord.ControllerFeature> features,
+        List<ControllerEndpoint> endPoints,
+        List<ControllerFeature> features,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("controller_id", 4, "incarnation_id", 16,
-            "zk_migration_ready", 1);
-    private static final Fields RUN_2 = Fields.of("port", 2, "security_protocol", 2);
-    private static final Fields RUN_3 = Fields.of("min_supported_version", 2,
-            "max_supported_version", 2);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 24;
-    /** Where {@code controller_id} starts, in bytes. */
-    public static final int CONTROLLER_ID_AT = 0;
-    /** Where {@code incarnation_id} starts, in bytes. */
-    public static final int INCARNATION_ID_AT = 4;
-    /** Where {@code zk_migration_ready} starts, in bytes. */
-    public static final int ZK_MIGRATION_READY_AT = 20;
-    /** Where {@code num_end_points_plus_one} starts, in bytes. */
-    public static final int NUM_END_POINTS_PLUS_ONE_AT = 21;
-    /** How {@code controller_id} is stored. */
-    public static final Stored CONTROLLER_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code register_controller_record}, versions 0; the input is behind it then. */
-    public static RegisterControllerRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static RegisterControllerRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int controllerId = Load.s4be(buf, in.pos);
-        UUID incarnationId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
-        boolean zkMigrationReady = buf[in.pos + 20] != 0;
-        in.pos += 21;
-        long numEndPointsPlusOne;
-        int at_1 = in.pos;
-        numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
-        if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
-                    "at least 1", numEndPointsPlusOne);
-        }
-        List<RegisterControllerRecord.ControllerEndpoint> endPoints = new ArrayList<>();
-        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left_2 > 0; left_2--) {
-            RegisterControllerRecord.ControllerEndpoint item;
-            try {
-                item = RegisterControllerRecord.ControllerEndpoint.read(in);
-            } catch (FormatException error) {
-                throw error.within("end_points", endPoints.size());
-            }
-            endPoints.add(item);
-        }
-        long numFeaturesPlusOne;
-        int at_5 = in.pos;
-        numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
-        if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
-                    "at least 1", numFeaturesPlusOne);
-        }
-        List<RegisterControllerRecord.ControllerFeature> features = new ArrayList<>();
-        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left_6 > 0; left_6--) {
-            RegisterControllerRecord.ControllerFeature item;
-            try {
-                item = RegisterControllerRecord.ControllerFeature.read(in);
-            } catch (FormatException error) {
-                throw error.within("features", features.size());
-            }
-            features.add(item);
-        }
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_9 = in.tags("tagged_fields");
-        int outer_11 = in.end;
-        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
-            in.pos = tags_9.start[index_10];
-            in.end = tags_9.stop[index_10];
-            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
-        }
-        in.pos = tags_9.after;
-        in.end = outer_11;
-        return new RegisterControllerRecord(controllerId, incarnationId, zkMigrationReady,
-                endPoints, features, taggedFields);
+    public static RegisterControllerRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        int controllerId = in.s4be("controller_id");
+        UUID incarnationId = in.uuid("incarnation_id");
+        boolean zkMigrationReady = in.bool8("zk_migration_ready");
+        int startOfNumEndPointsPlusOne = in.pos;
+        long numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
+        in.require(numEndPointsPlusOne >= 1, "num_end_points_plus_one", startOfNumEndPointsPlusOne,
+                "at least 1", numEndPointsPlusOne);
+        List<ControllerEndpoint> endPoints =
+                in.list("end_points", numEndPointsPlusOne - 1, 7, () -> ControllerEndpoint.read(in));
+        int startOfNumFeaturesPlusOne = in.pos;
+        long numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
+        in.require(numFeaturesPlusOne >= 1, "num_features_plus_one", startOfNumFeaturesPlusOne,
+                "at least 1", numFeaturesPlusOne);
+        List<ControllerFeature> features =
+                in.list("features", numFeaturesPlusOne - 1, 6, () -> ControllerFeature.read(in));
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new RegisterControllerRecord(controllerId, incarnationId, zkMigrationReady, endPoints,
+                features, taggedFields);
     }
 
     /** Reads one {@code register_controller_record} that is all of {@code data}. Throws FormatException. */
-    public static RegisterControllerRecord from(byte[] data, long version) {
+    public static RegisterControllerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code register_controller_record} that is all of {@code data}. Throws FormatException. */
-    public static RegisterControllerRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RegisterControllerRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static RegisterControllerRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        long numEndPointsPlusOne = endPoints.size() + 1L;
+        long numFeaturesPlusOne = features.size() + 1L;
+        out.s4be("controller_id", controllerId);
+        out.uuid("incarnation_id", incarnationId);
+        out.bool8("zk_migration_ready", zkMigrationReady);
+        out.uvarint32("num_end_points_plus_one", numEndPointsPlusOne);
+        out.list("end_points", endPoints, item -> item.write(out));
+        out.uvarint32("num_features_plus_one", numFeaturesPlusOne);
+        out.list("features", features, item -> item.write(out));
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Kafka's ControllerEndpoint.
@@ -152,64 +100,43 @@ public record RegisterControllerRecord(
             int port,
             int securityProtocol,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 7;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code port} is stored. */
         public static final Stored PORT_STORED = Stored.U2BE;
-        /** How {@code security_protocol} is stored. */
         public static final Stored SECURITY_PROTOCOL_STORED = Stored.S2BE;
 
         /** Reads one {@code controller_endpoint}; the input is behind it then. */
-        public static RegisterControllerRecord.ControllerEndpoint read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            String host;
-            try {
-                host = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("host");
-            }
-            in.need(RUN_2);
-            int port = Load.u2be(buf, in.pos);
-            int securityProtocol = Load.s2be(buf, in.pos + 2);
-            in.pos += 4;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_3 = in.tags("tagged_fields");
-            int outer_5 = in.end;
-            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-                in.pos = tags_3.start[index_4];
-                in.end = tags_3.stop[index_4];
-                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-            }
-            in.pos = tags_3.after;
-            in.end = outer_5;
-            return new RegisterControllerRecord.ControllerEndpoint(name, host, port, securityProtocol,
-                    taggedFields);
+        public static ControllerEndpoint read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            String host = in.field("host", () -> Text.read(in, true));
+            int port = in.u2be("port");
+            int securityProtocol = in.s2be("security_protocol");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new ControllerEndpoint(name, host, port, securityProtocol, taggedFields);
         }
 
         /** Reads one {@code controller_endpoint} that is all of {@code data}. Throws FormatException. */
-        public static RegisterControllerRecord.ControllerEndpoint from(byte[] data) {
+        public static ControllerEndpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code controller_endpoint} that is all of {@code data}. Throws FormatException. */
-        public static RegisterControllerRecord.ControllerEndpoint from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RegisterControllerRecord.ControllerEndpoint found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static ControllerEndpoint from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.field("host", () -> Text.write(out, host, true));
+            out.u2be("port", port);
+            out.s2be("security_protocol", securityProtocol);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -223,58 +150,41 @@ public record RegisterControllerRecord(
             int minSupportedVersion,
             int maxSupportedVersion,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 6;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code min_supported_version} is stored. */
         public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
-        /** How {@code max_supported_version} is stored. */
         public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
         /** Reads one {@code controller_feature}; the input is behind it then. */
-        public static RegisterControllerRecord.ControllerFeature read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            in.need(RUN_3);
-            int minSupportedVersion = Load.s2be(buf, in.pos);
-            int maxSupportedVersion = Load.s2be(buf, in.pos + 2);
-            in.pos += 4;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RegisterControllerRecord.ControllerFeature(name, minSupportedVersion,
-                    maxSupportedVersion, taggedFields);
+        public static ControllerFeature read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            int minSupportedVersion = in.s2be("min_supported_version");
+            int maxSupportedVersion = in.s2be("max_supported_version");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new ControllerFeature(name, minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
         /** Reads one {@code controller_feature} that is all of {@code data}. Throws FormatException. */
-        public static RegisterControllerRecord.ControllerFeature from(byte[] data) {
+        public static ControllerFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code controller_feature} that is all of {@code data}. Throws FormatException. */
-        public static RegisterControllerRecord.ControllerFeature from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RegisterControllerRecord.ControllerFeature found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static ControllerFeature from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.s2be("min_supported_version", minSupportedVersion);
+            out.s2be("max_supported_version", maxSupportedVersion);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

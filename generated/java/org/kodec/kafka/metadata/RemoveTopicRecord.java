@@ -2,13 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.TaggedField;
 
@@ -22,63 +19,39 @@ import org.kodec.runtime.TaggedField;
 public record RemoveTopicRecord(
         UUID topicId,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("topic_id", 16);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 17;
-    /** Where {@code topic_id} starts, in bytes. */
-    public static final int TOPIC_ID_AT = 0;
-    /** Where {@code tagged_fields} starts, in bytes. */
-    public static final int TAGGED_FIELDS_AT = 16;
 
     /** Reads one {@code remove_topic_record}, versions 0; the input is behind it then. */
-    public static RemoveTopicRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static RemoveTopicRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-        in.pos += 16;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_1 = in.tags("tagged_fields");
-        int outer_3 = in.end;
-        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-            in.pos = tags_1.start[index_2];
-            in.end = tags_1.stop[index_2];
-            taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-        }
-        in.pos = tags_1.after;
-        in.end = outer_3;
+    public static RemoveTopicRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        UUID topicId = in.uuid("topic_id");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new RemoveTopicRecord(topicId, taggedFields);
     }
 
     /** Reads one {@code remove_topic_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoveTopicRecord from(byte[] data, long version) {
+    public static RemoveTopicRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code remove_topic_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoveTopicRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RemoveTopicRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static RemoveTopicRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.uuid("topic_id", topicId);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

@@ -2,15 +2,13 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.metadata;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Blob;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
-import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's UserScramCredentialRecord: record in __cluster_metadata, number 11 of its kind; version 0,
@@ -34,22 +32,11 @@ public record UserScramCredentialRecord(
         byte[] serverKey,
         int iterations,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("mechanism", 1);
-    private static final Fields RUN_2 = Fields.of("iterations", 4);
     /** Its topic. */
     public static final String TOPIC = "__cluster_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 10;
-    /** Where {@code name} starts, in bytes. */
-    public static final int NAME_AT = 0;
-    /** How {@code mechanism} is stored. */
-    public static final Stored MECHANISM_STORED = Stored.S1;
-    /** How {@code iterations} is stored. */
-    public static final Stored ITERATIONS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {name, mechanism, salt, storedKey, serverKey, iterations, taggedFields};
@@ -57,8 +44,7 @@ public record UserScramCredentialRecord(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((UserScramCredentialRecord) other).all());
+        return other instanceof UserScramCredentialRecord && Arrays.deepEquals(all(), ((UserScramCredentialRecord) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -67,76 +53,43 @@ public record UserScramCredentialRecord(
     }
 
     /** Reads one {@code user_scram_credential_record}, versions 0; the input is behind it then. */
-    public static UserScramCredentialRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static UserScramCredentialRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        String name;
-        try {
-            name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("name");
-        }
-        in.need(RUN_1);
-        int mechanism = Load.s1(buf, in.pos);
-        in.pos += 1;
-        byte[] salt;
-        try {
-            salt = org.kodec.kafka.primitives.Blob.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("salt");
-        }
-        byte[] storedKey;
-        try {
-            storedKey = org.kodec.kafka.primitives.Blob.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("stored_key");
-        }
-        byte[] serverKey;
-        try {
-            serverKey = org.kodec.kafka.primitives.Blob.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("server_key");
-        }
-        in.need(RUN_2);
-        int iterations = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_5 = in.tags("tagged_fields");
-        int outer_7 = in.end;
-        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
-            in.pos = tags_5.start[index_6];
-            in.end = tags_5.stop[index_6];
-            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
-        }
-        in.pos = tags_5.after;
-        in.end = outer_7;
-        return new UserScramCredentialRecord(name, mechanism, salt, storedKey, serverKey,
-                iterations, taggedFields);
+    public static UserScramCredentialRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        String name = in.field("name", () -> Text.read(in, true));
+        int mechanism = in.s1("mechanism");
+        byte[] salt = in.field("salt", () -> Blob.read(in, true));
+        byte[] storedKey = in.field("stored_key", () -> Blob.read(in, true));
+        byte[] serverKey = in.field("server_key", () -> Blob.read(in, true));
+        int iterations = in.s4be("iterations");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new UserScramCredentialRecord(name, mechanism, salt, storedKey, serverKey, iterations,
+                taggedFields);
     }
 
     /** Reads one {@code user_scram_credential_record} that is all of {@code data}. Throws FormatException. */
-    public static UserScramCredentialRecord from(byte[] data, long version) {
+    public static UserScramCredentialRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code user_scram_credential_record} that is all of {@code data}. Throws FormatException. */
-    public static UserScramCredentialRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            UserScramCredentialRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static UserScramCredentialRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.field("name", () -> Text.write(out, name, true));
+        out.s1("mechanism", mechanism);
+        out.field("salt", () -> Blob.write(out, salt, true));
+        out.field("stored_key", () -> Blob.write(out, storedKey, true));
+        out.field("server_key", () -> Blob.write(out, serverKey, true));
+        out.s4be("iterations", iterations);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 }

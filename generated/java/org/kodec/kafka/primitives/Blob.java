@@ -2,46 +2,44 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.primitives;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 
-/** Kafka BYTES and COMPACT_BYTES.
+/** Bytes that cannot be null, in one of two forms. Message versions before the first flexible one put their
+ * number in front as a 32-bit integer; flexible versions put the number plus one as an unsigned varint.
  *
- * <p>Bytes that cannot be null, in one of two forms. Message versions before the first flexible one put their
- * number in front as a 32-bit integer; flexible versions put the number plus one as an unsigned varint. */
+ * <p>Source: https://kafka.apache.org/protocol.html#protocol_types COMPACT_BYTES */
 public final class Blob {
     private Blob() {}
 
-    private static final Fields RUN_1 = Fields.of("len_classic", 4);
-
     /** Reads one {@code blob}; the input is behind it then. */
-    public static byte[] read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int lenClassic = Load.s4be(buf, in.pos);
-        if (lenClassic < 0) {
-            throw FormatException.malformed("len_classic", "value not allowed", in.pos,
-                    "at least 0", lenClassic);
+    public static byte[] read(Input in, boolean isCompact) {
+        long lenPlusOne = 0;
+        if (isCompact) {
+            int startOfLenPlusOne = in.pos;
+            lenPlusOne = in.uvarint32("len_plus_one");
+            in.require(lenPlusOne >= 1, "len_plus_one", startOfLenPlusOne, "at least 1", lenPlusOne);
         }
-        in.pos += 4;
-        byte[] value;
-        value = in.bytes(in.span("", lenClassic));
+        int lenClassic = 0;
+        if (!isCompact) {
+            lenClassic = in.s4be("len_classic");
+            in.require(lenClassic >= 0, "len_classic", in.pos - 4, "at least 0", lenClassic);
+        }
+        byte[] value = in.bytes("", isCompact ? lenPlusOne - 1 : lenClassic);
         return value;
     }
 
-    /** Reads one {@code blob}; the input is behind it then. */
-    public static byte[] readWithIsCompact(Input in) {
-        long lenPlusOne;
-        int at_1 = in.pos;
-        lenPlusOne = in.uvarint32("len_plus_one");
-        if (lenPlusOne < 1) {
-            throw FormatException.malformed("len_plus_one", "value not allowed", at_1, "at least 1",
-                    lenPlusOne);
+    /** Writes one {@code blob}. Throws FormatException. */
+    public static void write(Output out, byte[] value, boolean isCompact) {
+        long lenPlusOne = value.length + 1L;
+        int lenClassic = value.length;
+        if (isCompact) {
+            out.uvarint32("len_plus_one", lenPlusOne);
         }
-        byte[] value;
-        value = in.bytes(in.span("", Math.subtractExact(lenPlusOne, 1)));
-        return value;
+        if (!isCompact) {
+            Output.require(lenClassic >= 0, "len_classic", "at least 0", lenClassic);
+            out.s4be("len_classic", lenClassic);
+        }
+        out.bytes("", value);
     }
 }

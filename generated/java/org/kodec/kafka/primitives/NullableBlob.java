@@ -2,41 +2,39 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.primitives;
 
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 
-/** Kafka NULLABLE_BYTES and COMPACT_NULLABLE_BYTES.
- *
- * <p>Bytes or null, in one of two forms. Message versions before the first flexible one put their number in
+/** Bytes or null, in one of two forms. Message versions before the first flexible one put their number in
  * front as a 32-bit integer, where any negative number reads as null and -1 is written; flexible versions put
- * the number plus one as an unsigned varint, where 0 is null. */
+ * the number plus one as an unsigned varint, where 0 is null.
+ *
+ * <p>Source: https://kafka.apache.org/protocol.html#protocol_types COMPACT_NULLABLE_BYTES */
 public final class NullableBlob {
     private NullableBlob() {}
 
-    private static final Fields RUN_1 = Fields.of("len_classic", 4);
-
     /** Reads one {@code nullable_blob}; the input is behind it then. */
-    public static byte[] read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int lenClassic = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        byte[] value = null;
-        if (lenClassic >= 0) {
-            value = in.bytes(in.span("", lenClassic));
-        }
+    public static byte[] read(Input in, boolean isCompact) {
+        long lenPlusOne = isCompact ? in.uvarint32("len_plus_one") : 0;
+        int lenClassic = !isCompact ? in.s4be("len_classic") : 0;
+        byte[] value = (isCompact ? lenPlusOne - 1 : lenClassic) >= 0
+                ? in.bytes("", isCompact ? lenPlusOne - 1 : lenClassic)
+                : null;
         return value;
     }
 
-    /** Reads one {@code nullable_blob}; the input is behind it then. */
-    public static byte[] readWithIsCompact(Input in) {
-        long lenPlusOne;
-        lenPlusOne = in.uvarint32("len_plus_one");
-        byte[] value = null;
-        if (lenPlusOne >= 1) {
-            value = in.bytes(in.span("", Math.subtractExact(lenPlusOne, 1)));
+    /** Writes one {@code nullable_blob}. Throws FormatException. */
+    public static void write(Output out, byte[] value, boolean isCompact) {
+        long lenPlusOne = value == null ? 0 : value.length + 1L;
+        int lenClassic = value == null ? -1 : value.length;
+        if (isCompact) {
+            out.uvarint32("len_plus_one", lenPlusOne);
         }
-        return value;
+        if (!isCompact) {
+            out.s4be("len_classic", lenClassic);
+        }
+        if ((isCompact ? lenPlusOne - 1 : lenClassic) >= 0) {
+            out.bytes("", value);
+        }
     }
 }

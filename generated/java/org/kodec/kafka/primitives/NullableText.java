@@ -2,41 +2,40 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.primitives;
 
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 
-/** Kafka NULLABLE_STRING and COMPACT_NULLABLE_STRING.
- *
- * <p>A string or null, in one of two forms. Message versions before the first flexible one put the number of
+/** A string or null, in one of two forms. Message versions before the first flexible one put the number of
  * bytes in front as a 16-bit integer, where any negative number reads as null and -1 is written; flexible
- * versions put the number of bytes plus one as an unsigned varint, where 0 is null. */
+ * versions put the number of bytes plus one as an unsigned varint, where 0 is null.
+ *
+ * <p>Source: https://kafka.apache.org/protocol.html#protocol_types COMPACT_NULLABLE_STRING */
 public final class NullableText {
     private NullableText() {}
 
-    private static final Fields RUN_1 = Fields.of("len_classic", 2);
-
     /** Reads one {@code nullable_text}; the input is behind it then. */
-    public static String read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int lenClassic = Load.s2be(buf, in.pos);
-        in.pos += 2;
-        String value = null;
-        if (lenClassic >= 0) {
-            value = in.text(in.span("", lenClassic), "UTF-8");
-        }
+    public static String read(Input in, boolean isCompact) {
+        long lenPlusOne = isCompact ? in.uvarint32("len_plus_one") : 0;
+        int lenClassic = !isCompact ? in.s2be("len_classic") : 0;
+        String value = (isCompact ? lenPlusOne - 1 : lenClassic) >= 0
+                ? in.text("", isCompact ? lenPlusOne - 1 : lenClassic, "UTF-8")
+                : null;
         return value;
     }
 
-    /** Reads one {@code nullable_text}; the input is behind it then. */
-    public static String readWithIsCompact(Input in) {
-        long lenPlusOne;
-        lenPlusOne = in.uvarint32("len_plus_one");
-        String value = null;
-        if (lenPlusOne >= 1) {
-            value = in.text(in.span("", Math.subtractExact(lenPlusOne, 1)), "UTF-8");
+    /** Writes one {@code nullable_text}. Throws FormatException. */
+    public static void write(Output out, String value, boolean isCompact) {
+        byte[] valueBytes = value == null ? null : Output.encoded("", value, "UTF-8");
+        long lenPlusOne = value == null ? 0 : valueBytes.length + 1L;
+        int lenClassic = value == null ? -1 : valueBytes.length;
+        if (isCompact) {
+            out.uvarint32("len_plus_one", lenPlusOne);
         }
-        return value;
+        if (!isCompact) {
+            out.s2be("len_classic", lenClassic);
+        }
+        if ((isCompact ? lenPlusOne - 1 : lenClassic) >= 0) {
+            out.bytes("", valueBytes);
+        }
     }
 }

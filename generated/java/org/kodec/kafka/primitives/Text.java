@@ -2,47 +2,46 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.primitives;
 
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 
-/** Kafka STRING and COMPACT_STRING.
- *
- * <p>A string that cannot be null, in one of two forms. Message versions before the first flexible one put the
+/** A string that cannot be null, in one of two forms. Message versions before the first flexible one put the
  * number of bytes in front as a 16-bit integer; flexible versions put the number of bytes plus one as an
- * unsigned varint. */
+ * unsigned varint.
+ *
+ * <p>Source: https://kafka.apache.org/protocol.html#protocol_types COMPACT_STRING */
 public final class Text {
     private Text() {}
 
-    private static final Fields RUN_1 = Fields.of("len_classic", 2);
-
     /** Reads one {@code text}; the input is behind it then. */
-    public static String read(Input in) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        int lenClassic = Load.s2be(buf, in.pos);
-        if (lenClassic < 0) {
-            throw FormatException.malformed("len_classic", "value not allowed", in.pos,
-                    "at least 0", lenClassic);
+    public static String read(Input in, boolean isCompact) {
+        long lenPlusOne = 0;
+        if (isCompact) {
+            int startOfLenPlusOne = in.pos;
+            lenPlusOne = in.uvarint32("len_plus_one");
+            in.require(lenPlusOne >= 1, "len_plus_one", startOfLenPlusOne, "at least 1", lenPlusOne);
         }
-        in.pos += 2;
-        String value;
-        value = in.text(in.span("", lenClassic), "UTF-8");
+        int lenClassic = 0;
+        if (!isCompact) {
+            lenClassic = in.s2be("len_classic");
+            in.require(lenClassic >= 0, "len_classic", in.pos - 2, "at least 0", lenClassic);
+        }
+        String value = in.text("", isCompact ? lenPlusOne - 1 : lenClassic, "UTF-8");
         return value;
     }
 
-    /** Reads one {@code text}; the input is behind it then. */
-    public static String readWithIsCompact(Input in) {
-        long lenPlusOne;
-        int at_1 = in.pos;
-        lenPlusOne = in.uvarint32("len_plus_one");
-        if (lenPlusOne < 1) {
-            throw FormatException.malformed("len_plus_one", "value not allowed", at_1, "at least 1",
-                    lenPlusOne);
+    /** Writes one {@code text}. Throws FormatException. */
+    public static void write(Output out, String value, boolean isCompact) {
+        byte[] valueBytes = Output.encoded("", value, "UTF-8");
+        long lenPlusOne = valueBytes.length + 1L;
+        int lenClassic = valueBytes.length;
+        if (isCompact) {
+            out.uvarint32("len_plus_one", lenPlusOne);
         }
-        String value;
-        value = in.text(in.span("", Math.subtractExact(lenPlusOne, 1)), "UTF-8");
-        return value;
+        if (!isCompact) {
+            Output.require(lenClassic >= 0, "len_classic", "at least 0", lenClassic);
+            out.s2be("len_classic", lenClassic);
+        }
+        out.bytes("", valueBytes);
     }
 }

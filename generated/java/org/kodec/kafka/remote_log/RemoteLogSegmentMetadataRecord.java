@@ -5,11 +5,12 @@ package org.kodec.kafka.remote_log;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableBlob;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -33,58 +34,33 @@ import org.kodec.runtime.TaggedField;
  * @param txnIndexEmpty A bool.
  * @param taggedFields Optional fields, known and unknown. */
 public record RemoteLogSegmentMetadataRecord(
-        RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry remoteLogSegmentId,
+        RemoteLogSegmentIdEntry remoteLogSegmentId,
         long startOffset,
         long endOffset,
         int brokerId,
         long maxTimestampMs,
         long eventTimestampMs,
-        List<RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry> segmentLeaderEpochs,
+        List<SegmentLeaderEpochEntry> segmentLeaderEpochs,
         int segmentSizeInBytes,
         byte[] customMetadata,
         int remoteLogSegmentState,
         boolean txnIndexEmpty,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("start_offset", 8, "end_offset", 8,
-            "broker_id", 4, "max_timestamp_ms", 8, "event_timestamp_ms", 8);
-    private static final Fields RUN_2 = Fields.of("segment_size_in_bytes", 4);
-    private static final Fields RUN_3 = Fields.of("remote_log_segment_state", 1);
-    private static final Fields RUN_4 = Fields.of("id", 16);
-    private static final Fields RUN_5 = Fields.of("id", 16, "partition", 4);
-    private static final Fields RUN_6 = Fields.of("leader_epoch", 4, "offset", 8);
     /** Its topic. */
     public static final String TOPIC = "__remote_log_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 83;
-    /** Where {@code remote_log_segment_id} starts, in bytes. */
-    public static final int REMOTE_LOG_SEGMENT_ID_AT = 0;
-    /** How {@code start_offset} is stored. */
-    public static final Stored START_OFFSET_STORED = Stored.S8BE;
-    /** How {@code end_offset} is stored. */
-    public static final Stored END_OFFSET_STORED = Stored.S8BE;
-    /** How {@code broker_id} is stored. */
-    public static final Stored BROKER_ID_STORED = Stored.S4BE;
-    /** How {@code max_timestamp_ms} is stored. */
-    public static final Stored MAX_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code event_timestamp_ms} is stored. */
-    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code segment_size_in_bytes} is stored. */
-    public static final Stored SEGMENT_SIZE_IN_BYTES_STORED = Stored.S4BE;
-    /** How {@code remote_log_segment_state} is stored. */
-    public static final Stored REMOTE_LOG_SEGMENT_STATE_STORED = Stored.S1;
 
     private Object[] all() {
-        return new Object[] {remoteLogSegmentId, startOffset, endOffset, brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields};
+        return new Object[] {remoteLogSegmentId, startOffset, endOffset, brokerId, maxTimestampMs,
+                eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata,
+                remoteLogSegmentState, txnIndexEmpty, taggedFields};
     }
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataRecord) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -93,97 +69,74 @@ public record RemoteLogSegmentMetadataRecord(
     }
 
     /** Reads one {@code remote_log_segment_metadata_record}, versions 0; the input is behind it then. */
-    public static RemoteLogSegmentMetadataRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static RemoteLogSegmentMetadataRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry remoteLogSegmentId;
-        try {
-            remoteLogSegmentId = RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry.read(in);
-        } catch (FormatException error) {
-            throw error.within("remote_log_segment_id");
-        }
-        in.need(RUN_1);
-        long startOffset = Load.s8be(buf, in.pos);
-        long endOffset = Load.s8be(buf, in.pos + 8);
-        int brokerId = Load.s4be(buf, in.pos + 16);
-        long maxTimestampMs = Load.s8be(buf, in.pos + 20);
-        long eventTimestampMs = Load.s8be(buf, in.pos + 28);
-        in.pos += 36;
-        long numSegmentLeaderEpochsPlusOne;
-        int at_2 = in.pos;
-        numSegmentLeaderEpochsPlusOne = in.uvarint32("num_segment_leader_epochs_plus_one");
-        if (numSegmentLeaderEpochsPlusOne < 1) {
-            throw FormatException.malformed("num_segment_leader_epochs_plus_one",
-                    "value not allowed", at_2, "at least 1", numSegmentLeaderEpochsPlusOne);
-        }
-        List<RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry> segmentLeaderEpochs = new ArrayList<>();
-        for (long left_3 = in.count("segment_leader_epochs",
-                Math.subtractExact(numSegmentLeaderEpochsPlusOne, 1), 13); left_3 > 0; left_3--) {
-            RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry item;
-            try {
-                item = RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry.read(in);
-            } catch (FormatException error) {
-                throw error.within("segment_leader_epochs", segmentLeaderEpochs.size());
-            }
-            segmentLeaderEpochs.add(item);
-        }
-        in.need(RUN_2);
-        int segmentSizeInBytes = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        byte[] customMetadata;
-        try {
-            customMetadata = org.kodec.kafka.primitives.NullableBlob.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("custom_metadata");
-        }
-        in.need(RUN_3);
-        int remoteLogSegmentState = Load.s1(buf, in.pos);
-        in.pos += 1;
+    public static RemoteLogSegmentMetadataRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        RemoteLogSegmentIdEntry remoteLogSegmentId =
+                in.field("remote_log_segment_id", () -> RemoteLogSegmentIdEntry.read(in));
+        long startOffset = in.s8be("start_offset");
+        long endOffset = in.s8be("end_offset");
+        int brokerId = in.s4be("broker_id");
+        long maxTimestampMs = in.s8be("max_timestamp_ms");
+        long eventTimestampMs = in.s8be("event_timestamp_ms");
+        int startOfNumSegmentLeaderEpochsPlusOne = in.pos;
+        long numSegmentLeaderEpochsPlusOne = in.uvarint32("num_segment_leader_epochs_plus_one");
+        in.require(numSegmentLeaderEpochsPlusOne >= 1, "num_segment_leader_epochs_plus_one",
+                startOfNumSegmentLeaderEpochsPlusOne, "at least 1", numSegmentLeaderEpochsPlusOne);
+        List<SegmentLeaderEpochEntry> segmentLeaderEpochs =
+                in.list("segment_leader_epochs", numSegmentLeaderEpochsPlusOne - 1, 13, () -> SegmentLeaderEpochEntry.read(in));
+        int segmentSizeInBytes = in.s4be("segment_size_in_bytes");
+        byte[] customMetadata = in.field("custom_metadata", () -> NullableBlob.read(in, true));
+        int remoteLogSegmentState = in.s1("remote_log_segment_state");
         boolean txnIndexEmpty = false;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_7 = in.tags("tagged_fields");
-        int outer_9 = in.end;
-        for (int index_8 = 0; index_8 < tags_7.tag.length; index_8++) {
-            in.pos = tags_7.start[index_8];
-            in.end = tags_7.stop[index_8];
-            if (tags_7.tag[index_8] == 0) {
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
                 txnIndexEmpty = in.bool8("txn_index_empty");
-                in.endsExactly("txn_index_empty");
+                tags.requireEnd("txn_index_empty");
             } else {
-                taggedFields.add(new TaggedField(tags_7.tag[index_8], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_7.after;
-        in.end = outer_9;
-        return new RemoteLogSegmentMetadataRecord(remoteLogSegmentId, startOffset, endOffset,
-                brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes,
-                customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields);
+        return new RemoteLogSegmentMetadataRecord(remoteLogSegmentId, startOffset, endOffset, brokerId,
+                maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata,
+                remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
 
     /** Reads one {@code remote_log_segment_metadata_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoteLogSegmentMetadataRecord from(byte[] data, long version) {
+    public static RemoteLogSegmentMetadataRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code remote_log_segment_metadata_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoteLogSegmentMetadataRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RemoteLogSegmentMetadataRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+    public static RemoteLogSegmentMetadataRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        long numSegmentLeaderEpochsPlusOne = segmentLeaderEpochs.size() + 1L;
+        out.field("remote_log_segment_id", () -> remoteLogSegmentId.write(out));
+        out.s8be("start_offset", startOffset);
+        out.s8be("end_offset", endOffset);
+        out.s4be("broker_id", brokerId);
+        out.s8be("max_timestamp_ms", maxTimestampMs);
+        out.s8be("event_timestamp_ms", eventTimestampMs);
+        out.uvarint32("num_segment_leader_epochs_plus_one", numSegmentLeaderEpochsPlusOne);
+        out.list("segment_leader_epochs", segmentLeaderEpochs, item -> item.write(out));
+        out.s4be("segment_size_in_bytes", segmentSizeInBytes);
+        out.field("custom_metadata", () -> NullableBlob.write(out, customMetadata, true));
+        out.s1("remote_log_segment_state", remoteLogSegmentState);
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(txnIndexEmpty, false)) {
+            tags.add(0, tag -> tag.bool8("txn_index_empty", txnIndexEmpty));
         }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Kafka's RemoteLogSegmentIdEntry.
@@ -191,56 +144,41 @@ public record RemoteLogSegmentMetadataRecord(
      * @param id A uuid; all zeros is none.
      * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
     public record RemoteLogSegmentIdEntry(
-            RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry topicIdPartition,
+            TopicIdPartitionEntry topicIdPartition,
             UUID id,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 39;
-        /** Where {@code topic_id_partition} starts, in bytes. */
         public static final int TOPIC_ID_PARTITION_AT = 0;
 
         /** Reads one {@code remote_log_segment_id_entry}; the input is behind it then. */
-        public static RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry read(Input in) {
-            byte[] buf = in.buf;
-            RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry topicIdPartition;
-            try {
-                topicIdPartition = RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry.read(in);
-            } catch (FormatException error) {
-                throw error.within("topic_id_partition");
-            }
-            in.need(RUN_4);
-            UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry(topicIdPartition, id,
-                    taggedFields);
+        public static RemoteLogSegmentIdEntry read(Input in) {
+            TopicIdPartitionEntry topicIdPartition =
+                    in.field("topic_id_partition", () -> TopicIdPartitionEntry.read(in));
+            UUID id = in.uuid("id");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
         /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry from(byte[] data) {
+        public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("topic_id_partition", () -> topicIdPartition.write(out));
+            out.uuid("id", id);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -254,56 +192,40 @@ public record RemoteLogSegmentMetadataRecord(
             UUID id,
             int partition,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 22;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code partition} is stored. */
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
-        public static RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            in.need(RUN_5);
-            UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            int partition = Load.s4be(buf, in.pos + 16);
-            in.pos += 20;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry(name, id, partition,
-                    taggedFields);
+        public static TopicIdPartitionEntry read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            UUID id = in.uuid("id");
+            int partition = in.s4be("partition");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
         /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry from(byte[] data) {
+        public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.uuid("id", id);
+            out.s4be("partition", partition);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -315,56 +237,41 @@ public record RemoteLogSegmentMetadataRecord(
             int leaderEpoch,
             long offset,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 13;
-        /** Where {@code leader_epoch} starts, in bytes. */
         public static final int LEADER_EPOCH_AT = 0;
-        /** Where {@code offset} starts, in bytes. */
         public static final int OFFSET_AT = 4;
-        /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 12;
-        /** How {@code leader_epoch} is stored. */
         public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
-        /** How {@code offset} is stored. */
         public static final Stored OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code segment_leader_epoch_entry}; the input is behind it then. */
-        public static RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_6);
-            int leaderEpoch = Load.s4be(buf, in.pos);
-            long offset = Load.s8be(buf, in.pos + 4);
-            in.pos += 12;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_1 = in.tags("tagged_fields");
-            int outer_3 = in.end;
-            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-                in.pos = tags_1.start[index_2];
-                in.end = tags_1.stop[index_2];
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-            in.pos = tags_1.after;
-            in.end = outer_3;
-            return new RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry(leaderEpoch, offset,
-                    taggedFields);
+        public static SegmentLeaderEpochEntry read(Input in) {
+            int leaderEpoch = in.s4be("leader_epoch");
+            long offset = in.s8be("offset");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new SegmentLeaderEpochEntry(leaderEpoch, offset, taggedFields);
         }
 
         /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry from(byte[] data) {
+        public static SegmentLeaderEpochEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.s4be("leader_epoch", leaderEpoch);
+            out.s8be("offset", offset);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

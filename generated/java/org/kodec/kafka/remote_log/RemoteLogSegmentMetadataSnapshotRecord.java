@@ -5,11 +5,11 @@ package org.kodec.kafka.remote_log;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableBlob;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -39,62 +39,27 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         int brokerId,
         long maxTimestampMs,
         long eventTimestampMs,
-        List<RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry> segmentLeaderEpochs,
+        List<SegmentLeaderEpochEntry> segmentLeaderEpochs,
         int segmentSizeInBytes,
         byte[] customMetadata,
         int remoteLogSegmentState,
         boolean txnIndexEmpty,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("segment_id", 16, "start_offset", 8,
-            "end_offset", 8, "broker_id", 4, "max_timestamp_ms", 8, "event_timestamp_ms", 8);
-    private static final Fields RUN_2 = Fields.of("segment_size_in_bytes", 4);
-    private static final Fields RUN_3 = Fields.of("remote_log_segment_state", 1);
-    private static final Fields RUN_4 = Fields.of("leader_epoch", 4, "offset", 8);
     /** Its topic. */
     public static final String TOPIC = "__remote_log_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 60;
-    /** Where {@code segment_id} starts, in bytes. */
-    public static final int SEGMENT_ID_AT = 0;
-    /** Where {@code start_offset} starts, in bytes. */
-    public static final int START_OFFSET_AT = 16;
-    /** Where {@code end_offset} starts, in bytes. */
-    public static final int END_OFFSET_AT = 24;
-    /** Where {@code broker_id} starts, in bytes. */
-    public static final int BROKER_ID_AT = 32;
-    /** Where {@code max_timestamp_ms} starts, in bytes. */
-    public static final int MAX_TIMESTAMP_MS_AT = 36;
-    /** Where {@code event_timestamp_ms} starts, in bytes. */
-    public static final int EVENT_TIMESTAMP_MS_AT = 44;
-    /** Where {@code num_segment_leader_epochs_plus_one} starts, in bytes. */
-    public static final int NUM_SEGMENT_LEADER_EPOCHS_PLUS_ONE_AT = 52;
-    /** How {@code start_offset} is stored. */
-    public static final Stored START_OFFSET_STORED = Stored.S8BE;
-    /** How {@code end_offset} is stored. */
-    public static final Stored END_OFFSET_STORED = Stored.S8BE;
-    /** How {@code broker_id} is stored. */
-    public static final Stored BROKER_ID_STORED = Stored.S4BE;
-    /** How {@code max_timestamp_ms} is stored. */
-    public static final Stored MAX_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code event_timestamp_ms} is stored. */
-    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code segment_size_in_bytes} is stored. */
-    public static final Stored SEGMENT_SIZE_IN_BYTES_STORED = Stored.S4BE;
-    /** How {@code remote_log_segment_state} is stored. */
-    public static final Stored REMOTE_LOG_SEGMENT_STATE_STORED = Stored.S1;
 
     private Object[] all() {
-        return new Object[] {segmentId, startOffset, endOffset, brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields};
+        return new Object[] {segmentId, startOffset, endOffset, brokerId, maxTimestampMs, eventTimestampMs,
+                segmentLeaderEpochs, segmentSizeInBytes, customMetadata, remoteLogSegmentState,
+                txnIndexEmpty, taggedFields};
     }
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataSnapshotRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataSnapshotRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataSnapshotRecord) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -103,92 +68,73 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
     }
 
     /** Reads one {@code remote_log_segment_metadata_snapshot_record}, versions 0; the input is behind it then. */
-    public static RemoteLogSegmentMetadataSnapshotRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static RemoteLogSegmentMetadataSnapshotRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        in.need(RUN_1);
-        UUID segmentId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-        long startOffset = Load.s8be(buf, in.pos + 16);
-        long endOffset = Load.s8be(buf, in.pos + 24);
-        int brokerId = Load.s4be(buf, in.pos + 32);
-        long maxTimestampMs = Load.s8be(buf, in.pos + 36);
-        long eventTimestampMs = Load.s8be(buf, in.pos + 44);
-        in.pos += 52;
-        long numSegmentLeaderEpochsPlusOne;
-        int at_1 = in.pos;
-        numSegmentLeaderEpochsPlusOne = in.uvarint32("num_segment_leader_epochs_plus_one");
-        if (numSegmentLeaderEpochsPlusOne < 1) {
-            throw FormatException.malformed("num_segment_leader_epochs_plus_one",
-                    "value not allowed", at_1, "at least 1", numSegmentLeaderEpochsPlusOne);
-        }
-        List<RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry> segmentLeaderEpochs = new ArrayList<>();
-        for (long left_2 = in.count("segment_leader_epochs",
-                Math.subtractExact(numSegmentLeaderEpochsPlusOne, 1), 13); left_2 > 0; left_2--) {
-            RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry item;
-            try {
-                item = RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry.read(in);
-            } catch (FormatException error) {
-                throw error.within("segment_leader_epochs", segmentLeaderEpochs.size());
-            }
-            segmentLeaderEpochs.add(item);
-        }
-        in.need(RUN_2);
-        int segmentSizeInBytes = Load.s4be(buf, in.pos);
-        in.pos += 4;
-        byte[] customMetadata;
-        try {
-            customMetadata = org.kodec.kafka.primitives.NullableBlob.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("custom_metadata");
-        }
-        in.need(RUN_3);
-        int remoteLogSegmentState = Load.s1(buf, in.pos);
-        in.pos += 1;
+    public static RemoteLogSegmentMetadataSnapshotRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        UUID segmentId = in.uuid("segment_id");
+        long startOffset = in.s8be("start_offset");
+        long endOffset = in.s8be("end_offset");
+        int brokerId = in.s4be("broker_id");
+        long maxTimestampMs = in.s8be("max_timestamp_ms");
+        long eventTimestampMs = in.s8be("event_timestamp_ms");
+        int startOfNumSegmentLeaderEpochsPlusOne = in.pos;
+        long numSegmentLeaderEpochsPlusOne = in.uvarint32("num_segment_leader_epochs_plus_one");
+        in.require(numSegmentLeaderEpochsPlusOne >= 1, "num_segment_leader_epochs_plus_one",
+                startOfNumSegmentLeaderEpochsPlusOne, "at least 1", numSegmentLeaderEpochsPlusOne);
+        List<SegmentLeaderEpochEntry> segmentLeaderEpochs =
+                in.list("segment_leader_epochs", numSegmentLeaderEpochsPlusOne - 1, 13, () -> SegmentLeaderEpochEntry.read(in));
+        int segmentSizeInBytes = in.s4be("segment_size_in_bytes");
+        byte[] customMetadata = in.field("custom_metadata", () -> NullableBlob.read(in, true));
+        int remoteLogSegmentState = in.s1("remote_log_segment_state");
         boolean txnIndexEmpty = false;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_6 = in.tags("tagged_fields");
-        int outer_8 = in.end;
-        for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
-            in.pos = tags_6.start[index_7];
-            in.end = tags_6.stop[index_7];
-            if (tags_6.tag[index_7] == 0) {
+        for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
+            if (tags.number() == 0) {
                 txnIndexEmpty = in.bool8("txn_index_empty");
-                in.endsExactly("txn_index_empty");
+                tags.requireEnd("txn_index_empty");
             } else {
-                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
+                taggedFields.add(tags.field());
             }
         }
-        in.pos = tags_6.after;
-        in.end = outer_8;
-        return new RemoteLogSegmentMetadataSnapshotRecord(segmentId, startOffset, endOffset,
-                brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes,
-                customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields);
+        return new RemoteLogSegmentMetadataSnapshotRecord(segmentId, startOffset, endOffset, brokerId,
+                maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata,
+                remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
 
     /** Reads one {@code remote_log_segment_metadata_snapshot_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, long version) {
+    public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code remote_log_segment_metadata_snapshot_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RemoteLogSegmentMetadataSnapshotRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
+    public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        long numSegmentLeaderEpochsPlusOne = segmentLeaderEpochs.size() + 1L;
+        out.uuid("segment_id", segmentId);
+        out.s8be("start_offset", startOffset);
+        out.s8be("end_offset", endOffset);
+        out.s4be("broker_id", brokerId);
+        out.s8be("max_timestamp_ms", maxTimestampMs);
+        out.s8be("event_timestamp_ms", eventTimestampMs);
+        out.uvarint32("num_segment_leader_epochs_plus_one", numSegmentLeaderEpochsPlusOne);
+        out.list("segment_leader_epochs", segmentLeaderEpochs, item -> item.write(out));
+        out.s4be("segment_size_in_bytes", segmentSizeInBytes);
+        out.field("custom_metadata", () -> NullableBlob.write(out, customMetadata, true));
+        out.s1("remote_log_segment_state", remoteLogSegmentState);
+        Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
+        if (!Objects.deepEquals(txnIndexEmpty, false)) {
+            tags.add(0, tag -> tag.bool8("txn_index_empty", txnIndexEmpty));
         }
+        out.tags(tags);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Kafka's SegmentLeaderEpochEntry.
@@ -199,56 +145,41 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
             int leaderEpoch,
             long offset,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 13;
-        /** Where {@code leader_epoch} starts, in bytes. */
         public static final int LEADER_EPOCH_AT = 0;
-        /** Where {@code offset} starts, in bytes. */
         public static final int OFFSET_AT = 4;
-        /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 12;
-        /** How {@code leader_epoch} is stored. */
         public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
-        /** How {@code offset} is stored. */
         public static final Stored OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code segment_leader_epoch_entry}; the input is behind it then. */
-        public static RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry read(Input in) {
-            byte[] buf = in.buf;
-            in.need(RUN_4);
-            int leaderEpoch = Load.s4be(buf, in.pos);
-            long offset = Load.s8be(buf, in.pos + 4);
-            in.pos += 12;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_1 = in.tags("tagged_fields");
-            int outer_3 = in.end;
-            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
-                in.pos = tags_1.start[index_2];
-                in.end = tags_1.stop[index_2];
-                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
-            }
-            in.pos = tags_1.after;
-            in.end = outer_3;
-            return new RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry(leaderEpoch,
-                    offset, taggedFields);
+        public static SegmentLeaderEpochEntry read(Input in) {
+            int leaderEpoch = in.s4be("leader_epoch");
+            long offset = in.s8be("offset");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new SegmentLeaderEpochEntry(leaderEpoch, offset, taggedFields);
         }
 
         /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry from(byte[] data) {
+        public static SegmentLeaderEpochEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.s4be("leader_epoch", leaderEpoch);
+            out.s8be("offset", offset);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,14 +2,13 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.remote_log;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.NullableBlob;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -27,41 +26,26 @@ import org.kodec.runtime.TaggedField;
  * @param remoteLogSegmentState An int8.
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record RemoteLogSegmentMetadataUpdateRecord(
-        RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry remoteLogSegmentId,
+        RemoteLogSegmentIdEntry remoteLogSegmentId,
         int brokerId,
         long eventTimestampMs,
         byte[] customMetadata,
         int remoteLogSegmentState,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("broker_id", 4, "event_timestamp_ms", 8);
-    private static final Fields RUN_2 = Fields.of("remote_log_segment_state", 1);
-    private static final Fields RUN_3 = Fields.of("id", 16);
-    private static final Fields RUN_4 = Fields.of("id", 16, "partition", 4);
     /** Its topic. */
     public static final String TOPIC = "__remote_log_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 54;
-    /** Where {@code remote_log_segment_id} starts, in bytes. */
-    public static final int REMOTE_LOG_SEGMENT_ID_AT = 0;
-    /** How {@code broker_id} is stored. */
-    public static final Stored BROKER_ID_STORED = Stored.S4BE;
-    /** How {@code event_timestamp_ms} is stored. */
-    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code remote_log_segment_state} is stored. */
-    public static final Stored REMOTE_LOG_SEGMENT_STATE_STORED = Stored.S1;
 
     private Object[] all() {
-        return new Object[] {remoteLogSegmentId, brokerId, eventTimestampMs, customMetadata, remoteLogSegmentState, taggedFields};
+        return new Object[] {remoteLogSegmentId, brokerId, eventTimestampMs, customMetadata,
+                remoteLogSegmentState, taggedFields};
     }
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataUpdateRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataUpdateRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataUpdateRecord) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -70,66 +54,43 @@ public record RemoteLogSegmentMetadataUpdateRecord(
     }
 
     /** Reads one {@code remote_log_segment_metadata_update_record}, versions 0; the input is behind it then. */
-    public static RemoteLogSegmentMetadataUpdateRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static RemoteLogSegmentMetadataUpdateRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry remoteLogSegmentId;
-        try {
-            remoteLogSegmentId = RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry.read(in);
-        } catch (FormatException error) {
-            throw error.within("remote_log_segment_id");
-        }
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        long eventTimestampMs = Load.s8be(buf, in.pos + 4);
-        in.pos += 12;
-        byte[] customMetadata;
-        try {
-            customMetadata = org.kodec.kafka.primitives.NullableBlob.readWithIsCompact(in);
-        } catch (FormatException error) {
-            throw error.within("custom_metadata");
-        }
-        in.need(RUN_2);
-        int remoteLogSegmentState = Load.s1(buf, in.pos);
-        in.pos += 1;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_3 = in.tags("tagged_fields");
-        int outer_5 = in.end;
-        for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
-            in.pos = tags_3.start[index_4];
-            in.end = tags_3.stop[index_4];
-            taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
-        }
-        in.pos = tags_3.after;
-        in.end = outer_5;
-        return new RemoteLogSegmentMetadataUpdateRecord(remoteLogSegmentId, brokerId,
-                eventTimestampMs, customMetadata, remoteLogSegmentState, taggedFields);
+    public static RemoteLogSegmentMetadataUpdateRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        RemoteLogSegmentIdEntry remoteLogSegmentId =
+                in.field("remote_log_segment_id", () -> RemoteLogSegmentIdEntry.read(in));
+        int brokerId = in.s4be("broker_id");
+        long eventTimestampMs = in.s8be("event_timestamp_ms");
+        byte[] customMetadata = in.field("custom_metadata", () -> NullableBlob.read(in, true));
+        int remoteLogSegmentState = in.s1("remote_log_segment_state");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+        return new RemoteLogSegmentMetadataUpdateRecord(remoteLogSegmentId, brokerId, eventTimestampMs,
+                customMetadata, remoteLogSegmentState, taggedFields);
     }
 
     /** Reads one {@code remote_log_segment_metadata_update_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, long version) {
+    public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code remote_log_segment_metadata_update_record} that is all of {@code data}. Throws FormatException. */
-    public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RemoteLogSegmentMetadataUpdateRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.field("remote_log_segment_id", () -> remoteLogSegmentId.write(out));
+        out.s4be("broker_id", brokerId);
+        out.s8be("event_timestamp_ms", eventTimestampMs);
+        out.field("custom_metadata", () -> NullableBlob.write(out, customMetadata, true));
+        out.s1("remote_log_segment_state", remoteLogSegmentState);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Kafka's RemoteLogSegmentIdEntry.
@@ -137,56 +98,41 @@ public record RemoteLogSegmentMetadataUpdateRecord(
      * @param id A uuid; all zeros is none.
      * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
     public record RemoteLogSegmentIdEntry(
-            RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry topicIdPartition,
+            TopicIdPartitionEntry topicIdPartition,
             UUID id,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 39;
-        /** Where {@code topic_id_partition} starts, in bytes. */
         public static final int TOPIC_ID_PARTITION_AT = 0;
 
         /** Reads one {@code remote_log_segment_id_entry}; the input is behind it then. */
-        public static RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry read(Input in) {
-            byte[] buf = in.buf;
-            RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry topicIdPartition;
-            try {
-                topicIdPartition = RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry.read(in);
-            } catch (FormatException error) {
-                throw error.within("topic_id_partition");
-            }
-            in.need(RUN_3);
-            UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            in.pos += 16;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry(topicIdPartition,
-                    id, taggedFields);
+        public static RemoteLogSegmentIdEntry read(Input in) {
+            TopicIdPartitionEntry topicIdPartition =
+                    in.field("topic_id_partition", () -> TopicIdPartitionEntry.read(in));
+            UUID id = in.uuid("id");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
         /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry from(byte[] data) {
+        public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("topic_id_partition", () -> topicIdPartition.write(out));
+            out.uuid("id", id);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 
@@ -200,56 +146,40 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             UUID id,
             int partition,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 22;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code partition} is stored. */
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
-        public static RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            in.need(RUN_4);
-            UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            int partition = Load.s4be(buf, in.pos + 16);
-            in.pos += 20;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry(name, id, partition,
-                    taggedFields);
+        public static TopicIdPartitionEntry read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            UUID id = in.uuid("id");
+            int partition = in.s4be("partition");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
         /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry from(byte[] data) {
+        public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.uuid("id", id);
+            out.s4be("partition", partition);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -2,13 +2,11 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.remote_log;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.kodec.runtime.Fields;
-import org.kodec.runtime.FormatException;
+import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
@@ -25,84 +23,53 @@ import org.kodec.runtime.TaggedField;
  * @param remotePartitionDeleteState An int8.
  * @param taggedFields Optional fields. None is defined; unknown ones are kept. */
 public record RemotePartitionDeleteMetadataRecord(
-        RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry topicIdPartition,
+        TopicIdPartitionEntry topicIdPartition,
         int brokerId,
         long eventTimestampMs,
         int remotePartitionDeleteState,
         List<TaggedField> taggedFields) {
-    private static final Fields RUN_1 = Fields.of("broker_id", 4, "event_timestamp_ms", 8,
-            "remote_partition_delete_state", 1);
-    private static final Fields RUN_2 = Fields.of("id", 16, "partition", 4);
     /** Its topic. */
     public static final String TOPIC = "__remote_log_metadata";
-    /** The lowest version. */
     public static final int FIRST_VERSION = 0;
-    /** The highest version. */
     public static final int LAST_VERSION = 0;
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 36;
-    /** Where {@code topic_id_partition} starts, in bytes. */
-    public static final int TOPIC_ID_PARTITION_AT = 0;
-    /** How {@code broker_id} is stored. */
-    public static final Stored BROKER_ID_STORED = Stored.S4BE;
-    /** How {@code event_timestamp_ms} is stored. */
-    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
-    /** How {@code remote_partition_delete_state} is stored. */
-    public static final Stored REMOTE_PARTITION_DELETE_STATE_STORED = Stored.S1;
 
     /** Reads one {@code remote_partition_delete_metadata_record}, versions 0; the input is behind it then. */
-    public static RemotePartitionDeleteMetadataRecord read(Input in, long version) {
-        switch ((int) version) {
-            case 0:
-                return readV0(in, version);
-            default:
-                throw Input.unknownVersion("version", version, "0", in.pos);
-        }
-    }
-
-    private static RemotePartitionDeleteMetadataRecord readV0(Input in, long version) {
-        byte[] buf = in.buf;
-        RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry topicIdPartition;
-        try {
-            topicIdPartition = RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry.read(in);
-        } catch (FormatException error) {
-            throw error.within("topic_id_partition");
-        }
-        in.need(RUN_1);
-        int brokerId = Load.s4be(buf, in.pos);
-        long eventTimestampMs = Load.s8be(buf, in.pos + 4);
-        int remotePartitionDeleteState = Load.s1(buf, in.pos + 12);
-        in.pos += 13;
-        List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags_2 = in.tags("tagged_fields");
-        int outer_4 = in.end;
-        for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-            in.pos = tags_2.start[index_3];
-            in.end = tags_2.stop[index_3];
-            taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-        }
-        in.pos = tags_2.after;
-        in.end = outer_4;
+    public static RemotePartitionDeleteMetadataRecord read(Input in, int version) {
+        in.requireVersion("version", version, 0, 0, in.pos);
+        TopicIdPartitionEntry topicIdPartition =
+                in.field("topic_id_partition", () -> TopicIdPartitionEntry.read(in));
+        int brokerId = in.s4be("broker_id");
+        long eventTimestampMs = in.s8be("event_timestamp_ms");
+        int remotePartitionDeleteState = in.s1("remote_partition_delete_state");
+        List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
         return new RemotePartitionDeleteMetadataRecord(topicIdPartition, brokerId, eventTimestampMs,
                 remotePartitionDeleteState, taggedFields);
     }
 
     /** Reads one {@code remote_partition_delete_metadata_record} that is all of {@code data}. Throws FormatException. */
-    public static RemotePartitionDeleteMetadataRecord from(byte[] data, long version) {
+    public static RemotePartitionDeleteMetadataRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
     /** Reads one {@code remote_partition_delete_metadata_record} that is all of {@code data}. Throws FormatException. */
-    public static RemotePartitionDeleteMetadataRecord from(byte[] data, ReadOptions opt, long version) {
-        Input in = new Input(data, opt);
-        try {
-            RemotePartitionDeleteMetadataRecord found = read(in, version);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+    public static RemotePartitionDeleteMetadataRecord from(byte[] data, ReadOptions opt, int version) {
+        return Input.whole(data, opt, in -> read(in, version));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out, int version) {
+        Output.requireVersion("version", version, 0, 0);
+        out.field("topic_id_partition", () -> topicIdPartition.write(out));
+        out.s4be("broker_id", brokerId);
+        out.s8be("event_timestamp_ms", eventTimestampMs);
+        out.s1("remote_partition_delete_state", remotePartitionDeleteState);
+        out.tags("tagged_fields", taggedFields);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes(int version) {
+        return Output.bytesOf(out -> write(out, version));
     }
 
     /** Kafka's TopicIdPartitionEntry.
@@ -115,56 +82,40 @@ public record RemotePartitionDeleteMetadataRecord(
             UUID id,
             int partition,
             List<TaggedField> taggedFields) {
-        /** The fewest bytes of one. */
         public static final int MIN_SIZE = 22;
-        /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
-        /** How {@code partition} is stored. */
         public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
-        public static RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry read(Input in) {
-            byte[] buf = in.buf;
-            String name;
-            try {
-                name = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
-            } catch (FormatException error) {
-                throw error.within("name");
-            }
-            in.need(RUN_2);
-            UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-            int partition = Load.s4be(buf, in.pos + 16);
-            in.pos += 20;
-            List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags_2 = in.tags("tagged_fields");
-            int outer_4 = in.end;
-            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
-                in.pos = tags_2.start[index_3];
-                in.end = tags_2.stop[index_3];
-                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
-            }
-            in.pos = tags_2.after;
-            in.end = outer_4;
-            return new RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry(name, id, partition,
-                    taggedFields);
+        public static TopicIdPartitionEntry read(Input in) {
+            String name = in.field("name", () -> Text.read(in, true));
+            UUID id = in.uuid("id");
+            int partition = in.s4be("partition");
+            List<TaggedField> taggedFields = in.tags("tagged_fields").unknown();
+            return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
         /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry from(byte[] data) {
+        public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
         /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
-        public static RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
-            Input in = new Input(data, opt);
-            try {
-                RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry found = read(in);
-                in.endsExactly("");
-                return found;
-            } catch (ArithmeticException error) {
-                throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                    null, null);
-            }
+        public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
+            return Input.whole(data, opt, in -> read(in));
+        }
+
+        /** Writes it; what follows from other fields is computed. Throws FormatException. */
+        public void write(Output out) {
+            out.field("name", () -> Text.write(out, name, true));
+            out.uuid("id", id);
+            out.s4be("partition", partition);
+            out.tags("tagged_fields", taggedFields);
+        }
+
+        /** Its bytes. Throws FormatException where a value has no place in them. */
+        public byte[] toBytes() {
+            return Output.bytesOf(out -> write(out));
         }
     }
 }

@@ -3,10 +3,9 @@
 package org.kodec.kafka.wire;
 
 import java.util.Arrays;
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -22,18 +21,11 @@ import org.kodec.runtime.Stored;
 public record MessageSetSend(
         int errorCode,
         byte[] messages) {
-    private static final Fields RUN_1 = Fields.of("len_body", 4, "error_code", 2);
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 6;
-    /** Where {@code len_body} starts, in bytes. */
     public static final int LEN_BODY_AT = 0;
-    /** Where {@code error_code} starts, in bytes. */
     public static final int ERROR_CODE_AT = 4;
-    /** Where {@code messages} starts, in bytes. */
     public static final int MESSAGES_AT = 6;
-    /** How {@code len_body} is stored. */
     public static final Stored LEN_BODY_STORED = Stored.S4BE;
-    /** How {@code error_code} is stored. */
     public static final Stored ERROR_CODE_STORED = Stored.S2BE;
 
     private Object[] all() {
@@ -42,8 +34,7 @@ public record MessageSetSend(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other != null && getClass() == other.getClass()
-                && Arrays.deepEquals(all(), ((MessageSetSend) other).all());
+        return other instanceof MessageSetSend && Arrays.deepEquals(all(), ((MessageSetSend) other).all());
     }
 
     /** As {@link #equals} has it. */
@@ -53,22 +44,15 @@ public record MessageSetSend(
 
     /** Reads one {@code message_set_send}; the input is behind it then. */
     public static MessageSetSend read(Input in) {
-        byte[] buf = in.buf;
-        int startOf_lenBody = in.pos;
-        int startOf_errorCode = in.pos + 4;
-        in.need(RUN_1);
-        int lenBody = Load.s4be(buf, in.pos);
-        int errorCode = Load.s2be(buf, in.pos + 4);
-        if (lenBody < 2) {
-            throw FormatException.malformed("len_body", "value not allowed", in.pos, "at least 2",
-                    lenBody);
-        }
-        in.pos += 6;
-        byte[] messages;
-        messages = in.bytes(in.span("messages", Math.subtractExact((long) lenBody, 2)));
-        if (lenBody != in.pos - startOf_errorCode) {
-            throw FormatException.malformed("len_body", "not the length of what it covers",
-                    startOf_lenBody, in.pos - startOf_errorCode, lenBody);
+        int startOfLenBody = in.pos;
+        int startOfErrorCode = in.pos + 4;
+        int lenBody = in.s4be("len_body");
+        int errorCode = in.s2be("error_code");
+        in.require(lenBody >= 2, "len_body", in.pos - 6, "at least 2", lenBody);
+        byte[] messages = in.bytes("messages", lenBody - 2L);
+        if (lenBody != in.pos - startOfErrorCode) {
+            throw FormatException.malformed("len_body", "not the length of what it covers", startOfLenBody,
+                    in.pos - startOfErrorCode, lenBody);
         }
         return new MessageSetSend(errorCode, messages);
     }
@@ -80,14 +64,21 @@ public record MessageSetSend(
 
     /** Reads one {@code message_set_send} that is all of {@code data}. Throws FormatException. */
     public static MessageSetSend from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            MessageSetSend found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        int startOfLenBody = out.size();
+        int startOfErrorCode = out.size() + 4;
+        out.s4be("len_body", 0);
+        out.s2be("error_code", errorCode);
+        out.bytes("messages", messages);
+        out.set("len_body", startOfLenBody, Stored.S4BE, out.size() - startOfErrorCode);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 }

@@ -2,12 +2,10 @@
 // Do not edit. Change the schema or the template, then run `kodec generate`.
 package org.kodec.kafka.wire;
 
-import java.util.ArrayList;
 import java.util.List;
-import org.kodec.runtime.Fields;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
-import org.kodec.runtime.Load;
+import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
 import org.kodec.runtime.Stored;
 
@@ -20,46 +18,25 @@ import org.kodec.runtime.Stored;
 public record MultiMessageSetSend(
         int errorCode,
         List<MessageSetSend> parts) {
-    private static final Fields RUN_1 = Fields.of("len_body", 4, "error_code", 2);
-    /** The fewest bytes of one. */
     public static final int MIN_SIZE = 6;
-    /** Where {@code len_body} starts, in bytes. */
     public static final int LEN_BODY_AT = 0;
-    /** Where {@code error_code} starts, in bytes. */
     public static final int ERROR_CODE_AT = 4;
-    /** Where {@code parts} starts, in bytes. */
     public static final int PARTS_AT = 6;
-    /** How {@code len_body} is stored. */
     public static final Stored LEN_BODY_STORED = Stored.S4BE;
-    /** How {@code error_code} is stored. */
     public static final Stored ERROR_CODE_STORED = Stored.S2BE;
 
     /** Reads one {@code multi_message_set_send}; the input is behind it then. */
     public static MultiMessageSetSend read(Input in) {
-        byte[] buf = in.buf;
-        int startOf_lenBody = in.pos;
-        int startOf_errorCode = in.pos + 4;
-        in.need(RUN_1);
-        int lenBody = Load.s4be(buf, in.pos);
-        int errorCode = Load.s2be(buf, in.pos + 4);
-        if (lenBody < 2) {
-            throw FormatException.malformed("len_body", "value not allowed", in.pos, "at least 2",
-                    lenBody);
-        }
-        in.pos += 6;
-        List<MessageSetSend> parts;
-        int outer_1 = in.end;
-        in.end = in.span("parts", Math.subtractExact((long) lenBody, 2));
-        try {
-            parts = MultiMessageSetSend.readPartList(in);
-            in.endsExactly("");
-        } catch (FormatException error) {
-            throw error.within("parts");
-        }
-        in.end = outer_1;
-        if (lenBody != in.pos - startOf_errorCode) {
-            throw FormatException.malformed("len_body", "not the length of what it covers",
-                    startOf_lenBody, in.pos - startOf_errorCode, lenBody);
+        int startOfLenBody = in.pos;
+        int startOfErrorCode = in.pos + 4;
+        int lenBody = in.s4be("len_body");
+        int errorCode = in.s2be("error_code");
+        in.require(lenBody >= 2, "len_body", in.pos - 6, "at least 2", lenBody);
+        List<MessageSetSend> parts =
+                in.sized("parts", lenBody - 2L, () -> MultiMessageSetSend.readPartList(in));
+        if (lenBody != in.pos - startOfErrorCode) {
+            throw FormatException.malformed("len_body", "not the length of what it covers", startOfLenBody,
+                    in.pos - startOfErrorCode, lenBody);
         }
         return new MultiMessageSetSend(errorCode, parts);
     }
@@ -71,32 +48,32 @@ public record MultiMessageSetSend(
 
     /** Reads one {@code multi_message_set_send} that is all of {@code data}. Throws FormatException. */
     public static MultiMessageSetSend from(byte[] data, ReadOptions opt) {
-        Input in = new Input(data, opt);
-        try {
-            MultiMessageSetSend found = read(in);
-            in.endsExactly("");
-            return found;
-        } catch (ArithmeticException error) {
-            throw FormatException.malformed("", "a computed value does not fit 64 bits", in.pos,
-                null, null);
-        }
+        return Input.whole(data, opt, in -> read(in));
+    }
+
+    /** Writes it; what follows from other fields is computed. Throws FormatException. */
+    public void write(Output out) {
+        int startOfLenBody = out.size();
+        int startOfErrorCode = out.size() + 4;
+        out.s4be("len_body", 0);
+        out.s2be("error_code", errorCode);
+        out.field("parts", () -> MultiMessageSetSend.writePartList(out, parts));
+        out.set("len_body", startOfLenBody, Stored.S4BE, out.size() - startOfErrorCode);
+    }
+
+    /** Its bytes. Throws FormatException where a value has no place in them. */
+    public byte[] toBytes() {
+        return Output.bytesOf(out -> write(out));
     }
 
     /** Reads one {@code part_list}; the input is behind it then. */
     public static List<MessageSetSend> readPartList(Input in) {
-        List<MessageSetSend> entries = new ArrayList<>();
-        while (in.pos < in.end) {
-            MessageSetSend item;
-            try {
-                item = MessageSetSend.read(in);
-            } catch (FormatException error) {
-                throw error.within("", entries.size());
-            }
-            entries.add(item);
-            if (entries.size() > in.opt.elements()) {
-                throw in.tooMany("");
-            }
-        }
+        List<MessageSetSend> entries = in.listToEnd("", () -> MessageSetSend.read(in));
         return entries;
+    }
+
+    /** Writes one {@code part_list}. Throws FormatException. */
+    public static void writePartList(Output out, List<MessageSetSend> entries) {
+        out.list("", entries, item -> item.write(out));
     }
 }

@@ -1,0 +1,578 @@
+"""Rows of a type: their columns, and the steps that fill them, in which the types inside are unrolled.
+
+Fields are named by their path from the type that holds the rows: `attributes.compression`, and what its
+content repeats `records.body.key`. A reader of rows gives up where something is wrong: the reader of the type
+says what.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from kodec.generator.layout import Layouts
+from kodec.generator.plan.bind import Binder, Types
+from kodec.generator.plan.steps import (
+    Chars,
+    CheckLength,
+    Checksum,
+    Fixed,
+    FixedNumber,
+    Many,
+    Mark,
+    Nested,
+    Octets,
+    One,
+    Packed,
+    Program,
+    Require,
+    Rule,
+    Size,
+    Slot,
+    Step,
+    Stored,
+    Unit,
+    Varint,
+    When,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    Binary,
+    Constant,
+    EnumOf,
+    FieldOf,
+    Item,
+    Maybe,
+    MemberOf,
+    ObjectOf,
+    Peeked,
+    Real,
+    Type,
+    Value,
+    Whole,
+    values_in,
+)
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Column, Field, Model, Ref, Schema, Struct
+from kodec.generator.schema.roles import RowContent, listed_rows, row_content
+from kodec.generator.wire import WIRE
+
+__all__ = [
+    "Bound",
+    "Elements",
+    "Number",
+    "Part",
+    "RowColumn",
+    "RowPlan",
+    "RowStep",
+    "Span",
+    "rows_of",
+    "steps_within",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number. Where a condition leaves it out, it is `absent`."""
+
+    name: str
+    type: Type
+    element: FixedNumber | Varint
+    absent: Constant | None
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Bytes that stay where they are; without a size, up to the end. `nullable` ones may be left out.
+
+    `natural` says that what was read before shows that the size is not negative.
+    """
+
+    name: str
+    size: Value | None
+    natural: bool
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A type inside, which takes all of its `size` bytes; without one, all that is left where it `fills`."""
+
+    name: str
+    size: Value | None
+    natural: bool
+    fills: bool
+    steps: tuple[RowStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """A list: so many elements of at least `least` bytes, with the columns of an element."""
+
+    name: str
+    count: Value
+    natural: bool
+    least: int
+    steps: tuple[RowStep, ...]
+    columns: tuple[RowColumn, ...]
+
+
+RowStep = Fixed | Number | Span | Part | Elements | When | Mark | CheckLength | Checksum
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumn:
+    """A column. `source` is a value, or the Span or the Elements that it is: these have no `type`."""
+
+    name: str
+    type: Type | None
+    source: Value | Span | Elements
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the head of a unit says of a column in its rows: none is below `first`, none above `last`."""
+
+    column: str
+    first: Value | None
+    last: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """The rows of a unit.
+
+    Attributes:
+        unit: the type that holds rows, or is one.
+        head: its steps; the content is not looked into.
+        element: the steps of a row in the content; None where the unit is a row itself.
+        count: how many rows there are in the content.
+        least: the fewest bytes of one.
+        packed: the codecs of the content, wherever in the unit that is.
+        content: the field that the content is; empty where the unit is a row itself.
+        hidden: where it holds, the rows are not for users.
+    """
+
+    unit: str
+    head: tuple[RowStep, ...]
+    element: tuple[RowStep, ...] | None
+    count: Value | None
+    least: int
+    columns: tuple[RowColumn, ...]
+    packed: Packed | None
+    content: str
+    hidden: Value | None
+    bounds: tuple[Bound, ...]
+
+    def used(self) -> set[str]:
+        """The paths that a column, a condition, a size or a rule names."""
+        found = {each.name for part in (self.head, self.element, self.columns) for each in _named(part or ())}
+        return found | {each.name for each in _named((self.count, self.packed, self.hidden, self.bounds))}
+
+
+def rows_of(model: Model, program: Program, schema: Schema) -> RowPlan | None:
+    """The rows of a schema's outermost type; None where it has none, or rows that are not as plain."""
+    content = row_content(model, schema.root)
+    struct = schema.root if content is not None else listed_rows(model, schema.root)
+    if struct is None:
+        return None
+    try:
+        return _Builder(model, program, schema, struct, content).build()
+    except _NotPlain:
+        return None
+
+
+def steps_within(steps: Iterable[RowStep]) -> Iterator[RowStep]:
+    """All steps, also those of parts, of elements and under conditions."""
+    for step in steps:
+        yield step
+        if isinstance(step, (Part, Elements, When)):
+            yield from steps_within(step.steps)  # type: ignore[arg-type]  # a When of rows holds steps of rows
+
+
+class _NotPlain(Exception):
+    """Something that the steps of rows do not have."""
+
+
+_VALUES = get_args(Value)
+_WIDTHS = re.compile(r"u?int(?:8|16|32|64)")
+
+
+class _Builder:
+    def __init__(
+        self, model: Model, program: Program, schema: Schema, struct: Struct, content: RowContent | None
+    ) -> None:
+        self.model = model
+        self.program = program
+        self.schema = schema
+        self.struct = struct
+        self.content = content
+        self.row = struct if content is None else content.row
+        self.layouts = Layouts(model)
+        self.types = Types(model)
+        self.found: dict[str, RowStep | Slot] = {}
+        self.specs: dict[str, Field] = {}
+        self.natural: set[str] = set()
+        self.packed: Packed | None = None
+        self.holder = ""
+
+    def build(self) -> RowPlan:
+        unit = self.program.units[self.struct.name]
+        head = self._steps(unit, ())
+        content = self.content
+        element, count, least = None, None, unit.least
+        self.at: tuple[str, ...] = ()
+        if content is not None:
+            self.at = (content.holder.id,)
+            inner = self.program.units[content.element.name]
+            element = self._steps(inner, self.at)
+            least = max(1, inner.least)
+            count = FieldOf(content.count.id, self.types.field(self.struct, content.count))
+            if any(isinstance(each, (CheckLength, Checksum, Mark)) for each in steps_within(element)):
+                raise _NotPlain
+            if content.row is not content.element:
+                part = next(each for each in content.element.fields if each.type == Ref(content.row.name))
+                self.at = (*self.at, part.id)
+        row = self.row
+        return RowPlan(
+            unit=self.struct.name,
+            head=head,
+            element=element,
+            count=count,
+            least=least,
+            columns=tuple(self._columns()),
+            packed=self.packed,
+            content=self.holder if content is not None else "",
+            hidden=None if row.row_unless is None else self._bound(row.row_unless),
+            bounds=tuple(
+                Bound(each.column, *(None if v is None else self._bound(v) for v in (each.first, each.last)))
+                for each in row.row_bounds
+            ),
+        )
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def _steps(self, unit: Unit, at: tuple[str, ...]) -> tuple[RowStep, ...]:
+        if unit.parameters or unit.versions is not None or unit.peeks or unit.stands_for is not None:
+            raise _NotPlain
+        if unit.packed is not None:
+            self.holder = ".".join((*at, unit.packed.name))
+            packed = unit.packed
+            when = None if packed.when is None else _scoped(packed.when, at)
+            self.packed = dataclasses.replace(packed, by=_scoped(packed.by, at), when=when)
+        struct = self.model.struct(unit.name)
+        return tuple(each for step in unit.steps for each in self._step(step, unit, struct, at))
+
+    def _step(self, step: Step, unit: Unit, struct: Struct, at: tuple[str, ...]) -> Iterator[RowStep]:
+        def path(name: str) -> str:
+            return ".".join((*at, name))
+
+        match step:
+            case Fixed(slots, size):
+                yield Fixed(tuple(self._slot(each, struct, at) for each in slots), size)
+            case One(name, kind, FixedNumber() | Varint() as element, rules):
+                # a condition leaves out what is null there, which a number is not
+                made = Number(
+                    path(name), kind, element, unit.field(name).absent, self._rules(rules, path(name), at)
+                )
+                if isinstance(element, FixedNumber) and WIRE[element.wire].kind not in ("integer", "float"):
+                    raise _NotPlain
+                yield self._new(path(name), made, struct, name)
+            case One(name, kind, Octets(size) | Chars(size), ()):
+                yield self._span(name, kind, _value_of(size), struct, at)
+            case Stored(name, size):
+                yield self._span(name, unit.field(name).type, _value_of(size), struct, at)
+            case One(name, _, Nested(inner, (), size, fills), ()):
+                value = None if size is None else _scoped(size.value, at)
+                natural = self._is_natural(value)
+                yield Part(
+                    path(name), value, natural, fills, self._steps(self.program.units[inner], (*at, name))
+                )
+            case Many(name, _, Nested(inner, (), None, False), least, size, None, ()) if size is not None:
+                count = _scoped(size.value, at)
+                natural = self._is_natural(count)
+                before = set(self.found)
+                steps = self._steps(self.program.units[inner], (*at, name))
+                columns = [
+                    self._column_of(each) for each in self.found if each not in before and self._shown(each)
+                ]
+                made_list = Elements(path(name), count, natural, max(1, least), steps, tuple(columns))
+                if not columns:
+                    raise _NotPlain
+                yield self._new(path(name), made_list, struct, name)
+            case When(test, steps):
+                condition = _scoped(test, at)
+                known = set(self.natural)
+                self.natural |= _not_negative(condition)
+                inside = tuple(each for one in _apart(steps) for each in self._step(one, unit, struct, at))
+                self.natural = known
+                for each in inside:
+                    if isinstance(each, Number) and (each.absent is None or each.absent.value is None):
+                        raise _NotPlain
+                    if isinstance(each, (Part, Elements, When, Fixed)):
+                        raise _NotPlain
+                yield When(condition, inside)  # type: ignore[arg-type]  # steps of rows
+            case Mark(name, offset, end):
+                yield Mark(path(name), offset, end)
+            case CheckLength(name, first, last, plus):
+                plus = None if plus is None else _scoped(plus, at)
+                yield CheckLength(path(name), path(first), None if last is None else path(last), plus)
+            case Checksum(name, function, first, last):
+                yield Checksum(path(name), function, path(first), None if last is None else path(last))
+            case Require():
+                raise _NotPlain
+            case _:
+                raise _NotPlain
+
+    def _new(self, path: str, made: RowStep, struct: Struct, name: str) -> RowStep:
+        spec = struct.field(name)
+        assert spec is not None
+        self.found[path], self.specs[path] = made, spec
+        return made
+
+    def _span(
+        self, name: str, kind: Type, size: Value | None, struct: Struct, at: tuple[str, ...]
+    ) -> RowStep:
+        spec = struct.field(name)
+        assert spec is not None
+        if (
+            spec.condition is not None
+            and spec.nullable is None
+            and spec.default not in (None, ex.Literal(""))
+        ):
+            raise _NotPlain
+        value = None if size is None else _scoped(size, at)
+        path = ".".join((*at, name))
+        nullable = (isinstance(kind, Maybe) and spec.codec is None) or spec.nullable is not None
+        return self._new(path, Span(path, value, self._is_natural(value), nullable), struct, name)
+
+    def _slot(self, slot: Slot, struct: Struct, at: tuple[str, ...]) -> Slot:
+        wire = slot.wire
+        if slot.contents is not None or (wire is not None and WIRE[wire].kind in ("UUID", "boolean")):
+            raise _NotPlain
+        if slot.bits is not None and (slot.size > 8 or slot.bits[1] > 63):
+            raise _NotPlain
+        owner = struct
+        for name in slot.path[:-1]:
+            spec = owner.field(name)
+            assert spec is not None and isinstance(spec.type, Ref)
+            owner = self.model.struct(spec.type.target)
+        path = ".".join((*at, *slot.path))
+        made = dataclasses.replace(
+            slot, path=(*at, *slot.path), rules=self._rules(slot.rules, path, (*at, *slot.path[:-1]))
+        )
+        spec = owner.field(slot.path[-1])
+        assert spec is not None
+        self.found[path], self.specs[path] = made, spec
+        return made
+
+    def _rules(self, rules: Iterable[Rule], path: str, at: tuple[str, ...]) -> tuple[Rule, ...]:
+        made = tuple(Rule(_scoped(each.test, at), each.need) for each in rules)
+        for rule in made:
+            if Item in {type(each) for each in values_in(rule.test)} and _not_negative(rule.test):
+                self.natural.add(path)
+        return made
+
+    def _is_natural(self, size: Value | None) -> bool:
+        match size:
+            case None | Constant():
+                return True
+            case FieldOf(name, kind):
+                return name in self.natural or (isinstance(kind, Whole) and kind.low >= 0)
+        return False
+
+    # -- columns ----------------------------------------------------------------------------------
+
+    def _shown(self, path: str) -> bool:
+        """Whether the field is a column, where the row lists none."""
+        spec = self.specs[path]
+        hidden = spec.column is not None and spec.column.hidden
+        return not hidden and (spec.derive is None or not spec.derive.is_length)
+
+    def _columns(self) -> Iterator[RowColumn]:
+        found: dict[str, RowColumn] = {}
+        lists = [path for path, each in self.found.items() if isinstance(each, Elements)]
+        for path in self._paths(self.row, self.at):
+            if path not in self.found or not self._shown(path):
+                continue
+            if any(path.startswith(f"{each}.") for each in lists):
+                continue
+            made = self._column_of(path)
+            if made.name in found:
+                raise _NotPlain
+            found[made.name] = made
+        if self.row.columns:
+            for item in self.row.columns:
+                if isinstance(item, Column):
+                    yield self._computed(item)
+                elif item in found:
+                    yield found[item]
+                else:
+                    raise _NotPlain
+        else:
+            yield from found.values()
+        for item in self.row.row_head:
+            yield self._computed(item)
+
+    def _paths(self, struct: Struct, at: tuple[str, ...]) -> Iterator[str]:
+        """The fields of a type, and of the types in it, in their order."""
+        for spec in struct.fields:
+            here = (*at, spec.id)
+            inner = self.model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
+            if inner is None or inner.wire or spec.repeat is not None or spec.codec is not None:
+                yield ".".join(here)
+            elif spec.column is None or not spec.column.hidden:
+                yield from self._paths(inner, here)
+
+    def _column_of(self, path: str) -> RowColumn:
+        column = self.specs[path].column or Column(self.specs[path].id)
+        if column.value is not None:
+            return self._computed(column)
+        match self.found[path]:
+            case Span() | Elements() as source:
+                return RowColumn(column.name, None, source)
+            case Number(type=kind) | Slot(type=kind) as source:
+                if isinstance(source, Slot) and source.bits is None and source.wire is None:
+                    # bytes of a fixed number stay where they are, too
+                    size = Constant(source.size, Whole(source.size, source.size))
+                    return RowColumn(column.name, None, Span(path, size, True, False))
+                kind = kind.of if isinstance(kind, Maybe) else kind
+                bare = kind.number if isinstance(kind, EnumOf) else kind
+                return RowColumn(column.name, _kind(column.type) or bare, FieldOf(path, bare))
+        raise _NotPlain
+
+    def _computed(self, column: Column) -> RowColumn:
+        assert column.value is not None
+        return RowColumn(column.name, _kind(column.type or "int64"), self._bound(column.value))
+
+    def _bound(self, expr: ex.Expr) -> Value:
+        """An expression of the row, in which `_batch` is the type that holds the rows."""
+
+        def swap(part: ex.Expr) -> ex.Expr | None:
+            if isinstance(part, ex.EnumValue) and "::" not in part.enum:
+                return ex.EnumValue(f"{self.schema.id}::{part.enum}", part.value)
+            return None
+
+        full = ex.replace(self.layouts.inline(self.row, expr), swap)
+        value = _scoped(_RowBinder(self.types, self.row, self.struct)(full), ())
+        made = _relocated(value, self.at)
+        for each in values_in(made):
+            if isinstance(each, FieldOf) and not isinstance(self.found.get(each.name), (Number, Slot)):
+                raise _NotPlain
+        return made
+
+
+def _value_of(size: Size | None) -> Value | None:
+    return None if size is None else size.value
+
+
+def _apart(steps: Iterable[Step]) -> Iterator[Step]:
+    """Numbers that are next to each other by themselves."""
+    for step in steps:
+        if isinstance(step, Fixed) and all(
+            each.wire is not None and len(each.path) == 1 for each in step.slots
+        ):
+            for slot in step.slots:
+                assert slot.wire is not None
+                yield One(slot.path[0], slot.type, FixedNumber(slot.wire, slot.order), slot.rules)
+        else:
+            yield step
+
+
+class _RowBinder(Binder):
+    """Expressions of a row; `_batch` is an object with no name, the row's own fields begin with a dot."""
+
+    def __init__(self, types: Types, row: Struct, container: Struct) -> None:
+        super().__init__(types, row, {})
+        self._container = container
+
+    def _named(self, name: str) -> Value:
+        if name == "_batch":
+            return FieldOf("", ObjectOf(self._container.name))
+        found = super()._named(name)
+        assert isinstance(found, (FieldOf, Peeked))
+        return FieldOf(f".{name}", found.type)
+
+
+def _relocated(value: Value, at: tuple[str, ...]) -> Value:
+    """The row's own fields by their path."""
+    match value:
+        case FieldOf(name, kind) if name.startswith("."):
+            return FieldOf(".".join((*at, name[1:])), kind)
+    return _mapped(value, lambda part: _relocated(part, at))
+
+
+def _scoped(value: Value, at: tuple[str, ...]) -> Value:
+    """Fields by their path from the outermost type."""
+    match value:
+        case FieldOf(name, kind):
+            return FieldOf(".".join((*at, name)), kind)
+        case MemberOf(of, name, kind):
+            inner = _scoped(of, at)
+            if not isinstance(inner, FieldOf):
+                raise _NotPlain
+            return FieldOf(f"{inner.name}.{name}" if inner.name else name, kind)
+        case Peeked():
+            raise _NotPlain
+    return _mapped(value, lambda part: _scoped(part, at))
+
+
+def _mapped(value: Value, change: Any) -> Value:
+    """The same with the values that it is made of changed."""
+    parts = {
+        each.name: change(part)
+        for each in dataclasses.fields(value)
+        if dataclasses.is_dataclass(part := getattr(value, each.name)) and isinstance(part, _VALUES)
+    }
+    return dataclasses.replace(value, **parts)
+
+
+def _not_negative(test: Value) -> set[str]:
+    """What a condition says is not negative; a value that a rule speaks of has no name."""
+    match test:
+        case Binary(">=", FieldOf(name), Constant(int(least))) if least >= 0:
+            return {name}
+        case Binary(">=", Item(), Constant(int(least))) if least >= 0:
+            return {""}
+    return set()
+
+
+def _kind(arrow: str | None) -> Type | None:
+    """The type of a column's values."""
+    if arrow is None:
+        return None
+    if arrow.startswith("timestamp["):
+        arrow = "int64"
+    if _WIDTHS.fullmatch(arrow):
+        bits = int(arrow.lstrip("uint"))
+        return Whole(0, (1 << bits) - 1) if arrow[0] == "u" else Whole(-(1 << bits - 1), (1 << bits - 1) - 1)
+    kinds: dict[str, Type] = {"float": Real(32), "double": Real(64), "bool": FLAG}
+    found = kinds.get(arrow)
+    if found is None:
+        raise _NotPlain
+    return found
+
+
+def _named(part: object) -> Iterator[FieldOf]:
+    """Every field that is named in steps and values."""
+    if isinstance(part, (tuple, list)):
+        for each in part:
+            yield from _named(each)
+    elif isinstance(part, FieldOf):
+        yield part
+    elif isinstance(part, (Checksum, CheckLength)):
+        yield FieldOf(part.name, FLAG)
+        yield from _named(part.plus if isinstance(part, CheckLength) else None)
+    elif isinstance(part, Slot):
+        if part.rules:
+            yield FieldOf(".".join(part.path), part.type)
+        yield from _named(part.rules)
+    elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+        if isinstance(part, Number) and part.rules:
+            yield FieldOf(part.name, part.type)
+        for each in dataclasses.fields(part):
+            yield from _named(getattr(part, each.name))

@@ -1,0 +1,903 @@
+"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kodec.generator.plan.steps import (
+    Case,
+    Chars,
+    CheckLength,
+    Checksum,
+    Choice,
+    Derived,
+    Element,
+    FieldPlan,
+    Fixed,
+    FixedNumber,
+    Many,
+    Mark,
+    Nested,
+    Octets,
+    One,
+    Packed,
+    Program,
+    Rule,
+    Size,
+    Slot,
+    Step,
+    Stored,
+    Tagged,
+    TagPlan,
+    Unit,
+    Varint,
+    When,
+    steps_in,
+    values_of,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    SECTION,
+    TEXT,
+    Constant,
+    EnumOf,
+    FieldOf,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Real,
+    Type,
+    Value,
+    Whole,
+    in_versions,
+)
+from kodec.generator.reserved import Taken
+from kodec.generator.schema.model import Schema
+from kodec.generator.targets.java.expressions import Expressions, Types, bare, literal
+from kodec.generator.targets.java.names import Locals, Names, camel, component, constant
+from kodec.generator.text import java_literal
+from kodec.generator.wire import WIRE
+
+__all__ = ["Printer", "called", "filled"]
+
+_WIDTH = 100
+
+
+def filled(head: str, items: Iterable[str], tail: str) -> str:
+    """A list of arguments or the like, in lines that are not too long."""
+    lines, listed = [head], list(items)
+    for index, item in enumerate(listed):
+        part = item + (tail if index == len(listed) - 1 else ",")
+        between = "" if index == 0 else " "
+        if len(lines[-1]) + len(between) + len(part) > _WIDTH and lines[-1].strip():
+            lines.append("        " + part)
+        else:
+            lines[-1] += between + part
+    if not listed:
+        lines[-1] += tail
+    return "\n".join(lines) + "\n"
+
+
+def called(name: str, *arguments: str) -> str:
+    """A call, in lines that are not too long."""
+    return filled(f"{name}(", arguments, ")").rstrip("\n")
+
+
+class Printer:
+    """What a template asks of a unit."""
+
+    def __init__(
+        self, names: Names, program: Program, unit: Unit, here: Schema, docs: Mapping[str, str]
+    ) -> None:
+        self.names = names
+        self.program = program
+        self.unit = unit
+        self.here = here
+        self.docs = docs
+        self.types = Types(names, here)
+        self.fields = {each.name: each for each in unit.fields}
+        self.tags = {
+            tag.name for each in steps_in(unit.steps) if isinstance(each, Tagged) for tag in each.tags
+        }
+        known = [each.name for each in unit.parameters]
+        known += [*self.fields, *(each.name for each in unit.peeks)]
+        if unit.version_name and unit.version_name not in known:
+            known.append(unit.version_name)
+        self.local = Locals(names, known)
+        self.conditional = {
+            name for each in unit.steps if isinstance(each, When) for name in self._set_by(each.steps)
+        }
+        self.ranged = [each for each in steps_in(unit.steps) if isinstance(each, (CheckLength, Checksum))]
+        self.marked = {each.first for each in self.ranged} | {each.name for each in self.ranged}
+        used = (FieldOf, Peeked)
+        self.named = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
+        self.named |= {each.name for each in self.ranged}
+        self.stored = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
+        self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
+        self.text = Expressions(self.local)
+        self.in_object = Expressions(self._of_this)
+        self.put_text = Expressions(self.given)
+
+    # -- types and names --------------------------------------------------------------------------
+
+    @property
+    def type(self) -> str:
+        return self.names.type(self.unit.name, self.here)
+
+    @property
+    def returns(self) -> str:
+        stands_for = self.unit.stands_for
+        return self.type if stands_for is None else self.java(self.unit.field(stands_for).type)
+
+    @property
+    def parameters(self) -> str:
+        """The parameters of a method, after others."""
+        return "".join(f", {self.java(each.type)} {self.local(each.name)}" for each in self.unit.parameters)
+
+    @property
+    def own_parameters(self) -> str:
+        return self.parameters[2:]
+
+    @property
+    def arguments(self) -> str:
+        return "".join(f", {self.local(each.name)}" for each in self.unit.parameters)
+
+    @property
+    def suffix(self) -> str:
+        """What follows `read` and `write` in the class of the schema, for a type without a class."""
+        return self.names.method(self.unit.name, "", self.here).rpartition(".")[2]
+
+    def java(self, kind: Type) -> str:
+        return self.types.of(kind)
+
+    def literal(self, value: str) -> str:
+        return java_literal(value)
+
+    def shown(self, name: str) -> str:
+        """A field in paths; what the unit stands for has no name there."""
+        return java_literal("" if name == self.unit.stands_for else name)
+
+    def kind(self, part: Any) -> str:
+        """The name of a step, by which a template chooses its macro."""
+        return type(part).__name__
+
+    def is_absent_null(self, spec: FieldPlan) -> bool:
+        """Whether a field that is left out is null, though its type has none."""
+        return (
+            spec.name in self.conditional
+            and spec.name not in self.tags
+            and spec.absent is not None
+            and spec.absent.value is None
+        )
+
+    def field_type(self, name: str) -> str:
+        """The type of a component, or of a local variable."""
+        spec = self.fields[name]
+        if name in self.stored and (name in self.computed or self.is_absent_null(spec)):
+            return self.types.boxed(spec.type)
+        if self.unit.packed is not None and name == self.unit.packed.name:
+            return self.content_type(self.unit.packed)
+        return self.java(spec.type)
+
+    def content_type(self, packed: Packed) -> str:
+        inner = self.program.units[packed.unit]
+        return self.java(
+            ObjectOf(packed.unit) if inner.stands_for is None else inner.field(inner.stands_for).type
+        )
+
+    def components(self) -> Iterator[tuple[str, str, str]]:
+        """(type, name, words for Javadoc) of each component of a record."""
+        packed = self.unit.packed
+        for spec in self.unit.fields:
+            if not spec.kept:
+                continue
+            if packed is not None and spec.name == packed.name:
+                parsed, stored = self.packed_names(packed)
+                yield self.content_type(packed), parsed, self.docs[f"{spec.name} parsed"]
+                yield "byte[]", stored, self.docs[f"{spec.name} stored"]
+                continue
+            yield self.field_type(spec.name), component(spec.name), self.docs[spec.name]
+
+    def _taken(self) -> Taken:
+        return Taken(component(each.name) for each in self.unit.fields)
+
+    def packed_names(self, packed: Packed) -> tuple[str, str]:
+        """The components of a field that may be compressed: parsed, and as it is stored."""
+        name = component(packed.name)
+        if packed.parsed:
+            return name, self._taken().claim(f"{name}Stored")
+        return self._taken().claim(f"{name}Inner"), name
+
+    def enums(self) -> Iterator[tuple[str, str, str]]:
+        """(enum, method, component) of each that is a member of an enum."""
+        taken = self._taken()
+        for spec in self.unit.fields:
+            kind = spec.type.of if isinstance(spec.type, Maybe) else spec.type
+            if spec.kept and isinstance(kind, EnumOf):
+                name = component(spec.name)
+                yield self.names.enum(kind.enum, self.here), taken.claim(f"{name}Enum"), name
+
+    def constants(self) -> Iterator[tuple[str, str, object]]:
+        """(type, name, value) of sizes and places that are always the same."""
+        unit, offset = self.unit, 0
+        if unit.versions is not None:
+            yield "int", "FIRST_VERSION", unit.versions.first
+            yield "int", "LAST_VERSION", unit.versions.last
+        fixed = all(isinstance(each, (Fixed, Mark)) for each in unit.steps)
+        yield "int", "SIZE" if fixed else "MIN_SIZE", unit.least
+        if unit.versions is not None:
+            return
+        places: dict[str, int] = {}
+        numbers: list[tuple[str, str, str, tuple[Rule, ...]]] = []
+        still = True
+        for step in unit.steps:
+            for each in step.steps if isinstance(step, When) else (step,):
+                if isinstance(each, Fixed):
+                    for slot in each.slots:
+                        name, is_number = slot.path[0], len(slot.path) == 1
+                        if still and (slot.bits is None or not is_number):
+                            places.setdefault(name, offset + slot.offset)
+                        if slot.wire is not None and is_number:
+                            numbers.append((name, slot.wire, slot.order, slot.rules))
+                    offset += each.size
+                elif isinstance(each, (One, Many, Tagged, Stored)):
+                    if still:
+                        places[each.name] = offset
+                    if isinstance(each, One) and isinstance(each.element, FixedNumber):
+                        numbers.append((each.name, each.element.wire, each.element.order, ()))
+                    still = False
+            still = still and not isinstance(step, When)
+        for name, at in places.items():
+            yield "int", f"{constant(name)}_AT", at
+        for name, wire, order, rules in numbers:
+            if WIRE[wire].kind == "integer":
+                yield "Stored", f"{constant(name)}_STORED", f"Stored.{wire.upper()}{order.upper()}"
+            for rule in rules:
+                if rule.need == "equal" and isinstance(rule.wanted[0], Constant):
+                    yield "int", f"{constant(name)}_VALUE", self.text(rule.wanted[0])
+
+    def has_arrays(self) -> bool:
+        return any(kind == "byte[]" for kind, _, _ in self.components())
+
+    def peeked_size(self) -> int:
+        return max(each.offset + WIRE[each.wire].least for each in self.unit.peeks)
+
+    def peeks(self) -> list[Peeked]:
+        return sorted(self.unit.peeks, key=lambda each: each.offset)
+
+    def peeked_names(self) -> str:
+        return java_literal(", ".join(each.name for each in self.peeks()))
+
+    def peeked(self) -> Iterator[tuple[str, str]]:
+        """(name, Java) of what follows from numbers that are looked at."""
+        for name, value in self.unit.peeked:
+            yield name, Expressions(lambda each: f"{self.peek(each)}(buf, at)")(value)
+
+    @staticmethod
+    def peek(name: str) -> str:
+        return f"peek{camel(name)}"
+
+    # -- reading: what is an expression -------------------------------------------------------------
+
+    def call(self, element: Nested, verb: str, first: str, spell: Expressions) -> str:
+        """The call that reads or writes another unit."""
+        inner = self.program.units[element.unit]
+        given = [first, *(spell(each) for each in element.arguments)]
+        if inner.stands_for is None:
+            name = f"{self.names.type(element.unit, self.here)}.{verb}"
+        else:
+            name = self.names.method(element.unit, verb, self.here)
+        return f"{name}({', '.join(given)})"
+
+    def read(self, element: Element, path: str) -> str:
+        """Java that reads one value; `path` is a literal."""
+        match element:
+            case FixedNumber(wire, order):
+                return (
+                    f"in.{wire}{order if order and WIRE[wire].kind in ('integer', 'float') else ''}({path})"
+                )
+            case Varint(wire):
+                return f"in.{wire}({path})"
+            case Octets(size):
+                return f"in.bytes({path}, {self._size(size)})"
+            case Chars(size, encoding):
+                return f"in.text({path}, {self._size(size)}, {java_literal(encoding)})"
+            case Nested(_, _, size, fills):
+                text = self.call(element, "read", "in", self.text)
+                if size is not None or fills:
+                    return f"in.sized({path}, {self._size(size)}, () -> {text})"
+                return text if path == '""' else f"in.field({path}, () -> {text})"
+            case Choice(size=size, fills=fills):
+                sized = f"sized({path}, {self._size(size)}" if size is not None or fills else f"field({path}"
+                return f"in.{sized}, () -> {{\n{self._chosen(element)}}})"
+        raise TypeError(element)
+
+    def _size(self, size: Size | None) -> str:
+        return "in.left()" if size is None else self.text(size.value)
+
+    def _chosen(self, choice: Choice) -> str:
+        """The body of a lambda that reads the case of a switch."""
+        found = ""
+        on = self.text(choice.on, binds=6)
+        for case in choice.cases:
+            assert case.value is not None
+            test = f"{on}.equals({self.text(case.value)})" if bare(choice.on.type) == TEXT else None
+            found += f"    if ({test or f'{on} == {self.text(case.value, binds=7)}'}) {{\n"
+            found += f"        return {_deeper(self.read(case.element, EMPTY), 2)};\n    }}\n"
+        if choice.other is not None:
+            return f"{found}    return {_deeper(self.read(choice.other.element, EMPTY), 1)};\n"
+        if choice.size is not None or choice.fills:
+            return f'{found}    return in.bytes("", in.left());\n'
+        if choice.may_lack:
+            return f"{found}    return null;\n"
+        why = '"no case for this value"'
+        return f'{found}    throw FormatException.unsupported("", {why}, in.pos, null, {on});\n'
+
+    def read_list(self, step: Many) -> str:
+        """Java that reads a list."""
+        path = self.shown(step.name)
+        item = f"() -> {self.read(step.element, EMPTY)}"
+        if step.rules:
+            one = _deeper(self.read(step.element, EMPTY), 1)
+            item = f"() -> {{\n    int at = in.pos;\n    {self.java(self.item(step.type))} item = {one};\n"
+            for rule in step.rules:
+                item += f"    {self.refused(rule, 'item', step.name, 'at')};\n"
+            item += "    return item;\n}"
+        if step.count is not None:
+            return f"in.list({path}, {self.text(step.count.value)}, {step.least}, {item})"
+        if step.until is not None:
+            return f"in.listUntil({path}, {item}, item -> {self.text.condition(step.until, 'item')})"
+        return f"in.listToEnd({path}, {item})"
+
+    def read_slot(self, slot: Slot) -> str:
+        path = java_literal(".".join(slot.path))
+        if slot.wire is None:
+            return f"in.bytes({path}, {slot.size})"
+        return self.read(FixedNumber(slot.wire, slot.order), path)
+
+    def bit_field(self, slot: Slot, bits: str) -> str:
+        assert slot.bits is not None
+        shift, width = slot.bits
+        shifted = f"{bits} >>> {shift}" if shift else bits
+        if not isinstance(bare(slot.type), Whole):
+            return f"({bits} & {1 << shift:#x}L) != 0"
+        text = f"{shifted} & {(1 << width) - 1:#x}L"
+        return f"(int) ({text})" if self.java(slot.type) == "int" else text
+
+    def groups(self, step: Fixed) -> list[list[Slot]]:
+        """The slots of a run by their place: bit fields share one."""
+        found: dict[int, list[Slot]] = {}
+        for slot in step.slots:
+            found.setdefault(slot.offset, []).append(slot)
+        return list(found.values())
+
+    def slot_local(self, path: tuple[str, ...]) -> str:
+        return self.local(path[0]) if len(path) == 1 else self.local.made("{0}", "_".join(path))
+
+    def objects(self, step: Fixed) -> Iterator[tuple[str, str, list[str]]]:
+        """(class, variable, arguments) of the objects that are made of a run."""
+        for path, name in step.objects:
+            unit = self.program.units[name]
+            kept = [(*path, each.name) for each in unit.fields if each.kept]
+            yield self.names.type(name, self.here), self.slot_local(path), [self.slot_local(p) for p in kept]
+
+    def slot_rules(self, step: Fixed) -> Iterator[str]:
+        """The checks of a run, in the order of its fields."""
+        for slot in step.slots:
+            behind = step.size - slot.offset
+            value = self.slot_local(slot.path)
+            if slot.contents is not None:
+                items = literal(slot.contents, OCTETS)
+                need = java_literal(repr(slot.contents))
+                path = java_literal(slot.path[-1])
+                yield called("in.requireBytes", value, items, path, f"in.pos - {behind}", need)
+            inside = slot.path[:-1]
+            spell = Expressions(lambda name, at=inside: self.slot_local((*at, name)))  # type: ignore[misc]
+            for rule in slot.rules:
+                yield self.refused(rule, value, slot.path[-1], f"in.pos - {behind}", spell)
+
+    def refused(self, rule: Rule, value: str, name: str, at: str, spell: Expressions | None = None) -> str:
+        """The check of a rule of a value that was read."""
+        test = (spell or self.text).condition(rule.test, value)
+        if rule.need == "a value":
+            return f"in.requireValue({test}, {java_literal(name)}, {at})"
+        return called("in.require", test, self.shown(name), at, java_literal(rule.needed), value)
+
+    def rules(self, rules: Iterable[Rule], name: str, at: str) -> list[str]:
+        return [self.refused(each, self.local(name), name, at) for each in rules]
+
+    def at(self, step: One) -> tuple[str, str]:
+        """Where a value started: a line that remembers it, and Java for the place."""
+        if not step.rules:
+            return "", ""
+        if isinstance(step.element, FixedNumber):
+            return "", f"in.pos - {WIRE[step.element.wire].least}"
+        name = self.local.made("start_of_{0}", step.name)
+        return f"int {name} = in.pos;\n", name
+
+    def is_used(self, name: str) -> bool:
+        return name in self.stored or name == self.unit.stands_for or name in self.named
+
+    def absent(self, name: str) -> str:
+        """What a variable is before it is read, or where it is not."""
+        spec = self.fields[name]
+        if spec.absent is not None and spec.absent.value is None and name not in self.stored:
+            if name != self.unit.stands_for and isinstance(spec.type, (Whole, Real, EnumOf)):
+                return "0"
+            if name != self.unit.stands_for and spec.type == FLAG:
+                return "false"
+        if spec.absent is None or spec.absent.value is None:
+            return self.zero(spec.type, spec.absent)
+        return literal(spec.absent.value, spec.type)
+
+    def zero(self, kind: Type, constant: Constant | None) -> str:
+        """A constant; where it is none, an empty value of a type."""
+        if constant is not None:
+            return literal(constant.value, constant.type)
+        match bare(kind):
+            case ObjectOf(name):
+                unit = self.program.units[name]
+                if unit.stands_for is not None:
+                    spec = unit.field(unit.stands_for)
+                    return self.zero(spec.type, spec.absent)
+                args: list[str] = []
+                for spec in unit.fields:
+                    if spec.kept:
+                        args.append(self.zero(spec.type, spec.absent))
+                        if unit.packed is not None and unit.packed.name == spec.name:
+                            args[-1:] = [self.zero(spec.type, spec.absent), "null"]
+                return f"new {self.names.type(name, self.here)}({', '.join(args)})"
+            case ListOf():
+                return "List.of()"
+            case Whole() | Real():
+                return "0"
+            case OneOf():
+                return "null"
+        plain: dict[Type, str] = {
+            FLAG: "false",
+            TEXT: '""',
+            OCTETS: "new byte[0]",
+            IDENTITY: "new UUID(0, 0)",
+        }
+        return plain.get(bare(kind), "List.of()" if kind == SECTION else "null")
+
+    def declared(self, step: When) -> Iterator[tuple[str, str, str]]:
+        """(type, variable, value) of what a condition may leave unset."""
+        packed = self.unit.packed
+        for name in self._set_by(step.steps):
+            if packed is not None and packed.name == name:
+                yield "byte[]", self.local(name), "null"
+            elif self.is_used(name):
+                yield self.field_type(name), self.local(name), self.absent(name)
+
+    def tags_of(self, step: Tagged) -> Iterator[tuple[str, str, str]]:
+        """The same of known tagged fields."""
+        for tag in step.tags:
+            yield self.field_type(tag.name), self.local(tag.name), self.absent(tag.name)
+
+    def alone(self, step: When) -> bool:
+        """Whether each step under a condition is one expression, so that it can stand behind a `?`."""
+        return all(
+            (isinstance(each, (One, Many)) and not each.rules and self.is_used(each.name))
+            or (isinstance(each, Tagged) and not each.tags)
+            or (isinstance(each, Fixed) and all(self._is_bare(slot) for slot in each.slots))
+            for each in step.steps
+        )
+
+    def _is_bare(self, slot: Slot) -> bool:
+        plain = slot.bits is None and slot.contents is None and not slot.rules and len(slot.path) == 1
+        return plain and self.is_used(slot.path[0])
+
+    def values_read(self, step: Step) -> Iterator[tuple[str, str]]:
+        """(field, Java) of a step that is one expression for each."""
+        match step:
+            case One(name, _, element):
+                yield name, self.read(element, self.shown(name))
+            case Many(name):
+                yield name, self.read_list(step)
+            case Tagged(name):
+                yield name, f"in.tags({java_literal(name)}).unknown()"
+            case Fixed(slots):
+                yield from ((slot.path[0], self.read_slot(slot)) for slot in slots)
+
+    def value_read(self, step: Step) -> str:
+        return next(value for _, value in self.values_read(step))
+
+    def assigned(self, target: str, value: str) -> str:
+        """A statement, in more than one line where it is long."""
+        text = f"{target} = {value};"
+        if "\n" in text or len(text) <= _WIDTH:
+            return f"{text}\n"
+        return f"{target} =\n        {value};\n"
+
+    def chosen_or_absent(self, step: When) -> str:
+        """Values that are there under a condition."""
+        test = self.text.condition(step.test, binds=1)
+        found = ""
+        for name, value in (each for part in step.steps for each in self.values_read(part)):
+            target = f"{self.field_type(name)} {self.local(name)} = {test}"
+            if len(target) + len(value) + len(self.absent(name)) + 7 <= _WIDTH or "\n" in value:
+                found += f"{target} ? {value} : {self.absent(name)};\n"
+            else:
+                found += f"{target}\n        ? {value}\n        : {self.absent(name)};\n"
+        return found
+
+    def version_required(self, at: str) -> str:
+        """The check that the version is one of the schema's."""
+        versions = self.unit.versions
+        assert versions is not None
+        name = self.unit.version_name
+        bounds = (str(versions.first), str(versions.last))
+        return called("in.requireVersion", java_literal(name), self.local(name), *bounds, at)
+
+    def is_version(self, slot: Slot) -> bool:
+        where = self.unit.version
+        return where is not None and slot.path == (where.name,)
+
+    def tag_test(self, tag: TagPlan, spell: Expressions) -> str:
+        if tag.versions is None:
+            return ""
+        kind = Whole(-(1 << 15), (1 << 15) - 1)
+        return spell(in_versions(FieldOf(self.unit.version_name, kind), tag.versions), binds=3)
+
+    def result(self) -> str:
+        """The value of the unit, of what was read."""
+        if self.unit.stands_for is not None:
+            return f"return {self.local(self.unit.stands_for)};\n"
+        args: list[str] = []
+        for spec in self.unit.fields:
+            if not spec.kept:
+                continue
+            if self.unit.packed is not None and spec.name == self.unit.packed.name:
+                args += [self.absent_content(), self.local(spec.name)]
+            else:
+                args.append(self.local(spec.name))
+        return filled(f"return new {self.type}(", args, ");")
+
+    def absent_content(self) -> str:
+        packed = self.unit.packed
+        assert packed is not None
+        spec = self.fields[packed.name]
+        return self.zero(spec.type, spec.absent) if packed.parsed else "null"
+
+    def _set_by(self, steps: Iterable[Step]) -> Iterator[str]:
+        for step in steps_in(steps):
+            if isinstance(step, Fixed):
+                yield from dict.fromkeys(slot.path[0] for slot in step.slots)
+            elif isinstance(step, Tagged):
+                yield from (tag.name for tag in step.tags)
+                yield step.name
+            elif isinstance(step, (One, Many, Stored)):
+                yield step.name
+
+    # -- compressed content -------------------------------------------------------------------------
+
+    def _of_this(self, name: str) -> str:
+        packed = self.unit.packed
+        if packed is not None and name == packed.name:
+            return "found"
+        return self.own(component(name))
+
+    def own(self, name: str) -> str:
+        """A component in a method of its record."""
+        return f"this.{name}" if Locals.shadows(name) else name
+
+    def codecs(self, packed: Packed, spell: Expressions) -> Iterator[tuple[int, str]]:
+        """(number, Java of the codec's name)."""
+        swapped = dict(packed.replaced)
+        when = None if packed.when is None else spell.condition(packed.when, binds=1)
+        for number, name in packed.codecs:
+            text = java_literal(name)
+            if name in swapped:
+                other = java_literal(swapped[name])
+                text = other if when is None else f"{when} ? {other} : {text}"
+            yield number, text
+
+    def known_codecs(self, packed: Packed) -> str:
+        return java_literal(", ".join(f"{number} ({name})" for number, name in packed.codecs))
+
+    def number(self, value: Value, spell: Expressions) -> str:
+        """Something that Java can switch on."""
+        text = spell(value)
+        kind = bare(value.type)
+        return text if isinstance(kind, Whole) and self.java(kind) == "int" else f"(int) {text}"
+
+    def member(self, item: str, path: tuple[str, ...]) -> str:
+        return item + "".join(f".{component(name)}()" for name in path)
+
+    def parsed_result(self, packed: Packed) -> str:
+        args: list[str] = []
+        for spec in self.unit.fields:
+            if spec.kept:
+                found = spec.name == packed.name
+                args += ["found", "null"] if found else [self.own(component(spec.name))]
+        return filled(f"return new {self.type}(", args, ");")
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def derived(self, name: str) -> Derived | None:
+        return next((each for each in self.unit.derived if each.name == name), None)
+
+    def given(self, name: str) -> str:
+        """The value of a field while it is written."""
+        if self.derived(name) is not None or name not in self.stored:
+            return self.local(name)
+        if self.unit.packed is not None and name == self.unit.packed.name:
+            return self.own(self.packed_names(self.unit.packed)[0])
+        return self.own(component(name))
+
+    def slot_value(self, slot: Slot) -> str:
+        if slot.path[0] in {each.name for each in self.ranged}:
+            return "0"
+        return self.member(self.given(slot.path[0]), slot.path[1:])
+
+    def bits_value(self, group: list[Slot]) -> str:
+        parts = []
+        for slot in group:
+            assert slot.bits is not None
+            shift, width = slot.bits
+            value = self.slot_value(slot)
+            path = java_literal(slot.path[-1])
+            if isinstance(bare(slot.type), Whole):
+                text = f"Output.fitting({path}, {value}, {width})"
+            else:
+                text = f"({value} ? 1L : 0)"
+            parts.append(f"{text} << {shift}" if shift else text)
+        return "\n        | ".join(parts)
+
+    def measured(self) -> list[str]:
+        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        found = []
+        for each in self.unit.derived:
+            packed = self.unit.packed
+            is_packed = packed is not None and packed.name == each.of
+            if each.kind == "length" and bare(self.fields[each.of].type) != OCTETS and not is_packed:
+                found.append(each.of)
+        return list(dict.fromkeys(found))
+
+    def encoding(self, name: str) -> str:
+        """The encoding of a measured field that is text; empty where it is none."""
+        element = self.step_of(name).element
+        return element.encoding if isinstance(element, Chars) else ""
+
+    def step_of(self, name: str) -> One | Many:
+        return next(
+            each for each in steps_in(self.unit.steps) if isinstance(each, (One, Many)) and each.name == name
+        )
+
+    def bytes_of(self, name: str) -> str:
+        return self.local.made("{0}_bytes", name)
+
+    def can_be_null(self, name: str) -> bool:
+        return isinstance(self.fields[name].type, Maybe)
+
+    def length_of(self, derived: Derived) -> str:
+        """The length or the count of a field, which is not null."""
+        packed = self.unit.packed
+        if derived.kind == "presence":
+            return "1"
+        if derived.kind == "length" and packed is not None and packed.name == derived.of:
+            return "stored.length"
+        if derived.kind == "length" and derived.of in self.measured():
+            size = ".length" if self.encoding(derived.of) else ".size()"
+            return self.bytes_of(derived.of) + size
+        held = self.given(derived.of)
+        return f"{held}.length" if bare(self.fields[derived.of].type) == OCTETS else f"{held}.size()"
+
+    def null_test(self, derived: Derived) -> str:
+        packed = self.unit.packed
+        if packed is not None and packed.name == derived.of and derived.kind == "length":
+            return "stored == null"
+        return f"{self.given(derived.of)} == null"
+
+    def derived_value(self, derived: Derived) -> str:
+        text = self.length_of(derived)
+        if derived.plus is not None:
+            plus = self.put_text(derived.plus, binds=10)
+            # a sum with a number of 64 bits is one
+            text += f" + {plus}L" if isinstance(derived.plus, Constant) else f" + (long) {plus}"
+        packed = self.unit.packed
+        if derived.kind == "count" and packed is not None and packed.name == derived.of:
+            text = (
+                f"{self.own(self.packed_names(packed)[1])} != null ? this.{component(derived.name)} : {text}"
+            )
+        if derived.null is not None:
+            text = f"{self.null_test(derived)} ? {derived.null} : {text}"
+        return text
+
+    def fits(self, derived: Derived, value: str) -> str:
+        """A computed number as its field takes it."""
+        kind = bare(self.fields[derived.name].type)
+        return f"Math.toIntExact({value})" if self.java(kind) == "int" else value
+
+    def plus(self, part: Any, spell: Expressions) -> str:
+        return "" if part.plus is None else f" + {spell(part.plus, binds=10)}"
+
+    def put(self, element: Element, value: str, kind: Type, path: str, to: str) -> str:
+        """A statement that writes one value, without its semicolon."""
+        match element:
+            case FixedNumber(wire, order):
+                order = order if WIRE[wire].kind in ("integer", "float") else ""
+                return f"{to}.{wire}{order}({path}, {value})"
+            case Varint(wire):
+                return f"{to}.{wire}({path}, {value})"
+            case Octets(size):
+                return f"{to}.bytes({path}, {value}{self._wanted(size)})"
+            case Chars(size, encoding):
+                return f"{to}.text({path}, {value}, {java_literal(encoding)}{self._wanted(size)})"
+            case Nested(size=size):
+                arguments = "".join(f", {self.put_text(each)}" for each in element.arguments)
+                inner = self.program.units[element.unit]
+                if inner.stands_for is None:
+                    text = f"{value}.write({to}{arguments})"
+                else:
+                    text = f"{self.names.method(element.unit, 'write', self.here)}({to}, {value}{arguments})"
+                wanted = self._wanted(size)
+                if path == '""' and not wanted:
+                    return text
+                return f"{to}.field({path}{wanted}, () -> {text})"
+            case Choice():
+                return f"{to}.field({path}, () -> {{\n{self._put_chosen(element, value, kind, to)}}})"
+        raise TypeError(element)
+
+    def _wanted(self, size: Size | None) -> str:
+        return "" if size is None or size.implied else f", {self.put_text(size.value)}"
+
+    def _put_chosen(self, choice: Choice, value: str, kind: Type, to: str) -> str:
+        """The body of a lambda that writes the case of a switch."""
+        plain = self.java(bare(kind)) != "Object"
+        found = ""
+        seen: set[str] = set()
+        cases: list[Case] = [*choice.cases, *([choice.other] if choice.other is not None else [])]
+        for case in cases:
+            held = self.types.boxed(case.type)
+            if choice.peeked and held in seen:
+                continue
+            seen.add(held)
+            test = "" if case.value is None else f"{self._on(choice)}{self.put_text(case.value, binds=7)}"
+            if bare(choice.on.type) == TEXT and case.value is not None:
+                test = f"{self.put_text(choice.on, binds=12)}.equals({self.put_text(case.value)})"
+            inner = value
+            if not plain:
+                held_type = bare(case.type)
+                inner = held_type.unit.rpartition("::")[2] if isinstance(held_type, ObjectOf) else "held"
+                inner = self.local.made("its_{0}", inner)
+                held = "List<?>" if held.startswith("List<") else held
+                instance = f"{value} instanceof {held} {inner}"
+                test = instance if choice.peeked or not test else f"{test} && {instance}"
+            body = _deeper(self.put(case.element, inner, case.type, EMPTY, to), 2)
+            if not test:
+                return f"{found}    {_deeper(self.put(case.element, inner, case.type, EMPTY, to), 1)};\n"
+            found += f"    if ({test}) {{\n        {body};\n        return;\n    }}\n"
+        if (choice.size is not None or choice.fills) and choice.other is None and "byte[]" not in seen:
+            if plain:
+                return f'{found}    {to}.bytes("", {value});\n'
+            found += f"    if ({value} instanceof byte[] rest) {{\n"
+            found += f'        {to}.bytes("", rest);\n        return;\n    }}\n'
+        if choice.may_lack:
+            found += f"    if ({value} == null) {{\n        return;\n    }}\n"
+        return f'{found}    throw Output.refused("", "no case for this value", {value});\n'
+
+    def _on(self, choice: Choice) -> str:
+        return f"{self.put_text(choice.on, binds=6)} == "
+
+    def put_step(self, step: One | Many, to: str) -> str:
+        """A statement that writes a field, without its semicolon."""
+        path, value = self.shown(step.name), self.given(step.name)
+        if isinstance(step, One):
+            return self.put(step.element, value, self.fields[step.name].type, path, to)
+        wanted = self._wanted(step.count)
+        item = self.put(step.element, "item", self.item(step.type), EMPTY, to)
+        if step.rules:
+            rules = "".join(f"    {self.required(each, 'item', EMPTY)};\n" for each in step.rules)
+            item = f"{{\n{rules}    {_deeper(item, 1)};\n}}"
+        return f"{to}.list({path}, {value}{wanted}, item -> {item})"
+
+    def required(self, rule: Rule, value: str, path: str, spell: Expressions | None = None) -> str:
+        test = (spell or self.put_text).condition(rule.test, value)
+        return called("Output.require", test, path, java_literal(rule.needed), value)
+
+    def slot_required(self, slot: Slot) -> Iterator[str]:
+        """The checks of a value of a run before it is written."""
+        name = slot.path[0]
+        if any(each.name == name for each in self.ranged):
+            return
+        inside = slot.path[:-1]
+        spell = self.put_text
+        if inside:
+            spell = Expressions(lambda part: self.member(self.given(inside[0]), (*inside[1:], part)))
+        for rule in slot.rules:
+            yield self.required(rule, self.slot_value(slot), java_literal(slot.path[-1]), spell)
+
+    def unwritten(self, step: When) -> Iterator[tuple[str, str, str]]:
+        """(path, value, what it must be) of the fields that a condition leaves out."""
+        for name in self._set_by(step.steps):
+            spec = self.fields[name]
+            ranged = any(each.name == name for each in self.ranged)
+            packed = self.unit.packed is not None and self.unit.packed.name == name
+            # what says that a field is not there may itself follow from the field
+            implied = any(
+                isinstance(each, FieldOf)
+                and (made := self.derived(each.name)) is not None
+                and made.of == name
+                for each in values_of(step.test)
+            )
+            skipped = spec.droppable or ranged or packed or implied or self.derived(name) is not None
+            if name not in self.stored or skipped:
+                continue
+            if spec.type == SECTION:
+                yield java_literal(name), self.given(name), "List.of()"
+                continue
+            allowed = {self.zero(spec.type, spec.default): None, self.zero(spec.type, spec.absent): None}
+            yield java_literal(name), self.given(name), ", ".join(allowed)
+
+    def tag_default(self, tag: TagPlan) -> str:
+        return self.zero(tag.type, tag.default)
+
+    def wire_of(self, name: str) -> tuple[str, str]:
+        """(wire type, order) of a number that is put in afterwards."""
+        for step in steps_in(self.unit.steps):
+            if isinstance(step, Fixed):
+                for slot in step.slots:
+                    if slot.path == (name,) and slot.wire is not None:
+                        return slot.wire, slot.order
+        raise AssertionError(name)
+
+    def ranges(self) -> list[CheckLength | Checksum]:
+        """Lengths, and then checksums, which may cover them."""
+        return sorted(self.ranged, key=lambda each: isinstance(each, Checksum))
+
+    def starts(self, name: str) -> str:
+        return self.local.made("start_of_{0}", name)
+
+    def ends(self, part: CheckLength | Checksum, here: str) -> str:
+        return here if part.last is None else self.local.made("end_of_{0}", part.last)
+
+    def content_call(self, packed: Packed) -> str:
+        """The call that reads what is in the content."""
+        return self.call(Nested(packed.unit, ()), "read", "in", self.text)
+
+    def content_put(self, packed: Packed, value: str) -> str:
+        return self.put(Nested(packed.unit, ()), value, ObjectOf(packed.unit), EMPTY, "part")
+
+    def put_slot(self, slot: Slot) -> str:
+        assert slot.wire is not None
+        path = java_literal(slot.path[-1])
+        return self.put(FixedNumber(slot.wire, slot.order), self.slot_value(slot), slot.type, path, "out")
+
+    def contents(self, data: bytes) -> str:
+        return literal(data, OCTETS)
+
+    def component(self, name: str) -> str:
+        return component(name)
+
+    def filled(self, head: str, items: Iterable[str], tail: str) -> str:
+        return filled(head, items, tail)
+
+    def array_of_all(self) -> str:
+        return filled("return new Object[] {", [name for _, name, _ in self.components()], "};")
+
+    @property
+    def topic(self) -> str:
+        return self.docs.get(" topic", "")
+
+    def item(self, kind: Type) -> Type:
+        found = bare(kind)
+        assert isinstance(found, ListOf)
+        return found.item
+
+    def indented(self, text: str, by: int) -> str:
+        return _deeper(text, by)
+
+
+EMPTY = '""'
+
+
+def _deeper(text: str, by: int) -> str:
+    """A statement of more than one line, further in but for its first line."""
+    return text.replace("\n", "\n" + "    " * by)
