@@ -46,7 +46,7 @@ public record RemoteLogSegmentMetadataUpdateRecord(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof RemoteLogSegmentMetadataUpdateRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataUpdateRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataUpdateRecord that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -68,12 +68,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
                 customMetadata, remoteLogSegmentState, taggedFields);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_update_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_update_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -114,12 +114,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
-        /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -160,12 +160,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
-        /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
