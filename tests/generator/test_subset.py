@@ -638,3 +638,17 @@ def test_tags_have_versions(versioned: ModuleType) -> None:
         kind(version=2, late=None).to_bytes()
     with pytest.raises(FormatError, match="late: null in a version"):
         kind.from_bytes(b"\2\1\1\1\1\0")
+
+
+def test_one_function_reads_all_versions_and_one_writes_them(versioned: ModuleType) -> None:
+    own = {
+        name
+        for name, each in vars(versioned).items()
+        if getattr(each, "__module__", "") == versioned.__name__
+    }
+    assert {name for name in own if not name[0].isupper()} == {
+        *("read_x", "write_x", "read_item", "write_item", "read_maybe", "write_maybe"),
+    }
+    for version in versioned.X.VERSIONS:
+        value = versioned.X(version=version, items=[versioned.Item(a=1, b=2 * (version >= 2))])
+        assert versioned.read_x(value.to_bytes(), 0, len(value.to_bytes())) == (value, len(value.to_bytes()))
