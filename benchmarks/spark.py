@@ -336,7 +336,7 @@ def alone_in_python(folder: Path) -> int:
 
 
 def decompressed(batch: Any) -> bytes:
-    start = RecordBatch.OFFSETS["records"]
+    start = RecordBatch.PLACES["records"][0]
     return decompress(batch.codec, bytes(batch.data[start:]), limit=1 << 30)
 
 

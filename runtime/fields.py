@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID, SafeUUID
 
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.floats import FloatStruct
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -20,20 +22,20 @@ __all__ = [
     "NO_UUID",
     "ReadOptions",
     "WriteOptions",
-    "bad_run",
     "bit_field",
     "bounded_count",
     "encode_text",
     "ends_exactly",
     "exact_size",
+    "fixed_run",
     "given",
     "member_of",
+    "not_allowed",
     "read_numbers",
     "read_tags",
     "read_uuid",
     "span",
     "too_many",
-    "truncated_run",
     "unknown_version",
     "uuid_of",
     "write_numbers",
@@ -43,6 +45,7 @@ __all__ = [
 MIB = 1 << 20
 E = TypeVar("E", bound=IntEnum)
 T = TypeVar("T")
+_CODE = re.compile(r"\d*[a-zA-Z?]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,55 @@ DEFAULT_READ = ReadOptions()
 DEFAULT_WRITE = WriteOptions()
 
 
-def truncated_run(pos: int, end: int, fields: Sequence[tuple[str, int]]) -> Truncated:
-    """The error for the first of `fields` (name, size in bytes) from `pos` that passes `end`."""
-    for name, size in fields:
-        if pos + size > end:
-            return Truncated(name, at=pos, need=size, have=max(0, end - pos))
-        pos += size
-    raise AssertionError("the run fits")
+class _Named(struct.Struct):
+    """Neighbours of fixed width, with the names of their fields; `fixed_run` makes one."""
+
+    names: tuple[str, ...]
+
+    def _codes(self) -> list[str]:
+        return _CODE.findall(self.format)
+
+    def truncated(self, pos: int, end: int) -> Truncated:
+        """The error for the first field of those from `pos` that passes `end`."""
+        for name, code in zip(self.names, self._codes(), strict=True):
+            size = struct.calcsize(">" + code)
+            if pos + size > end:
+                return Truncated(name, at=pos, need=size, have=max(0, end - pos))
+            pos += size
+        raise AssertionError("the run fits")
+
+    def packed(self, *values: Any) -> bytes:
+        """The bytes of these values. Raises EncodeError for the first that its field does not take."""
+        try:
+            return self.pack(*values)
+        except (struct.error, OverflowError):
+            raise self._refused(values) from None
+
+    def put(self, out: bytearray, at: int, value: int) -> None:
+        """Set a number in bytes that are there. Raises EncodeError."""
+        try:
+            self.pack_into(out, at, value)
+        except struct.error:
+            raise self._refused((value,)) from None
+
+    def _refused(self, values: Sequence[object]) -> EncodeError:
+        for name, code, value in zip(self.names, self._codes(), values, strict=True):
+            try:
+                struct.pack(">" + code, value)
+            except (struct.error, OverflowError) as error:
+                return EncodeError(name, str(error), have=value)
+        raise AssertionError("every value fits")
+
+
+class _NamedFloats(_Named, FloatStruct):
+    pass
+
+
+def fixed_run(form: str, *names: str) -> _Named:
+    """Neighbours of fixed width: `form` is that of `struct`, and each of its codes has a name."""
+    run = (_NamedFloats if "f" in form else _Named)(form)
+    run.names = names
+    return run
 
 
 def span(name: str, size: int, pos: int, end: int) -> int:
@@ -100,6 +145,11 @@ def span(name: str, size: int, pos: int, end: int) -> int:
     if size > end - pos:
         raise Truncated(name, at=pos, need=size, have=end - pos)
     return pos + size
+
+
+def not_allowed(name: str, value: object, need: str, at: int) -> Malformed:
+    """The error for a value that its schema does not allow."""
+    return Malformed(name, "value not allowed", at=at, need=need, have=value)
 
 
 def ends_exactly(name: str, pos: int, stop: int) -> int:
@@ -214,7 +264,7 @@ def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int
     return found, pos
 
 
-def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None:
+def write_tags(out: bytearray, tags: Sequence[tuple[int, bytes]], name: str) -> None:
     """Write a tagged-field section in ascending order of tags.
 
     Raises EncodeError for a tag that stands twice.
@@ -222,10 +272,9 @@ def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None
     if not tags:
         out.append(0)
         return
-    tags.sort(key=lambda item: item[0])
     out += write_uvarint32(len(tags))
     last = -1
-    for tag, data in tags:
+    for tag, data in sorted(tags, key=lambda item: item[0]):
         if tag == last:
             raise EncodeError(name, "the tag stands twice", have=tag)
         last = tag
@@ -234,18 +283,10 @@ def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None
         out += data
 
 
-def bad_run(fields: Sequence[tuple[str, str]], values: Sequence[object]) -> EncodeError:
-    """The error for the first of `values` that its (name, struct code) does not take."""
-    for (name, code), value in zip(fields, values, strict=True):
-        try:
-            struct.pack(">" + code, value)
-        except (struct.error, OverflowError) as error:
-            return EncodeError(name, str(error), have=value)
-    raise AssertionError("every value fits")
-
-
 def bit_field(name: str, value: int, width: int) -> int:
     """`value` when it fits `width` bits. Raises EncodeError."""
+    if isinstance(value, int) and 0 <= value < 1 << width:
+        return value
     try:
         number = int(value)
     except (TypeError, ValueError):

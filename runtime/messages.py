@@ -1,28 +1,10 @@
 """What generated messages stand on: their methods, in Python and natively: the same values, bytes and errors.
 
 A module of messages ends in a call of `natively` with a table, which the generator wrote: each class
-with its fields, a line for each, as they stand on the wire. The native code then takes the place of the
+with its fields as they stand on the wire, a `Wire` for each. The native code then takes the place of the
 methods `from_bytes`, `read_from` and `to_bytes`, unless `KODEC_PURE=1` is in the environment. What it
 does not do, or finds wrong, the methods in Python do again from the start: they alone say what an error
 is.
-
-    FetchTopic                                  a class; its fields follow
-      topic text:s2 4-11 ignorable              attribute, kind, versions; none: all those of the class
-      topic text:uvarint32+1 12-12 ignorable    ignorable: a value is dropped by versions that lack it
-      topic_id uuid 13-18 ignorable
-      partitions list:s4:FetchPartition 4-11
-      partitions list:uvarint32+1:FetchPartition 12-18
-      cluster_id ?text:uvarint32+1 12-18 #0     #0: a tagged field, and its number
-      tagged_fields tags 12-18                  the section of tagged fields, with those that are not known
-
-A kind is
-- a wire type: `u1` to `s8`, `f8`, `bool8`, `uuid`, `uvarint32`; `s2=3` where only 3 is allowed;
-- `text:` or `bytes:` and the wire type of the length in front; `+1`: the length plus one is stored;
-- `list:`, the wire type of the count, and the kind of the elements;
-- a class of the table, in the same version;
-- `?object:`, the wire type of what says whether it is there, and a class.
-A `?` in front says that it may be null, which is stored as a length of -1. `version` behind a field
-says that its value is the version.
 """
 
 from __future__ import annotations
@@ -30,18 +12,67 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from types import ModuleType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_exactly
 
-__all__ = ["Message", "VersionedMessage", "in_python", "natively"]
+__all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "natively"]
 
 _NATIVE = "kodec.runtime.native.messages"
+
+
+class Only(NamedTuple):
+    """A number of a wire type, of which only one value is allowed."""
+
+    wire: str
+    value: int
+
+
+class Counted(NamedTuple):
+    """What has a number in front that says how long it is.
+
+    Attributes:
+        what: `text` or `bytes`, whose bytes the number counts; `list`, whose elements it counts; or `object`,
+            of which it says whether it is there.
+        length: the wire type of that number.
+        element: the kind of a list's elements, or the class of an object.
+        plus: what is added to the number when it is stored.
+        null: whether it may be null, which is stored as a number one below what nothing is stored as.
+    """
+
+    what: str
+    length: str
+    element: Kind | None = None
+    plus: int = 0
+    null: bool = False
+
+
+Kind = str | type | Only | Counted
+"""The name of a wire type, `tags` for a section of tagged fields, or a class of the table."""
+
+
+class Wire(NamedTuple):
+    """A field as it stands on the wire.
+
+    Attributes:
+        name: its attribute. A field that is something else in other versions has a row for each.
+        first, last: the versions that have it so; -1 where all have, or there are none.
+        ignorable: whether a value is dropped by versions that lack it.
+        tag: its number in the section of tagged fields; -1 where it is outside.
+        says_version: whether the value is the version.
+    """
+
+    name: str
+    kind: Kind
+    first: int = -1
+    last: int = -1
+    ignorable: bool = False
+    tag: int = -1
+    says_version: bool = False
 
 
 class _Functions:
@@ -141,19 +172,18 @@ def _native() -> ModuleType | None:
     return importlib.import_module(_NATIVE)
 
 
-def natively(module: dict[str, Any], table: str) -> None:
-    """Put native methods in place of those of the classes of `module` that are in `table`."""
+def natively(table: Mapping[type, tuple[Wire, ...]]) -> None:
+    """Put native methods in place of those of the classes of a module, whose table this is."""
     native = _native()
     if native is None:
         return
-    messages: dict[str, Any] = {}
-    for part in table.strip().split("\n\n"):
-        name, _, lines = part.partition("\n")
-        cls = module[name]
-        message = messages[name] = native.Message(cls, lines, messages, _parsed)
-        cls.from_bytes = native.Function(message, "from_bytes", cls.from_bytes)
-        cls.read_from = native.Function(message, "read_from", cls.read_from)
-        cls.to_bytes = native.Method(message, "to_bytes", cls.to_bytes)
+    messages: dict[type, Any] = {}
+    for cls, rows in table.items():
+        message = messages[cls] = native.Message(cls, rows, messages, _defaults)
+        methods: Any = cls
+        methods.from_bytes = native.Function(message, "from_bytes", methods.from_bytes)
+        methods.read_from = native.Function(message, "read_from", methods.read_from)
+        methods.to_bytes = native.Method(message, "to_bytes", methods.to_bytes)
 
 
 def in_python(method: Any) -> Any:
@@ -164,35 +194,11 @@ def in_python(method: Any) -> Any:
     return method
 
 
-def _parsed(cls: type, lines: str) -> tuple[tuple[object, ...], ...]:
-    """The lines of a class, when it is first used.
-
-    Each is (attribute, kind, first version, last version, ignorable, tag, default, whether that is called,
-    whether it is the version); -1 where all versions have it, and where it is no tag.
-    """
-    defaults = {each.name: each for each in fields(cls)}
-    found = []
-    for line in lines.splitlines():
-        name, kind, *rest = line.split()
-        default = defaults[name]
-        called = default.default is MISSING
-        first, last, tag = -1, -1, -1
-        for word in rest:
-            if word[0] == "#":
-                tag = int(word[1:])
-            elif "-" in word:
-                first, last = map(int, word.split("-"))
-        found.append(
-            (
-                sys.intern(name),
-                kind,
-                first,
-                last,
-                "ignorable" in rest,
-                tag,
-                default.default_factory if called else default.default,
-                called,
-                "version" in rest,
-            )
-        )
-    return tuple(found)
+def _defaults(cls: type, rows: tuple[Wire, ...]) -> tuple[tuple[object, bool], ...]:
+    """What the attribute of each row is in a new object, and whether that is called."""
+    found = {each.name: each for each in fields(cls)}
+    defaults = [found[row.name] for row in rows]
+    return tuple(
+        (each.default_factory, True) if each.default is MISSING else (each.default, False)
+        for each in defaults
+    )

@@ -94,25 +94,25 @@ def read_zigzag64(buf: bytes | memoryview, pos: int, end: int, name: str = "") -
     return (raw & _MASK_64) >> 1 ^ -(raw & 1), pos
 
 
-def _refuse(kind: str, low: int, high: int, value: int) -> NoReturn:
-    raise EncodeError("", f"out of range for a {kind}", need=f"{low}..{high}", have=value)
+def _refuse(kind: str, low: int, high: int, value: int, name: str) -> NoReturn:
+    raise EncodeError(name, f"out of range for a {kind}", need=f"{low}..{high}", have=value)
 
 
-def _unsigned_32(value: int) -> int:
+def _unsigned_32(value: int, name: str = "") -> int:
     if not 0 <= value <= _MASK_32:
-        _refuse("32-bit unsigned varint", 0, _MASK_32, value)
+        _refuse("32-bit unsigned varint", 0, _MASK_32, value, name)
     return value
 
 
-def _zigzag_32(value: int) -> int:
+def _zigzag_32(value: int, name: str = "") -> int:
     if not -0x8000_0000 <= value <= 0x7FFF_FFFF:
-        _refuse("32-bit varint", -0x8000_0000, 0x7FFF_FFFF, value)
+        _refuse("32-bit varint", -0x8000_0000, 0x7FFF_FFFF, value, name)
     return value << 1 ^ value >> 31
 
 
-def _zigzag_64(value: int) -> int:
+def _zigzag_64(value: int, name: str = "") -> int:
     if not -(1 << 63) <= value < 1 << 63:
-        _refuse("64-bit varint", -(1 << 63), (1 << 63) - 1, value)
+        _refuse("64-bit varint", -(1 << 63), (1 << 63) - 1, value, name)
     return value << 1 ^ value >> 63
 
 
@@ -154,19 +154,19 @@ def _encode(raw: int) -> bytes:
     return _groups(raw)
 
 
-def write_uvarint32(value: int) -> bytes:
+def write_uvarint32(value: int, name: str = "") -> bytes:
     """Write `value`, 0..2**32-1, as an unsigned varint of 1 to 5 bytes; else raise `EncodeError`."""
-    return ZIGZAG_SMALL[value] if 0 <= value < 0x4000 else _encode(_unsigned_32(value))
+    return ZIGZAG_SMALL[value] if 0 <= value < 0x4000 else _encode(_unsigned_32(value, name))
 
 
-def write_zigzag32(value: int) -> bytes:
+def write_zigzag32(value: int, name: str = "") -> bytes:
     """Write `value`, -2**31..2**31-1, as a varint of 1 to 5 bytes; else raise `EncodeError`."""
-    return _encode(_zigzag_32(value))
+    return ZIGZAG_VALUES[value] if 0 <= value < 0x2000 else _encode(_zigzag_32(value, name))
 
 
-def write_zigzag64(value: int) -> bytes:
+def write_zigzag64(value: int, name: str = "") -> bytes:
     """Write `value`, -2**63..2**63-1, as a varlong of 1 to 10 bytes; else raise `EncodeError`."""
-    return _encode(_zigzag_64(value))
+    return ZIGZAG_VALUES[value] if 0 <= value < 0x2000 else _encode(_zigzag_64(value, name))
 
 
 def _size(raw: int) -> int:

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, Malformed
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
     member_of,
-    truncated_run,
+    not_allowed,
 )
 
 __all__ = [
@@ -32,15 +31,7 @@ __all__ = [
     "write_control_record_key",
 ]
 
-_RUN_1 = Struct(">hh")
-_FIELDS_1 = (
-    ("version", 2),
-    ("control_type", 2),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("control_type", "h"),
-)
+_RUN_1 = fixed_run(">hh", "version", "control_type")
 
 
 class ControlRecordType(IntEnum):
@@ -73,14 +64,8 @@ class ControlRecordKey:
     SIZE: ClassVar[int] = 4
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "control_type": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "control_type": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "control_type": ">h"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"version": (0, ">h"), "control_type": (2, ">h")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 0
     """Version of the key. Only 0 has been in use; Kafka reads any higher one as 0."""
@@ -118,21 +103,17 @@ def read_control_record_key(
 ) -> tuple[ControlRecordKey, int]:
     """Read `control_record_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     version, control_type = _RUN_1.unpack_from(buf, pos)
     control_type = member_of(ControlRecordType, control_type)
     if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
+        raise not_allowed("version", version, "at least 0", pos)
     pos += 4
-    return ControlRecordKey(version=version, control_type=control_type), pos
+    return ControlRecordKey(version, control_type), pos
 
 
 def write_control_record_key(out: bytearray, v: ControlRecordKey, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `control_record_key` to `out`. Raises EncodeError."""
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    values_1 = (v.version, v.control_type)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.version, v.control_type)

@@ -9,18 +9,17 @@ abort; the producer is that of the batch. Bytes after these six are ignored.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, Malformed
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
-    truncated_run,
+    fixed_run,
+    not_allowed,
 )
 
 __all__ = [
@@ -29,15 +28,7 @@ __all__ = [
     "write_end_txn_marker",
 ]
 
-_RUN_1 = Struct(">hi")
-_FIELDS_1 = (
-    ("version", 2),
-    ("coordinator_epoch", 4),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("coordinator_epoch", "i"),
-)
+_RUN_1 = fixed_run(">hi", "version", "coordinator_epoch")
 
 
 @dataclass(slots=True)
@@ -53,14 +44,8 @@ class EndTxnMarker:
     SIZE: ClassVar[int] = 6
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "coordinator_epoch": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "coordinator_epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "coordinator_epoch": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"version": (0, ">h"), "coordinator_epoch": (2, ">i")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 0
     """Version of the value. Only 0 has been in use; Kafka reads any higher one as 0."""
@@ -98,20 +83,16 @@ def read_end_txn_marker(
 ) -> tuple[EndTxnMarker, int]:
     """Read `end_txn_marker` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     version, coordinator_epoch = _RUN_1.unpack_from(buf, pos)
     if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
+        raise not_allowed("version", version, "at least 0", pos)
     pos += 6
-    return EndTxnMarker(version=version, coordinator_epoch=coordinator_epoch), pos
+    return EndTxnMarker(version, coordinator_epoch), pos
 
 
 def write_end_txn_marker(out: bytearray, v: EndTxnMarker, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `end_txn_marker` to `out`. Raises EncodeError."""
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    values_1 = (v.version, v.coordinator_epoch)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.version, v.coordinator_epoch)

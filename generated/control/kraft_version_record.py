@@ -8,7 +8,6 @@ Value of the control record that sets the feature level `kraft.version` (KIP-853
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -18,9 +17,8 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -31,15 +29,8 @@ __all__ = [
     "write_kraft_version_record",
 ]
 
-_RUN_1 = Struct(">hh")
-_FIELDS_1 = (
-    ("version", 2),
-    ("kraft_version", 2),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("kraft_version", "h"),
-)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">h", "kraft_version")
 
 
 @dataclass(slots=True)
@@ -61,15 +52,6 @@ class KraftVersionRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "kraft_version": 2, "tagged_fields": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "kraft_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "kraft_version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -80,31 +62,6 @@ class KraftVersionRecord(messages.Message):
     """Optional fields. None is defined yet; unknown ones are kept."""
 
 
-def _read_kraft_version_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[KraftVersionRecord, int]:
-    """Read `kraft_version_record`, version 0."""
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, kraft_version = _RUN_1.unpack_from(buf, pos)
-    pos += 4
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return KraftVersionRecord(version=version, kraft_version=kraft_version, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_kraft_version_record = {
-    0: _read_kraft_version_record,
-}
-_VERSION_read_kraft_version_record = Struct(">h")
-
-
 def read_kraft_version_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[KraftVersionRecord, int]:
@@ -113,51 +70,43 @@ def read_kraft_version_record(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_kraft_version_record.unpack_from(buf, pos)
-    reader = _READERS_read_kraft_version_record.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in KraftVersionRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_kraft_version_record(out: bytearray, v: KraftVersionRecord, opt: WriteOptions) -> None:
-    """Append `kraft_version_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version, v.kraft_version)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_kraft_version_record = {
-    0: _write_kraft_version_record,
-}
+    pos += 2
+    if end - pos < 2:
+        raise _RUN_2.truncated(pos, end)
+    (kraft_version,) = _RUN_2.unpack_from(buf, pos)
+    pos += 2
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return KraftVersionRecord(version, kraft_version, tagged_fields), pos
 
 
 def write_kraft_version_record(
     out: bytearray, v: KraftVersionRecord, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `kraft_version_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_kraft_version_record.get(v.version)
-    if writer is None:
+    """Append `kraft_version_record` to `out`. Raises EncodeError."""
+    if v.version not in KraftVersionRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.kraft_version)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 KraftVersionRecord._functions = (read_kraft_version_record, write_kraft_version_record)
 
 
 messages.natively(
-    globals(),
-    """
-KraftVersionRecord
-  version s2 version
-  kraft_version s2
-  tagged_fields tags
-""",
+    {
+        KraftVersionRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("kraft_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

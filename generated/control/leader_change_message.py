@@ -9,21 +9,20 @@ versions are flexible, and the version is the message's own first field rather t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
@@ -39,27 +38,10 @@ __all__ = [
     "write_voter",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("voter_id", 4),)
-_CODES_1 = (("voter_id", "i"),)
-_RUN_2 = Struct(">i16s")
-_FIELDS_2 = (
-    ("voter_id", 4),
-    ("voter_directory_id", 16),
-)
-_CODES_2 = (
-    ("voter_id", "i"),
-    ("voter_directory_id", "16s"),
-)
-_RUN_3 = Struct(">hi")
-_FIELDS_3 = (
-    ("version", 2),
-    ("leader_id", 4),
-)
-_CODES_3 = (
-    ("version", "h"),
-    ("leader_id", "i"),
-)
+_RUN_1 = fixed_run(">i", "voter_id")
+_RUN_2 = fixed_run(">16s", "voter_directory_id")
+_RUN_3 = fixed_run(">h", "version")
+_RUN_4 = fixed_run(">i", "leader_id")
 
 
 @dataclass(slots=True)
@@ -77,15 +59,6 @@ class Voter(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"voter_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"voter_id": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     voter_id: int = 0
     """Id of the voter."""
 
@@ -96,100 +69,44 @@ class Voter(messages.VersionedMessage):
     """Optional fields. None is defined yet; unknown ones are kept."""
 
 
-def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
-    """Read `voter`, version 0."""
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (voter_id,) = _RUN_1.unpack_from(buf, pos)
-    pos += 4
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return Voter(voter_id=voter_id, tagged_fields=tagged_fields), pos
-
-
-def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
-    """Read `voter`, version 1."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_2)
-    voter_id, voter_directory_id = _RUN_2.unpack_from(buf, pos)
-    voter_directory_id = uuid_of(voter_directory_id)
-    pos += 20
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return Voter(voter_id=voter_id, voter_directory_id=voter_directory_id, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_voter = {
-    0: _read_voter_v0,
-    1: _read_voter_v1,
-}
-
-
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
     """Read `voter`, versions 0-1, from `buf[pos:end]`; give it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_voter.get(version)
-    if reader is None:
+    if version not in Voter.VERSIONS:
         raise unknown_version("version", version, "0-1", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
-    """Append `voter`, version 0, to `out`. Raises EncodeError."""
-    if v.voter_directory_id != UUID(int=0):
-        raise EncodeError(
-            "voter_directory_id", "not in version 0", need=UUID(int=0), have=v.voter_directory_id
-        )
-    values_1 = (v.voter_id,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
-    """Append `voter`, version 1, to `out`. Raises EncodeError."""
-    values_2 = (v.voter_id, v.voter_directory_id.bytes)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_voter = {
-    0: _write_voter_v0,
-    1: _write_voter_v1,
-}
+    if end - pos < 4:
+        raise _RUN_1.truncated(pos, end)
+    (voter_id,) = _RUN_1.unpack_from(buf, pos)
+    pos += 4
+    voter_directory_id = UUID(int=0)
+    if version >= 1:
+        if end - pos < 16:
+            raise _RUN_2.truncated(pos, end)
+        (voter_directory_id,) = _RUN_2.unpack_from(buf, pos)
+        voter_directory_id = uuid_of(voter_directory_id)
+        pos += 16
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return Voter(voter_id, voter_directory_id, tagged_fields), pos
 
 
 def write_voter(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
-    """Append `voter` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_voter.get(version)
-    if writer is None:
+    """Append `voter` to `out`. Raises EncodeError."""
+    if version not in Voter.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-1", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.voter_id)
+    if version >= 1:
+        out += _RUN_2.packed(v.voter_directory_id.bytes)
+    elif v.voter_directory_id != UUID(int=0):
+        raise EncodeError(
+            "voter_directory_id", f"not in version {version}", need=UUID(int=0), have=v.voter_directory_id
+        )
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Voter._functions = (read_voter, write_voter)
@@ -220,15 +137,6 @@ class LeaderChangeMessage(messages.Message):
     MIN_SIZE: ClassVar[int] = 9
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "leader_id": 2, "num_voters_plus_one": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "leader_id": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "leader_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message; 1 adds directory IDs (KIP-853). Kafka still writes 0."""
 
@@ -245,135 +153,6 @@ class LeaderChangeMessage(messages.Message):
     """Optional fields. None is defined yet; unknown ones are kept."""
 
 
-def _read_leader_change_message_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[LeaderChangeMessage, int]:
-    """Read `leader_change_message`, version 0."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_3)
-    version, leader_id = _RUN_3.unpack_from(buf, pos)
-    pos += 6
-    at = pos
-    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
-    if num_voters_plus_one < 1:
-        raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
-        )
-    voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = _read_voter_v0(buf, pos, end, opt, 0)
-        except FormatError as error:
-            raise error.within("voters", len(voters))
-        voters.append(item)
-    at = pos
-    if pos < end and (num_granting_voters_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
-    if num_granting_voters_plus_one < 1:
-        raise Malformed(
-            "num_granting_voters_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_granting_voters_plus_one,
-        )
-    granting_voters: list[Voter] = []
-    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = _read_voter_v0(buf, pos, end, opt, 0)
-        except FormatError as error:
-            raise error.within("granting_voters", len(granting_voters))
-        granting_voters.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return LeaderChangeMessage(
-        version=version,
-        leader_id=leader_id,
-        voters=voters,
-        granting_voters=granting_voters,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_leader_change_message_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[LeaderChangeMessage, int]:
-    """Read `leader_change_message`, version 1."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_3)
-    version, leader_id = _RUN_3.unpack_from(buf, pos)
-    pos += 6
-    at = pos
-    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
-    if num_voters_plus_one < 1:
-        raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
-        )
-    voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = _read_voter_v1(buf, pos, end, opt, 1)
-        except FormatError as error:
-            raise error.within("voters", len(voters))
-        voters.append(item)
-    at = pos
-    if pos < end and (num_granting_voters_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
-    if num_granting_voters_plus_one < 1:
-        raise Malformed(
-            "num_granting_voters_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_granting_voters_plus_one,
-        )
-    granting_voters: list[Voter] = []
-    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = _read_voter_v1(buf, pos, end, opt, 1)
-        except FormatError as error:
-            raise error.within("granting_voters", len(granting_voters))
-        granting_voters.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return LeaderChangeMessage(
-        version=version,
-        leader_id=leader_id,
-        voters=voters,
-        granting_voters=granting_voters,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_leader_change_message = {
-    0: _read_leader_change_message_v0,
-    1: _read_leader_change_message_v1,
-}
-_VERSION_read_leader_change_message = Struct(">h")
-
-
 def read_leader_change_message(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LeaderChangeMessage, int]:
@@ -382,112 +161,86 @@ def read_leader_change_message(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _VERSION_read_leader_change_message.unpack_from(buf, pos)
-    reader = _READERS_read_leader_change_message.get(version)
-    if reader is None:
+        raise _RUN_3.truncated(pos, end)
+    (version,) = _RUN_3.unpack_from(buf, pos)
+    if version not in LeaderChangeMessage.VERSIONS:
         raise unknown_version("version", version, "0-1", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_leader_change_message_v0(out: bytearray, v: LeaderChangeMessage, opt: WriteOptions) -> None:
-    """Append `leader_change_message`, version 0, to `out`. Raises EncodeError."""
-    num_voters_plus_one = len(v.voters) + 1
-    num_granting_voters_plus_one = len(v.granting_voters) + 1
-    values_3 = (v.version, v.leader_id)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_voters_plus_one)
-    except EncodeError as error:
-        raise error.within("num_voters_plus_one")
-    for count, item in enumerate(v.voters):
+    pos += 2
+    if end - pos < 4:
+        raise _RUN_4.truncated(pos, end)
+    (leader_id,) = _RUN_4.unpack_from(buf, pos)
+    pos += 4
+    at = pos
+    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if num_voters_plus_one < 1:
+        raise not_allowed("num_voters_plus_one", num_voters_plus_one, "at least 1", at)
+    voters: list[Voter] = []
+    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
         try:
-            _write_voter_v0(out, item, opt, 0)
-        except EncodeError as error:
-            raise error.within("voters", count)
-    try:
-        out += write_uvarint32(num_granting_voters_plus_one)
-    except EncodeError as error:
-        raise error.within("num_granting_voters_plus_one")
-    for count, item in enumerate(v.granting_voters):
+            item, pos = read_voter(buf, pos, end, opt, version)
+        except FormatError as error:
+            raise error.within("voters", len(voters))
+        voters.append(item)
+    at = pos
+    num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
+    if num_granting_voters_plus_one < 1:
+        raise not_allowed("num_granting_voters_plus_one", num_granting_voters_plus_one, "at least 1", at)
+    granting_voters: list[Voter] = []
+    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
         try:
-            _write_voter_v0(out, item, opt, 0)
-        except EncodeError as error:
-            raise error.within("granting_voters", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-def _write_leader_change_message_v1(out: bytearray, v: LeaderChangeMessage, opt: WriteOptions) -> None:
-    """Append `leader_change_message`, version 1, to `out`. Raises EncodeError."""
-    num_voters_plus_one = len(v.voters) + 1
-    num_granting_voters_plus_one = len(v.granting_voters) + 1
-    values_3 = (v.version, v.leader_id)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_voters_plus_one)
-    except EncodeError as error:
-        raise error.within("num_voters_plus_one")
-    for count, item in enumerate(v.voters):
-        try:
-            _write_voter_v1(out, item, opt, 1)
-        except EncodeError as error:
-            raise error.within("voters", count)
-    try:
-        out += write_uvarint32(num_granting_voters_plus_one)
-    except EncodeError as error:
-        raise error.within("num_granting_voters_plus_one")
-    for count, item in enumerate(v.granting_voters):
-        try:
-            _write_voter_v1(out, item, opt, 1)
-        except EncodeError as error:
-            raise error.within("granting_voters", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_leader_change_message = {
-    0: _write_leader_change_message_v0,
-    1: _write_leader_change_message_v1,
-}
+            item, pos = read_voter(buf, pos, end, opt, version)
+        except FormatError as error:
+            raise error.within("granting_voters", len(granting_voters))
+        granting_voters.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return LeaderChangeMessage(version, leader_id, voters, granting_voters, tagged_fields), pos
 
 
 def write_leader_change_message(
     out: bytearray, v: LeaderChangeMessage, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `leader_change_message` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_leader_change_message.get(v.version)
-    if writer is None:
+    """Append `leader_change_message` to `out`. Raises EncodeError."""
+    if v.version not in LeaderChangeMessage.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-1", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_3.packed(v.version)
+    out += _RUN_4.packed(v.leader_id)
+    num_voters_plus_one = len(v.voters) + 1
+    out += write_uvarint32(num_voters_plus_one, "num_voters_plus_one")
+    for count, item in enumerate(v.voters):
+        try:
+            write_voter(out, item, opt, v.version)
+        except EncodeError as error:
+            raise error.within("voters", count)
+    num_granting_voters_plus_one = len(v.granting_voters) + 1
+    out += write_uvarint32(num_granting_voters_plus_one, "num_granting_voters_plus_one")
+    for count, item in enumerate(v.granting_voters):
+        try:
+            write_voter(out, item, opt, v.version)
+        except EncodeError as error:
+            raise error.within("granting_voters", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 LeaderChangeMessage._functions = (read_leader_change_message, write_leader_change_message)
 
 
 messages.natively(
-    globals(),
-    """
-LeaderChangeMessage
-  version s2 version
-  leader_id s4
-  voters list:uvarint32+1:Voter
-  granting_voters list:uvarint32+1:Voter
-  tagged_fields tags
-
-Voter
-  voter_id s4
-  voter_directory_id uuid 1-1
-  tagged_fields tags
-""",
+    {
+        LeaderChangeMessage: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("leader_id", "s4"),
+            messages.Wire("voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
+            messages.Wire("granting_voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Voter: (
+            messages.Wire("voter_id", "s4"),
+            messages.Wire("voter_directory_id", "uuid", 1, 1),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,7 +9,6 @@ complete.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -19,9 +18,8 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -32,9 +30,7 @@ __all__ = [
     "write_snapshot_footer_record",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("version", 2),)
-_CODES_1 = (("version", "h"),)
+_RUN_1 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -57,45 +53,11 @@ class SnapshotFooterRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "tagged_fields": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-
-def _read_snapshot_footer_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[SnapshotFooterRecord, int]:
-    """Read `snapshot_footer_record`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return SnapshotFooterRecord(version=version, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_snapshot_footer_record = {
-    0: _read_snapshot_footer_record,
-}
-_VERSION_read_snapshot_footer_record = Struct(">h")
 
 
 def read_snapshot_footer_record(
@@ -106,50 +68,37 @@ def read_snapshot_footer_record(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_snapshot_footer_record.unpack_from(buf, pos)
-    reader = _READERS_read_snapshot_footer_record.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in SnapshotFooterRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_snapshot_footer_record(out: bytearray, v: SnapshotFooterRecord, opt: WriteOptions) -> None:
-    """Append `snapshot_footer_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_snapshot_footer_record = {
-    0: _write_snapshot_footer_record,
-}
+    pos += 2
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return SnapshotFooterRecord(version, tagged_fields), pos
 
 
 def write_snapshot_footer_record(
     out: bytearray, v: SnapshotFooterRecord, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `snapshot_footer_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_snapshot_footer_record.get(v.version)
-    if writer is None:
+    """Append `snapshot_footer_record` to `out`. Raises EncodeError."""
+    if v.version not in SnapshotFooterRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SnapshotFooterRecord._functions = (read_snapshot_footer_record, write_snapshot_footer_record)
 
 
 messages.natively(
-    globals(),
-    """
-SnapshotFooterRecord
-  version s2 version
-  tagged_fields tags
-""",
+    {
+        SnapshotFooterRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

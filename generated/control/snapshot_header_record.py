@@ -8,7 +8,6 @@ Value of the control record that starts a KRaft snapshot (KIP-630).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -18,9 +17,8 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -31,15 +29,8 @@ __all__ = [
     "write_snapshot_header_record",
 ]
 
-_RUN_1 = Struct(">hq")
-_FIELDS_1 = (
-    ("version", 2),
-    ("last_contained_log_timestamp", 8),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("last_contained_log_timestamp", "q"),
-)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">q", "last_contained_log_timestamp")
 
 
 @dataclass(slots=True)
@@ -64,15 +55,6 @@ class SnapshotHeaderRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 11
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "last_contained_log_timestamp": 2, "tagged_fields": 10}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "last_contained_log_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "last_contained_log_timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -83,35 +65,6 @@ class SnapshotHeaderRecord(messages.Message):
     """Optional fields. None is defined yet; unknown ones are kept."""
 
 
-def _read_snapshot_header_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[SnapshotHeaderRecord, int]:
-    """Read `snapshot_header_record`, version 0."""
-    if end - pos < 10:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, last_contained_log_timestamp = _RUN_1.unpack_from(buf, pos)
-    pos += 10
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return SnapshotHeaderRecord(
-        version=version,
-        last_contained_log_timestamp=last_contained_log_timestamp,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_snapshot_header_record = {
-    0: _read_snapshot_header_record,
-}
-_VERSION_read_snapshot_header_record = Struct(">h")
-
-
 def read_snapshot_header_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SnapshotHeaderRecord, int]:
@@ -120,51 +73,43 @@ def read_snapshot_header_record(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_snapshot_header_record.unpack_from(buf, pos)
-    reader = _READERS_read_snapshot_header_record.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in SnapshotHeaderRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_snapshot_header_record(out: bytearray, v: SnapshotHeaderRecord, opt: WriteOptions) -> None:
-    """Append `snapshot_header_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version, v.last_contained_log_timestamp)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_snapshot_header_record = {
-    0: _write_snapshot_header_record,
-}
+    pos += 2
+    if end - pos < 8:
+        raise _RUN_2.truncated(pos, end)
+    (last_contained_log_timestamp,) = _RUN_2.unpack_from(buf, pos)
+    pos += 8
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return SnapshotHeaderRecord(version, last_contained_log_timestamp, tagged_fields), pos
 
 
 def write_snapshot_header_record(
     out: bytearray, v: SnapshotHeaderRecord, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `snapshot_header_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_snapshot_header_record.get(v.version)
-    if writer is None:
+    """Append `snapshot_header_record` to `out`. Raises EncodeError."""
+    if v.version not in SnapshotHeaderRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.last_contained_log_timestamp)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SnapshotHeaderRecord._functions = (read_snapshot_header_record, write_snapshot_header_record)
 
 
 messages.natively(
-    globals(),
-    """
-SnapshotHeaderRecord
-  version s2 version
-  last_contained_log_timestamp s8
-  tagged_fields tags
-""",
+    {
+        SnapshotHeaderRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("last_contained_log_timestamp", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

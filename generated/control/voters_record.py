@@ -8,28 +8,27 @@ Value of the control record that gives the voters of the KRaft quorum (KIP-853).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "Endpoint",
@@ -46,30 +45,10 @@ __all__ = [
     "write_voters_record",
 ]
 
-_RUN_1 = Struct(">H")
-_FIELDS_1 = (("port", 2),)
-_CODES_1 = (("port", "H"),)
-_RUN_2 = Struct(">hh")
-_FIELDS_2 = (
-    ("min_supported_version", 2),
-    ("max_supported_version", 2),
-)
-_CODES_2 = (
-    ("min_supported_version", "h"),
-    ("max_supported_version", "h"),
-)
-_RUN_3 = Struct(">i16s")
-_FIELDS_3 = (
-    ("voter_id", 4),
-    ("voter_directory_id", 16),
-)
-_CODES_3 = (
-    ("voter_id", "i"),
-    ("voter_directory_id", "16s"),
-)
-_RUN_4 = Struct(">h")
-_FIELDS_4 = (("version", 2),)
-_CODES_4 = (("version", "h"),)
+_RUN_1 = fixed_run(">H", "port")
+_RUN_2 = fixed_run(">hh", "min_supported_version", "max_supported_version")
+_RUN_3 = fixed_run(">i16s", "voter_id", "voter_directory_id")
+_RUN_4 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -81,15 +60,6 @@ class Endpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """Name of the listener. Never null."""
@@ -107,47 +77,37 @@ class Endpoint(messages.Message):
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
     """Read `endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     try:
-        host, pos = read_text_is_compact(buf, pos, end, opt)
+        host, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("host")
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (port,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return Endpoint(name=name, host=host, port=port, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return Endpoint(name, host, port, tagged_fields), pos
 
 
 def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `endpoint` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
     try:
-        write_text_is_compact(out, v.host, opt)
+        write_text(out, v.host, opt, True)
     except EncodeError as error:
         raise error.within("host")
-    values_1 = (v.port,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.port)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Endpoint._functions = (read_endpoint, write_endpoint)
@@ -166,19 +126,6 @@ class KraftVersionFeature(messages.Message):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "min_supported_version": 0,
-        "max_supported_version": 2,
-        "tagged_fields": 4,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
-    """How `struct` says fields that are one number."""
-
     min_supported_version: int = 0
     """Lowest level supported."""
 
@@ -194,37 +141,23 @@ def read_kraft_version_feature(
 ) -> tuple[KraftVersionFeature, int]:
     """Read `kraft_version_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return KraftVersionFeature(
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return KraftVersionFeature(min_supported_version, max_supported_version, tagged_fields), pos
 
 
 def write_kraft_version_feature(
     out: bytearray, v: KraftVersionFeature, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `kraft_version_feature` to `out`. Raises EncodeError."""
-    values_2 = (v.min_supported_version, v.max_supported_version)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 KraftVersionFeature._functions = (read_kraft_version_feature, write_kraft_version_feature)
@@ -245,15 +178,6 @@ class Voter(messages.Message):
     MIN_SIZE: ClassVar[int] = 27
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"voter_id": 0, "voter_directory_id": 4, "num_endpoints_plus_one": 20}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"voter_id": 4, "voter_directory_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     voter_id: int = 0
     """Id of the voter."""
 
@@ -273,23 +197,14 @@ class Voter(messages.Message):
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Voter, int]:
     """Read `voter` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise _RUN_3.truncated(pos, end)
     voter_id, voter_directory_id = _RUN_3.unpack_from(buf, pos)
     voter_directory_id = uuid_of(voter_directory_id)
     pos += 20
     at = pos
-    if pos < end and (num_endpoints_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
+    num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
     if num_endpoints_plus_one < 1:
-        raise Malformed(
-            "num_endpoints_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_endpoints_plus_one,
-        )
+        raise not_allowed("num_endpoints_plus_one", num_endpoints_plus_one, "at least 1", at)
     endpoints: list[Endpoint] = []
     for _ in range(bounded_count("endpoints", num_endpoints_plus_one - 1, 5, pos, end, opt)):
         try:
@@ -302,34 +217,18 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     except FormatError as error:
         raise error.within("kraft_version_feature")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return Voter(
-        voter_id=voter_id,
-        voter_directory_id=voter_directory_id,
-        endpoints=endpoints,
-        kraft_version_feature=kraft_version_feature,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return Voter(voter_id, voter_directory_id, endpoints, kraft_version_feature, tagged_fields), pos
 
 
 def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `voter` to `out`. Raises EncodeError."""
+    out += _RUN_3.packed(v.voter_id, v.voter_directory_id.bytes)
     num_endpoints_plus_one = len(v.endpoints) + 1
-    values_3 = (v.voter_id, v.voter_directory_id.bytes)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_endpoints_plus_one)
-    except EncodeError as error:
-        raise error.within("num_endpoints_plus_one")
+    out += write_uvarint32(num_endpoints_plus_one, "num_endpoints_plus_one")
     for count, item in enumerate(v.endpoints):
         try:
             write_endpoint(out, item, opt)
@@ -339,10 +238,7 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
         write_kraft_version_feature(out, v.kraft_version_feature, opt)
     except EncodeError as error:
         raise error.within("kraft_version_feature")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Voter._functions = (read_voter, write_voter)
@@ -367,15 +263,6 @@ class VotersRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_voters_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -386,45 +273,6 @@ class VotersRecord(messages.Message):
     """Optional fields. None is defined yet; unknown ones are kept."""
 
 
-def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tuple[VotersRecord, int]:
-    """Read `voters_record`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (version,) = _RUN_4.unpack_from(buf, pos)
-    pos += 2
-    at = pos
-    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
-    if num_voters_plus_one < 1:
-        raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
-        )
-    voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end, opt)):
-        try:
-            item, pos = read_voter(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("voters", len(voters))
-        voters.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return VotersRecord(version=version, voters=voters, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_voters_record = {
-    0: _read_voters_record,
-}
-_VERSION_read_voters_record = Struct(">h")
-
-
 def read_voters_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[VotersRecord, int]:
@@ -433,77 +281,72 @@ def read_voters_record(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (version,) = _VERSION_read_voters_record.unpack_from(buf, pos)
-    reader = _READERS_read_voters_record.get(version)
-    if reader is None:
+        raise _RUN_4.truncated(pos, end)
+    (version,) = _RUN_4.unpack_from(buf, pos)
+    if version not in VotersRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
+    pos += 2
+    at = pos
+    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if num_voters_plus_one < 1:
+        raise not_allowed("num_voters_plus_one", num_voters_plus_one, "at least 1", at)
+    voters: list[Voter] = []
+    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end, opt)):
+        try:
+            item, pos = read_voter(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("voters", len(voters))
+        voters.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return VotersRecord(version, voters, tagged_fields), pos
 
 
-def _write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions) -> None:
-    """Append `voters_record`, version 0, to `out`. Raises EncodeError."""
+def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEFAULT_WRITE) -> None:
+    """Append `voters_record` to `out`. Raises EncodeError."""
+    if v.version not in VotersRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=v.version)
+    out += _RUN_4.packed(v.version)
     num_voters_plus_one = len(v.voters) + 1
-    values_4 = (v.version,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        out += write_uvarint32(num_voters_plus_one)
-    except EncodeError as error:
-        raise error.within("num_voters_plus_one")
+    out += write_uvarint32(num_voters_plus_one, "num_voters_plus_one")
     for count, item in enumerate(v.voters):
         try:
             write_voter(out, item, opt)
         except EncodeError as error:
             raise error.within("voters", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_voters_record = {
-    0: _write_voters_record,
-}
-
-
-def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEFAULT_WRITE) -> None:
-    """Append `voters_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_voters_record.get(v.version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 VotersRecord._functions = (read_voters_record, write_voters_record)
 
 
 messages.natively(
-    globals(),
-    """
-VotersRecord
-  version s2 version
-  voters list:uvarint32+1:Voter
-  tagged_fields tags
-
-Voter
-  voter_id s4
-  voter_directory_id uuid
-  endpoints list:uvarint32+1:Endpoint
-  kraft_version_feature KraftVersionFeature
-  tagged_fields tags
-
-Endpoint
-  name text:uvarint32+1
-  host text:uvarint32+1
-  port u2
-  tagged_fields tags
-
-KraftVersionFeature
-  min_supported_version s2
-  max_supported_version s2
-  tagged_fields tags
-""",
+    {
+        VotersRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Voter: (
+            messages.Wire("voter_id", "s4"),
+            messages.Wire("voter_directory_id", "uuid"),
+            messages.Wire("endpoints", messages.Counted("list", "uvarint32", Endpoint, plus=1)),
+            messages.Wire("kraft_version_feature", KraftVersionFeature),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Endpoint: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        KraftVersionFeature: (
+            messages.Wire("min_supported_version", "s2"),
+            messages.Wire("max_supported_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

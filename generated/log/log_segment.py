@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -25,7 +25,6 @@ from kodec.runtime.fields import (
     ends_exactly,
     span,
     too_many,
-    truncated_run,
 )
 
 from .message_set import (
@@ -57,8 +56,8 @@ class Entry:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"body": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"body": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     body: MessageSetEntry | RecordBatch | bytes = b""
     """The entry, from its offset to its last byte."""
@@ -112,7 +111,7 @@ def peek_entry_len_entry(base_offset: int, len_body: int, magic: int) -> int:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 17:
-        raise truncated_run(pos, end, (("base_offset, len_body, magic", 17),))
+        raise Truncated("base_offset, len_body, magic", at=pos, need=17, have=max(0, end - pos))
     base_offset, len_body, magic = _PEEK_entry.unpack_from(buf, pos)
     body: MessageSetEntry | RecordBatch | bytes
     stop = span("body", len_body + 12, pos, end)
@@ -136,7 +135,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         body = buf[pos:stop]
         pos = stop
     ends_exactly("body", pos, stop)
-    return Entry(body=body), pos
+    return Entry(body), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
@@ -172,8 +171,8 @@ class LogSegment:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, in ascending order of their offsets."""
@@ -219,7 +218,7 @@ def read_log_segment(
             raise too_many("entries", pos, opt)
         if pos == before:
             raise Malformed("entries", "an element without bytes would repeat for ever", at=pos)
-    return LogSegment(entries=entries), pos
+    return LogSegment(entries), pos
 
 
 def write_log_segment(out: bytearray, v: LogSegment, opt: WriteOptions = DEFAULT_WRITE) -> None:

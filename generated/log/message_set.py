@@ -19,24 +19,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from struct import Struct, error as StructError
+from struct import error as StructError
 from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
-from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed, Unsupported
+from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Unsupported
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bit_field,
     ends_exactly,
+    fixed_run,
     member_of,
+    not_allowed,
     span,
     too_many,
-    truncated_run,
 )
 
 __all__ = [
@@ -59,41 +59,13 @@ __all__ = [
     "write_message_set",
 ]
 
-_RUN_1 = Struct(">B")
-_FIELDS_1 = (("reserved", 1),)
-_CODES_1 = (("reserved", "B"),)
-_RUN_2 = Struct(">IbB")
-_FIELDS_2 = (
-    ("crc", 4),
-    ("magic", 1),
-    ("attributes.reserved", 1),
-)
-_CODES_2 = (
-    ("crc", "I"),
-    ("magic", "b"),
-    ("attributes.reserved", "B"),
-)
-_RUN_3 = Struct(">q")
-_FIELDS_3 = (("timestamp", 8),)
-_CODES_3 = (("timestamp", "q"),)
-_RUN_4 = Struct(">i")
-_FIELDS_4 = (("len_key", 4),)
-_CODES_4 = (("len_key", "i"),)
-_RUN_5 = Struct(">i")
-_FIELDS_5 = (("len_value", 4),)
-_CODES_5 = (("len_value", "i"),)
-_RUN_6 = Struct(">I")
-_FIELDS_6 = (("crc", 4),)
-_CODES_6 = (("crc", "I"),)
-_RUN_7 = Struct(">qi")
-_FIELDS_7 = (
-    ("offset", 8),
-    ("len_message", 4),
-)
-_CODES_7 = (
-    ("offset", "q"),
-    ("len_message", "i"),
-)
+_RUN_1 = fixed_run(">qi", "offset", "len_message")
+_RUN_2 = fixed_run(">IbB", "crc", "magic", "attributes.reserved")
+_RUN_3 = fixed_run(">q", "timestamp")
+_RUN_4 = fixed_run(">i", "len_key")
+_RUN_5 = fixed_run(">i", "len_value")
+_RUN_6 = fixed_run(">B", "reserved")
+_RUN_7 = fixed_run(">I", "crc")
 
 T = TypeVar("T")
 
@@ -167,26 +139,22 @@ def read_message_attributes(
 ) -> tuple[MessageAttributes, int]:
     """Read `message_attributes` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (reserved_bits,) = _RUN_1.unpack_from(buf, pos)
+        raise _RUN_6.truncated(pos, end)
+    (reserved_bits,) = _RUN_6.unpack_from(buf, pos)
     reserved = reserved_bits >> 4 & 0xF
     timestamp_type = member_of(TimestampType, reserved_bits >> 3 & 0x1)
     compression = member_of(Compression, reserved_bits & 0x7)
     pos += 1
-    return MessageAttributes(reserved=reserved, timestamp_type=timestamp_type, compression=compression), pos
+    return MessageAttributes(reserved, timestamp_type, compression), pos
 
 
 def write_message_attributes(out: bytearray, v: MessageAttributes, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `message_attributes` to `out`. Raises EncodeError."""
-    values_1 = (
+    out += _RUN_6.packed(
         bit_field("reserved", v.reserved, 4) << 4
         | bit_field("timestamp_type", v.timestamp_type, 1) << 3
-        | bit_field("compression", v.compression, 3),
+        | bit_field("compression", v.compression, 3)
     )
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
 
 
 @dataclass(slots=True)
@@ -201,27 +169,15 @@ class Message:
     MIN_SIZE: ClassVar[int] = 14
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"crc": 0, "magic": 4, "attributes": 5, "timestamp": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "crc": 4,
-        "magic": 1,
-        "attributes": 1,
-        "timestamp": 8,
-        "len_key": 4,
-        "len_value": 4,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "crc": (0, ">I"),
+        "magic": (4, ">b"),
+        "attributes": (5, ""),
+        "timestamp": (6, ">q"),
+        "len_key": (-1, ">i"),
+        "len_value": (-1, ">i"),
     }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "crc": ">I",
-        "magic": ">b",
-        "timestamp": ">q",
-        "len_key": ">i",
-        "len_value": ">i",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     crc: int | None = None
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
@@ -290,27 +246,27 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
     start_of_crc = pos
     start_of_magic = pos + 4
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     crc, magic, attributes_reserved_bits = _RUN_2.unpack_from(buf, pos)
     attributes = MessageAttributes(
-        reserved=attributes_reserved_bits >> 4 & 0xF,
-        timestamp_type=member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
-        compression=member_of(Compression, attributes_reserved_bits & 0x7),
+        attributes_reserved_bits >> 4 & 0xF,
+        member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
+        member_of(Compression, attributes_reserved_bits & 0x7),
     )
     if magic not in (
         0,
         1,
     ):
-        raise Malformed("magic", "value not allowed", at=pos + 4, need="one of 0, 1", have=magic)
+        raise not_allowed("magic", magic, "one of 0, 1", pos + 4)
     pos += 6
-    timestamp: int = -1
+    timestamp = -1
     if magic >= 1:
         if end - pos < 8:
-            raise truncated_run(pos, end, (("timestamp", 8),))
+            raise _RUN_3.truncated(pos, end)
         (timestamp,) = _RUN_3.unpack_from(buf, pos)
         pos += 8
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise _RUN_4.truncated(pos, end)
     (len_key,) = _RUN_4.unpack_from(buf, pos)
     pos += 4
     key: bytes | None = None
@@ -321,28 +277,21 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
         key = buf[pos:stop]
         pos = stop
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
+        raise _RUN_5.truncated(pos, end)
     (len_value,) = _RUN_5.unpack_from(buf, pos)
     pos += 4
     value: MessageSet | bytes | None = None
     if len_value >= 0:
-        stop = span("value", len_value, pos, end)
+        stop = pos + len_value
+        if not pos <= stop <= end:
+            span("value", len_value, pos, end)
         value = buf[pos:stop]
         pos = stop
     if opt.check_crc:
         computed = crc32(memoryview(buf)[start_of_magic:pos])
         if computed != crc:
             raise CrcMismatch("crc", at=start_of_crc, need=crc, have=computed)
-    return Message(
-        crc=crc,
-        magic=magic,
-        attributes=attributes,
-        timestamp=timestamp,
-        len_key=len_key,
-        key=key,
-        len_value=len_value,
-        value=value,
-    ), pos
+    return Message(crc, magic, attributes, timestamp, len_key, key, len_value, value), pos
 
 
 def read_message(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Message, int]:
@@ -420,48 +369,33 @@ def _stored_message(v: Message, opt: WriteOptions) -> bytes | None:
 def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `message` to `out`. Raises EncodeError."""
     bytes_of_value = _stored_message(v, opt)
-    len_key = -1 if v.key is None else len(v.key)
-    len_value = -1 if bytes_of_value is None else len(bytes_of_value)
+    place_of_crc = len(out)
+    place_of_magic = len(out) + 4
     if v.magic not in (
         0,
         1,
     ):
         raise EncodeError("magic", "value not allowed", need="one of 0, 1", have=v.magic)
-    place_of_crc = len(out)
-    place_of_magic = len(out) + 4
-    values_2 = (
+    out += _RUN_2.packed(
         0,
         v.magic,
         bit_field("reserved", v.attributes.reserved, 4) << 4
         | bit_field("timestamp_type", v.attributes.timestamp_type, 1) << 3
         | bit_field("compression", v.attributes.compression, 3),
     )
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
     if v.magic >= 1:
-        try:
-            out += _RUN_3.pack(v.timestamp)
-        except StructError:
-            raise bad_run(_CODES_3, (v.timestamp,)) from None
+        out += _RUN_3.packed(v.timestamp)
     elif v.timestamp != -1:
-        raise EncodeError("timestamp", "given, but its condition does not hold", need=-1)
-    values_4 = (len_key,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise EncodeError("timestamp", "given, but its condition does not hold", need=-1, have=v.timestamp)
+    len_key = -1 if v.key is None else len(v.key)
+    out += _RUN_4.packed(len_key)
     if v.key is not None:
         out += v.key
-    values_5 = (len_value,)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+    len_value = -1 if bytes_of_value is None else len(bytes_of_value)
+    out += _RUN_5.packed(len_value)
     if bytes_of_value is not None:
         out += bytes_of_value
-    _RUN_6.pack_into(out, place_of_crc, crc32(memoryview(out)[place_of_magic:]))
+    _RUN_7.pack_into(out, place_of_crc, crc32(memoryview(out)[place_of_magic:]))
 
 
 @dataclass(slots=True)
@@ -471,14 +405,12 @@ class Entry:
     MIN_SIZE: ClassVar[int] = 12
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"offset": 0, "len_message": 8, "message": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"offset": 8, "len_message": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"offset": ">q", "len_message": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "offset": (0, ">q"),
+        "len_message": (8, ">i"),
+        "message": (12, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     offset: int = 0
     """Offset of the message; of a wrapper, that of the last message inside. Outside the CRC."""
@@ -514,10 +446,10 @@ class Entry:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_7)
-    offset, len_message = _RUN_7.unpack_from(buf, pos)
+        raise _RUN_1.truncated(pos, end)
+    offset, len_message = _RUN_1.unpack_from(buf, pos)
     if len_message < 14:
-        raise Malformed("len_message", "value not allowed", at=pos + 8, need="at least 14", have=len_message)
+        raise not_allowed("len_message", len_message, "at least 14", pos + 8)
     pos += 12
     stop = span("message", len_message, pos, end)
     try:
@@ -525,7 +457,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("message")
-    return Entry(offset=offset, message=message), pos
+    return Entry(offset, message), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
@@ -538,11 +470,7 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     len_message = len(bytes_of_message)
     if len_message < 14:
         raise EncodeError("len_message", "value not allowed", need="at least 14", have=len_message)
-    values_7 = (v.offset, len_message)
-    try:
-        out += _RUN_7.pack(*values_7)
-    except StructError:
-        raise bad_run(_CODES_7, values_7) from None
+    out += _RUN_1.packed(v.offset, len_message)
     out += bytes_of_message
 
 
@@ -576,14 +504,14 @@ def read_entry_rows(
     """
     new = object.__new__
     view = memoryview(buf)
-    run_7 = _RUN_7.unpack_from
+    run_1 = _RUN_1.unpack_from
     run_2 = _RUN_2.unpack_from
     run_3 = _RUN_3.unpack_from
     run_4 = _RUN_4.unpack_from
     run_5 = _RUN_5.unpack_from
     try:
         while pos < end:
-            offset, len_message = run_7(buf, pos)
+            offset, len_message = run_1(buf, pos)
             pos += 12
             if len_message < 14:
                 return
@@ -648,8 +576,8 @@ class MessageSet:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The messages with their offsets."""
@@ -692,7 +620,7 @@ def read_message_set(
         entries.append(item)
         if len(entries) > opt.elements:
             raise too_many("entries", pos, opt)
-    return MessageSet(entries=entries), pos
+    return MessageSet(entries), pos
 
 
 def write_message_set(out: bytearray, v: MessageSet, opt: WriteOptions = DEFAULT_WRITE) -> None:

@@ -13,19 +13,18 @@ not closed the first entry after the first one whose offset is 0 ends the index.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     too_many,
-    truncated_run,
 )
 
 __all__ = [
@@ -37,15 +36,7 @@ __all__ = [
     "write_offset_index",
 ]
 
-_RUN_1 = Struct(">ii")
-_FIELDS_1 = (
-    ("relative_offset", 4),
-    ("ofs_batch", 4),
-)
-_CODES_1 = (
-    ("relative_offset", "i"),
-    ("ofs_batch", "i"),
-)
+_RUN_1 = fixed_run(">ii", "relative_offset", "ofs_batch")
 
 
 @dataclass(slots=True)
@@ -55,14 +46,8 @@ class Entry:
     SIZE: ClassVar[int] = 8
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"relative_offset": 0, "ofs_batch": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"relative_offset": 4, "ofs_batch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"relative_offset": ">i", "ofs_batch": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"relative_offset": (0, ">i"), "ofs_batch": (4, ">i")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     relative_offset: int = 0
     """Last offset of the batch at `ofs_batch`, minus the segment's base offset. Older brokers (before
@@ -99,23 +84,19 @@ class Entry:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     relative_offset, ofs_batch = _RUN_1.unpack_from(buf, pos)
     if ofs_batch < 0:
-        raise Malformed("ofs_batch", "value not allowed", at=pos + 4, need="at least 0", have=ofs_batch)
+        raise not_allowed("ofs_batch", ofs_batch, "at least 0", pos + 4)
     pos += 8
-    return Entry(relative_offset=relative_offset, ofs_batch=ofs_batch), pos
+    return Entry(relative_offset, ofs_batch), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
     if v.ofs_batch < 0:
         raise EncodeError("ofs_batch", "value not allowed", need="at least 0", have=v.ofs_batch)
-    values_1 = (v.relative_offset, v.ofs_batch)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.relative_offset, v.ofs_batch)
 
 
 @dataclass(slots=True)
@@ -135,8 +116,8 @@ class OffsetIndex:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 8 bytes each."""
@@ -179,7 +160,7 @@ def read_offset_index(
         entries.append(item)
         if len(entries) > opt.elements:
             raise too_many("entries", pos, opt)
-    return OffsetIndex(entries=entries), pos
+    return OffsetIndex(entries), pos
 
 
 def write_offset_index(out: bytearray, v: OffsetIndex, opt: WriteOptions = DEFAULT_WRITE) -> None:

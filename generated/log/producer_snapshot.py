@@ -10,20 +10,19 @@ a snapshot that it cannot read or whose CRC is wrong, and uses an older one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.crc import crc32c
-from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed
+from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
-    truncated_run,
+    fixed_run,
+    not_allowed,
 )
 
 __all__ = [
@@ -36,41 +35,19 @@ __all__ = [
     "write_producer_snapshot",
 ]
 
-_RUN_1 = Struct(">qhiqiqiq")
-_FIELDS_1 = (
-    ("producer_id", 8),
-    ("producer_epoch", 2),
-    ("last_sequence", 4),
-    ("last_offset", 8),
-    ("offset_delta", 4),
-    ("timestamp", 8),
-    ("coordinator_epoch", 4),
-    ("current_txn_first_offset", 8),
+_RUN_1 = fixed_run(
+    ">qhiqiqiq",
+    "producer_id",
+    "producer_epoch",
+    "last_sequence",
+    "last_offset",
+    "offset_delta",
+    "timestamp",
+    "coordinator_epoch",
+    "current_txn_first_offset",
 )
-_CODES_1 = (
-    ("producer_id", "q"),
-    ("producer_epoch", "h"),
-    ("last_sequence", "i"),
-    ("last_offset", "q"),
-    ("offset_delta", "i"),
-    ("timestamp", "q"),
-    ("coordinator_epoch", "i"),
-    ("current_txn_first_offset", "q"),
-)
-_RUN_2 = Struct(">hIi")
-_FIELDS_2 = (
-    ("version", 2),
-    ("crc", 4),
-    ("num_entries", 4),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("crc", "I"),
-    ("num_entries", "i"),
-)
-_RUN_3 = Struct(">I")
-_FIELDS_3 = (("crc", 4),)
-_CODES_3 = (("crc", "I"),)
+_RUN_2 = fixed_run(">hIi", "version", "crc", "num_entries")
+_RUN_3 = fixed_run(">I", "crc")
 
 
 @dataclass(slots=True)
@@ -81,41 +58,17 @@ class Entry:
     SIZE: ClassVar[int] = 46
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "producer_id": 0,
-        "producer_epoch": 8,
-        "last_sequence": 10,
-        "last_offset": 14,
-        "offset_delta": 22,
-        "timestamp": 26,
-        "coordinator_epoch": 34,
-        "current_txn_first_offset": 38,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "producer_id": (0, ">q"),
+        "producer_epoch": (8, ">h"),
+        "last_sequence": (10, ">i"),
+        "last_offset": (14, ">q"),
+        "offset_delta": (22, ">i"),
+        "timestamp": (26, ">q"),
+        "coordinator_epoch": (34, ">i"),
+        "current_txn_first_offset": (38, ">q"),
     }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "producer_id": 8,
-        "producer_epoch": 2,
-        "last_sequence": 4,
-        "last_offset": 8,
-        "offset_delta": 4,
-        "timestamp": 8,
-        "coordinator_epoch": 4,
-        "current_txn_first_offset": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "producer_id": ">q",
-        "producer_epoch": ">h",
-        "last_sequence": ">i",
-        "last_offset": ">q",
-        "offset_delta": ">i",
-        "timestamp": ">q",
-        "coordinator_epoch": ">i",
-        "current_txn_first_offset": ">q",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     producer_id: int = 0
     """Id of the producer."""
@@ -169,7 +122,7 @@ class Entry:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 46:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (
         producer_id,
         producer_epoch,
@@ -182,20 +135,20 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     ) = _RUN_1.unpack_from(buf, pos)
     pos += 46
     return Entry(
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        last_sequence=last_sequence,
-        last_offset=last_offset,
-        offset_delta=offset_delta,
-        timestamp=timestamp,
-        coordinator_epoch=coordinator_epoch,
-        current_txn_first_offset=current_txn_first_offset,
+        producer_id,
+        producer_epoch,
+        last_sequence,
+        last_offset,
+        offset_delta,
+        timestamp,
+        coordinator_epoch,
+        current_txn_first_offset,
     ), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
-    values_1 = (
+    out += _RUN_1.packed(
         v.producer_id,
         v.producer_epoch,
         v.last_sequence,
@@ -205,10 +158,6 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
         v.coordinator_epoch,
         v.current_txn_first_offset,
     )
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
 
 
 @dataclass(slots=True)
@@ -225,14 +174,13 @@ class ProducerSnapshot:
     MIN_SIZE: ClassVar[int] = 10
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "crc": 2, "num_entries": 6, "entries": 10}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "crc": 4, "num_entries": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "crc": ">I", "num_entries": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "version": (0, ">h"),
+        "crc": (2, ">I"),
+        "num_entries": (6, ">i"),
+        "entries": (10, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 1
     """Version of the file's format. There has been no other."""
@@ -280,12 +228,12 @@ def read_producer_snapshot(
     start_of_crc = pos + 2
     start_of_num_entries = pos + 6
     if end - pos < 10:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     version, crc, num_entries = _RUN_2.unpack_from(buf, pos)
     if version != 1:
-        raise Malformed("version", "value not allowed", at=pos, need="1", have=version)
+        raise not_allowed("version", version, "1", pos)
     if num_entries < 0:
-        raise Malformed("num_entries", "value not allowed", at=pos + 6, need="at least 0", have=num_entries)
+        raise not_allowed("num_entries", num_entries, "at least 0", pos + 6)
     pos += 10
     entries: list[Entry] = []
     for _ in range(bounded_count("entries", num_entries, 46, pos, end, opt)):
@@ -298,21 +246,17 @@ def read_producer_snapshot(
         computed = crc32c(memoryview(buf)[start_of_num_entries:pos])
         if computed != crc:
             raise CrcMismatch("crc", at=start_of_crc, need=crc, have=computed)
-    return ProducerSnapshot(version=version, crc=crc, entries=entries), pos
+    return ProducerSnapshot(version, crc, entries), pos
 
 
 def write_producer_snapshot(out: bytearray, v: ProducerSnapshot, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `producer_snapshot` to `out`. Raises EncodeError."""
+    place_of_crc = len(out) + 2
+    place_of_num_entries = len(out) + 6
     num_entries = len(v.entries)
     if v.version != 1:
         raise EncodeError("version", "value not allowed", need="1", have=v.version)
-    place_of_crc = len(out) + 2
-    place_of_num_entries = len(out) + 6
-    values_2 = (v.version, 0, num_entries)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+    out += _RUN_2.packed(v.version, 0, num_entries)
     for count, item in enumerate(v.entries):
         try:
             write_entry(out, item, opt)

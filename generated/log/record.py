@@ -9,21 +9,20 @@ timestamps are deltas against the batch header.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     encode_text,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     span,
-    truncated_run,
 )
 from kodec.runtime.varint import read_zigzag32, read_zigzag64, write_zigzag32, write_zigzag64
 
@@ -39,9 +38,7 @@ __all__ = [
     "write_record_body",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("attributes", 1),)
-_CODES_1 = (("attributes", "b"),)
+_RUN_1 = fixed_run(">b", "attributes")
 
 
 @dataclass(slots=True)
@@ -54,8 +51,8 @@ class Header:
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_key": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_key": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     key: str = ""
     """The header's name, UTF-8. May be empty, never null."""
@@ -93,7 +90,7 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     at = pos
     len_key, pos = read_zigzag32(buf, pos, end, "len_key")
     if len_key < 0:
-        raise Malformed("len_key", "value not allowed", at=at, need="at least 0", have=len_key)
+        raise not_allowed("len_key", len_key, "at least 0", at)
     stop = pos + len_key
     if not pos <= stop <= end:
         span("key", len_key, pos, end)
@@ -107,23 +104,17 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
             span("value", len_value, pos, end)
         value = buf[pos:stop]
         pos = stop
-    return Header(key=key, value=value), pos
+    return Header(key, value), pos
 
 
 def write_header(out: bytearray, v: Header, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `header` to `out`. Raises EncodeError."""
     bytes_of_key = encode_text("key", v.key, "utf-8", "surrogateescape")
     len_key = len(bytes_of_key)
-    len_value = -1 if v.value is None else len(v.value)
-    try:
-        out += write_zigzag32(len_key)
-    except EncodeError as error:
-        raise error.within("len_key")
+    out += write_zigzag32(len_key, "len_key")
     out += bytes_of_key
-    try:
-        out += write_zigzag32(len_value)
-    except EncodeError as error:
-        raise error.within("len_value")
+    len_value = -1 if v.value is None else len(v.value)
+    out += write_zigzag32(len_value, "len_value")
     if v.value is not None:
         out += v.value
 
@@ -140,14 +131,8 @@ class RecordBody:
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"attributes": 0, "timestamp_delta": 1}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"attributes": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"attributes": ">b"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"attributes": (0, ">b"), "timestamp_delta": (1, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     attributes: int = 0
     """No bit has a meaning yet. Written as 0; any value is accepted and kept."""
@@ -199,7 +184,7 @@ def read_record_body(
 ) -> tuple[RecordBody, int]:
     """Read `record_body` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (attributes,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
     timestamp_delta, pos = read_zigzag64(buf, pos, end, "timestamp_delta")
@@ -223,7 +208,7 @@ def read_record_body(
     at = pos
     num_headers, pos = read_zigzag32(buf, pos, end, "num_headers")
     if num_headers < 0:
-        raise Malformed("num_headers", "value not allowed", at=at, need="at least 0", have=num_headers)
+        raise not_allowed("num_headers", num_headers, "at least 0", at)
     headers: list[Header] = []
     for _ in range(bounded_count("headers", num_headers, 2, pos, end, opt)):
         try:
@@ -231,50 +216,24 @@ def read_record_body(
         except FormatError as error:
             raise error.within("headers", len(headers))
         headers.append(item)
-    return RecordBody(
-        attributes=attributes,
-        timestamp_delta=timestamp_delta,
-        offset_delta=offset_delta,
-        key=key,
-        value=value,
-        headers=headers,
-    ), pos
+    return RecordBody(attributes, timestamp_delta, offset_delta, key, value, headers), pos
 
 
 def write_record_body(out: bytearray, v: RecordBody, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `record_body` to `out`. Raises EncodeError."""
+    out += _RUN_1.packed(v.attributes)
+    out += write_zigzag64(v.timestamp_delta, "timestamp_delta")
+    out += write_zigzag32(v.offset_delta, "offset_delta")
     len_key = -1 if v.key is None else len(v.key)
-    len_value = -1 if v.value is None else len(v.value)
-    num_headers = len(v.headers)
-    values_1 = (v.attributes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_zigzag64(v.timestamp_delta)
-    except EncodeError as error:
-        raise error.within("timestamp_delta")
-    try:
-        out += write_zigzag32(v.offset_delta)
-    except EncodeError as error:
-        raise error.within("offset_delta")
-    try:
-        out += write_zigzag32(len_key)
-    except EncodeError as error:
-        raise error.within("len_key")
+    out += write_zigzag32(len_key, "len_key")
     if v.key is not None:
         out += v.key
-    try:
-        out += write_zigzag32(len_value)
-    except EncodeError as error:
-        raise error.within("len_value")
+    len_value = -1 if v.value is None else len(v.value)
+    out += write_zigzag32(len_value, "len_value")
     if v.value is not None:
         out += v.value
-    try:
-        out += write_zigzag32(num_headers)
-    except EncodeError as error:
-        raise error.within("num_headers")
+    num_headers = len(v.headers)
+    out += write_zigzag32(num_headers, "num_headers")
     for count, item in enumerate(v.headers):
         try:
             write_header(out, item, opt)
@@ -293,8 +252,8 @@ class Record:
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_body": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     body: RecordBody = field(default_factory=RecordBody)
     """The record itself. It fills `len_body` bytes exactly."""
@@ -329,14 +288,14 @@ def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     at = pos
     len_body, pos = read_zigzag32(buf, pos, end, "len_body")
     if len_body < 0:
-        raise Malformed("len_body", "value not allowed", at=at, need="at least 0", have=len_body)
+        raise not_allowed("len_body", len_body, "at least 0", at)
     stop = span("body", len_body, pos, end)
     try:
         body, pos = read_record_body(buf, pos, stop, opt)
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("body")
-    return Record(body=body), pos
+    return Record(body), pos
 
 
 def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -> None:
@@ -347,8 +306,5 @@ def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -
     except EncodeError as error:
         raise error.within("body")
     len_body = len(bytes_of_body)
-    try:
-        out += write_zigzag32(len_body)
-    except EncodeError as error:
-        raise error.within("len_body")
+    out += write_zigzag32(len_body, "len_body")
     out += bytes_of_body

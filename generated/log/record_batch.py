@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from struct import Struct, error as StructError
 from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.compression import compress, decompress
@@ -25,14 +24,14 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bit_field,
     bounded_count,
     ends_exactly,
+    fixed_run,
     member_of,
+    not_allowed,
     span,
     too_many,
-    truncated_run,
 )
 from kodec.runtime.varint import (
     UNZIGZAG_1,
@@ -65,46 +64,25 @@ __all__ = [
     "write_record_list",
 ]
 
-_RUN_1 = Struct(">H")
-_FIELDS_1 = (("reserved", 2),)
-_CODES_1 = (("reserved", "H"),)
-_RUN_2 = Struct(">qiibIHiqqqhii")
-_FIELDS_2 = (
-    ("base_offset", 8),
-    ("len_batch", 4),
-    ("partition_leader_epoch", 4),
-    ("magic", 1),
-    ("crc", 4),
-    ("attributes.reserved", 2),
-    ("last_offset_delta", 4),
-    ("base_timestamp", 8),
-    ("max_timestamp", 8),
-    ("producer_id", 8),
-    ("producer_epoch", 2),
-    ("base_sequence", 4),
-    ("num_records", 4),
+_RUN_1 = fixed_run(">H", "reserved")
+_RUN_2 = fixed_run(
+    ">qiibIHiqqqhii",
+    "base_offset",
+    "len_batch",
+    "partition_leader_epoch",
+    "magic",
+    "crc",
+    "attributes.reserved",
+    "last_offset_delta",
+    "base_timestamp",
+    "max_timestamp",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "num_records",
 )
-_CODES_2 = (
-    ("base_offset", "q"),
-    ("len_batch", "i"),
-    ("partition_leader_epoch", "i"),
-    ("magic", "b"),
-    ("crc", "I"),
-    ("attributes.reserved", "H"),
-    ("last_offset_delta", "i"),
-    ("base_timestamp", "q"),
-    ("max_timestamp", "q"),
-    ("producer_id", "q"),
-    ("producer_epoch", "h"),
-    ("base_sequence", "i"),
-    ("num_records", "i"),
-)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("len_batch", 4),)
-_CODES_3 = (("len_batch", "i"),)
-_RUN_4 = Struct(">I")
-_FIELDS_4 = (("crc", 4),)
-_CODES_4 = (("crc", "I"),)
+_RUN_3 = fixed_run(">i", "len_batch")
+_RUN_4 = fixed_run(">I", "crc")
 
 T = TypeVar("T")
 
@@ -196,7 +174,7 @@ def read_batch_attributes(
 ) -> tuple[BatchAttributes, int]:
     """Read `batch_attributes` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (reserved_bits,) = _RUN_1.unpack_from(buf, pos)
     reserved = reserved_bits >> 7 & 0x1FF
     has_delete_horizon = reserved_bits & 0x40 != 0
@@ -206,29 +184,20 @@ def read_batch_attributes(
     compression = member_of(Compression, reserved_bits & 0x7)
     pos += 2
     return BatchAttributes(
-        reserved=reserved,
-        has_delete_horizon=has_delete_horizon,
-        is_control=is_control,
-        is_transactional=is_transactional,
-        timestamp_type=timestamp_type,
-        compression=compression,
+        reserved, has_delete_horizon, is_control, is_transactional, timestamp_type, compression
     ), pos
 
 
 def write_batch_attributes(out: bytearray, v: BatchAttributes, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `batch_attributes` to `out`. Raises EncodeError."""
-    values_1 = (
+    out += _RUN_1.packed(
         bit_field("reserved", v.reserved, 9) << 7
         | bit_field("has_delete_horizon", v.has_delete_horizon, 1) << 6
         | bit_field("is_control", v.is_control, 1) << 5
         | bit_field("is_transactional", v.is_transactional, 1) << 4
         | bit_field("timestamp_type", v.timestamp_type, 1) << 3
-        | bit_field("compression", v.compression, 3),
+        | bit_field("compression", v.compression, 3)
     )
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
 
 
 def read_record_list(
@@ -271,56 +240,23 @@ class RecordBatch:
     MIN_SIZE: ClassVar[int] = 61
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "base_offset": 0,
-        "len_batch": 8,
-        "partition_leader_epoch": 12,
-        "magic": 16,
-        "crc": 17,
-        "attributes": 21,
-        "last_offset_delta": 23,
-        "base_timestamp": 27,
-        "max_timestamp": 35,
-        "producer_id": 43,
-        "producer_epoch": 51,
-        "base_sequence": 53,
-        "num_records": 57,
-        "records": 61,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "base_offset": (0, ">q"),
+        "len_batch": (8, ">i"),
+        "partition_leader_epoch": (12, ">i"),
+        "magic": (16, ">b"),
+        "crc": (17, ">I"),
+        "attributes": (21, ""),
+        "last_offset_delta": (23, ">i"),
+        "base_timestamp": (27, ">q"),
+        "max_timestamp": (35, ">q"),
+        "producer_id": (43, ">q"),
+        "producer_epoch": (51, ">h"),
+        "base_sequence": (53, ">i"),
+        "num_records": (57, ">i"),
+        "records": (61, ""),
     }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "base_offset": 8,
-        "len_batch": 4,
-        "partition_leader_epoch": 4,
-        "magic": 1,
-        "crc": 4,
-        "attributes": 2,
-        "last_offset_delta": 4,
-        "base_timestamp": 8,
-        "max_timestamp": 8,
-        "producer_id": 8,
-        "producer_epoch": 2,
-        "base_sequence": 4,
-        "num_records": 4,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "base_offset": ">q",
-        "len_batch": ">i",
-        "partition_leader_epoch": ">i",
-        "magic": ">b",
-        "crc": ">I",
-        "last_offset_delta": ">i",
-        "base_timestamp": ">q",
-        "max_timestamp": ">q",
-        "producer_id": ">q",
-        "producer_epoch": ">h",
-        "base_sequence": ">i",
-        "num_records": ">i",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     base_offset: int = 0
     """Offset of the first record the batch was made with, which compaction may have removed since.
@@ -417,7 +353,7 @@ def read_record_batch_head(
     start_of_crc = pos + 17
     start_of_attributes = pos + 21
     if end - pos < 61:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (
         base_offset,
         len_batch,
@@ -434,31 +370,34 @@ def read_record_batch_head(
         num_records,
     ) = _RUN_2.unpack_from(buf, pos)
     attributes = BatchAttributes(
-        reserved=attributes_reserved_bits >> 7 & 0x1FF,
-        has_delete_horizon=attributes_reserved_bits & 0x40 != 0,
-        is_control=attributes_reserved_bits & 0x20 != 0,
-        is_transactional=attributes_reserved_bits & 0x10 != 0,
-        timestamp_type=member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
-        compression=member_of(Compression, attributes_reserved_bits & 0x7),
+        attributes_reserved_bits >> 7 & 0x1FF,
+        attributes_reserved_bits & 0x40 != 0,
+        attributes_reserved_bits & 0x20 != 0,
+        attributes_reserved_bits & 0x10 != 0,
+        member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
+        member_of(Compression, attributes_reserved_bits & 0x7),
     )
     if len_batch < 49:
-        raise Malformed("len_batch", "value not allowed", at=pos + 8, need="at least 49", have=len_batch)
+        raise not_allowed("len_batch", len_batch, "at least 49", pos + 8)
     if magic != 2:
-        raise Malformed("magic", "value not allowed", at=pos + 16, need="2", have=magic)
+        raise not_allowed("magic", magic, "2", pos + 16)
     if num_records < 0:
-        raise Malformed("num_records", "value not allowed", at=pos + 57, need="at least 0", have=num_records)
+        raise not_allowed("num_records", num_records, "at least 0", pos + 57)
     pos += 61
     records: list[Record] | bytes = []
     if num_records != 0:
-        stop = span("records", len_batch - 49, pos, end)
+        stop = pos + len_batch - 49
+        if not pos <= stop <= end:
+            span("records", len_batch - 49, pos, end)
         records = buf[pos:stop]
         pos = stop
-    if len_batch != pos - start_of_partition_leader_epoch:
+    computed = pos - start_of_partition_leader_epoch
+    if len_batch != computed:
         raise Malformed(
             "len_batch",
             "not the length of what it covers",
             at=start_of_len_batch,
-            need=pos - start_of_partition_leader_epoch,
+            need=computed,
             have=len_batch,
         )
     if opt.check_crc:
@@ -466,20 +405,20 @@ def read_record_batch_head(
         if computed != crc:
             raise CrcMismatch("crc", at=start_of_crc, need=crc, have=computed)
     return RecordBatch(
-        base_offset=base_offset,
-        len_batch=len_batch,
-        partition_leader_epoch=partition_leader_epoch,
-        magic=magic,
-        crc=crc,
-        attributes=attributes,
-        last_offset_delta=last_offset_delta,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        num_records=num_records,
-        records=records,
+        base_offset,
+        len_batch,
+        partition_leader_epoch,
+        magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        num_records,
+        records,
     ), pos
 
 
@@ -588,6 +527,10 @@ def _stored_record_batch(v: RecordBatch, opt: WriteOptions) -> bytes:
 def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `record_batch` to `out`. Raises EncodeError."""
     bytes_of_records = _stored_record_batch(v, opt)
+    place_of_len_batch = len(out) + 8
+    place_of_partition_leader_epoch = len(out) + 12
+    place_of_crc = len(out) + 17
+    place_of_attributes = len(out) + 21
     last_offset_delta = v.last_offset_delta
     if last_offset_delta is None:
         if isinstance(v.records, bytes) or not v.records:
@@ -606,11 +549,7 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
         num_records = len(v.records)
     if v.magic != 2:
         raise EncodeError("magic", "value not allowed", need="2", have=v.magic)
-    place_of_len_batch = len(out) + 8
-    place_of_partition_leader_epoch = len(out) + 12
-    place_of_crc = len(out) + 17
-    place_of_attributes = len(out) + 21
-    values_2 = (
+    out += _RUN_2.packed(
         v.base_offset,
         0,
         v.partition_leader_epoch,
@@ -630,19 +569,12 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
         v.base_sequence,
         num_records,
     )
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
     if num_records != 0:
         out += bytes_of_records
     size = len(out) - place_of_partition_leader_epoch
     if size < 49:
         raise EncodeError("len_batch", "value not allowed", need="at least 49", have=size)
-    try:
-        _RUN_3.pack_into(out, place_of_len_batch, size)
-    except StructError:
-        raise bad_run(_CODES_3, (size,)) from None
+    _RUN_3.put(out, place_of_len_batch, size)
     _RUN_4.pack_into(out, place_of_crc, crc32c(memoryview(out)[place_of_attributes:]))
 
 

@@ -12,7 +12,6 @@ Like the offset index, that of the active segment is allocated in advance and pa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError
@@ -21,10 +20,9 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
     too_many,
-    truncated_run,
 )
 
 __all__ = [
@@ -36,15 +34,7 @@ __all__ = [
     "write_time_index",
 ]
 
-_RUN_1 = Struct(">qi")
-_FIELDS_1 = (
-    ("timestamp", 8),
-    ("relative_offset", 4),
-)
-_CODES_1 = (
-    ("timestamp", "q"),
-    ("relative_offset", "i"),
-)
+_RUN_1 = fixed_run(">qi", "timestamp", "relative_offset")
 
 
 @dataclass(slots=True)
@@ -54,14 +44,8 @@ class Entry:
     SIZE: ClassVar[int] = 12
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"timestamp": 0, "relative_offset": 8}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"timestamp": 8, "relative_offset": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"timestamp": ">q", "relative_offset": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"timestamp": (0, ">q"), "relative_offset": (8, ">i")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     timestamp: int = 0
     """Largest timestamp of the segment so far, in milliseconds since 1970-01-01 UTC."""
@@ -98,19 +82,15 @@ class Entry:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     timestamp, relative_offset = _RUN_1.unpack_from(buf, pos)
     pos += 12
-    return Entry(timestamp=timestamp, relative_offset=relative_offset), pos
+    return Entry(timestamp, relative_offset), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
-    values_1 = (v.timestamp, v.relative_offset)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.timestamp, v.relative_offset)
 
 
 @dataclass(slots=True)
@@ -129,8 +109,8 @@ class TimeIndex:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 12 bytes each."""
@@ -171,7 +151,7 @@ def read_time_index(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
         entries.append(item)
         if len(entries) > opt.elements:
             raise too_many("entries", pos, opt)
-    return TimeIndex(entries=entries), pos
+    return TimeIndex(entries), pos
 
 
 def write_time_index(out: bytearray, v: TimeIndex, opt: WriteOptions = DEFAULT_WRITE) -> None:

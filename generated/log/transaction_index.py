@@ -12,19 +12,18 @@ There are no zeros at the end. Kafka ignores a part of an entry there.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     too_many,
-    truncated_run,
 )
 
 __all__ = [
@@ -36,21 +35,7 @@ __all__ = [
     "write_transaction_index",
 ]
 
-_RUN_1 = Struct(">hqqqq")
-_FIELDS_1 = (
-    ("version", 2),
-    ("producer_id", 8),
-    ("first_offset", 8),
-    ("last_offset", 8),
-    ("last_stable_offset", 8),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("producer_id", "q"),
-    ("first_offset", "q"),
-    ("last_offset", "q"),
-    ("last_stable_offset", "q"),
-)
+_RUN_1 = fixed_run(">hqqqq", "version", "producer_id", "first_offset", "last_offset", "last_stable_offset")
 
 
 @dataclass(slots=True)
@@ -65,32 +50,14 @@ class Entry:
     SIZE: ClassVar[int] = 34
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "producer_id": 2,
-        "first_offset": 10,
-        "last_offset": 18,
-        "last_stable_offset": 26,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "version": (0, ">h"),
+        "producer_id": (2, ">q"),
+        "first_offset": (10, ">q"),
+        "last_offset": (18, ">q"),
+        "last_stable_offset": (26, ">q"),
     }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "producer_id": 8,
-        "first_offset": 8,
-        "last_offset": 8,
-        "last_stable_offset": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "producer_id": ">q",
-        "first_offset": ">q",
-        "last_offset": ">q",
-        "last_stable_offset": ">q",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 0
     """Version of the entry's format."""
@@ -136,29 +103,19 @@ class Entry:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 34:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     version, producer_id, first_offset, last_offset, last_stable_offset = _RUN_1.unpack_from(buf, pos)
     if version != 0:
-        raise Malformed("version", "value not allowed", at=pos, need="0", have=version)
+        raise not_allowed("version", version, "0", pos)
     pos += 34
-    return Entry(
-        version=version,
-        producer_id=producer_id,
-        first_offset=first_offset,
-        last_offset=last_offset,
-        last_stable_offset=last_stable_offset,
-    ), pos
+    return Entry(version, producer_id, first_offset, last_offset, last_stable_offset), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
     if v.version != 0:
         raise EncodeError("version", "value not allowed", need="0", have=v.version)
-    values_1 = (v.version, v.producer_id, v.first_offset, v.last_offset, v.last_stable_offset)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.version, v.producer_id, v.first_offset, v.last_offset, v.last_stable_offset)
 
 
 @dataclass(slots=True)
@@ -177,8 +134,8 @@ class TransactionIndex:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 34 bytes each."""
@@ -221,7 +178,7 @@ def read_transaction_index(
         entries.append(item)
         if len(entries) > opt.elements:
             raise too_many("entries", pos, opt)
-    return TransactionIndex(entries=entries), pos
+    return TransactionIndex(entries), pos
 
 
 def write_transaction_index(out: bytearray, v: TransactionIndex, opt: WriteOptions = DEFAULT_WRITE) -> None:

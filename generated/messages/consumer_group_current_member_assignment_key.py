@@ -8,18 +8,17 @@ Kafka's ConsumerGroupCurrentMemberAssignmentKey: key in __consumer_offsets, numb
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
-    truncated_run,
+    fixed_run,
+    not_allowed,
 )
 
 from ..primitives.text import read_text, write_text
@@ -30,9 +29,7 @@ __all__ = [
     "write_consumer_group_current_member_assignment_key",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("record_type", 2),)
-_CODES_1 = (("record_type", "h"),)
+_RUN_1 = fixed_run(">h", "record_type")
 
 
 @dataclass(slots=True)
@@ -57,15 +54,6 @@ class ConsumerGroupCurrentMemberAssignmentKey(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"record_type": 0, "group_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"record_type": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h"}
-    """How `struct` says fields that are one number."""
-
     record_type: int = 8
     """Number of the record's type, which says what the key and the value are."""
 
@@ -81,22 +69,20 @@ def read_consumer_group_current_member_assignment_key(
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, int]:
     """Read `consumer_group_current_member_assignment_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)
     if record_type != 8:
-        raise Malformed("record_type", "value not allowed", at=pos, need="8", have=record_type)
+        raise not_allowed("record_type", record_type, "8", pos)
     pos += 2
     try:
-        group_id, pos = read_text(buf, pos, end, opt)
+        group_id, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("group_id")
     try:
-        member_id, pos = read_text(buf, pos, end, opt)
+        member_id, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("member_id")
-    return ConsumerGroupCurrentMemberAssignmentKey(
-        record_type=record_type, group_id=group_id, member_id=member_id
-    ), pos
+    return ConsumerGroupCurrentMemberAssignmentKey(record_type, group_id, member_id), pos
 
 
 def write_consumer_group_current_member_assignment_key(
@@ -105,17 +91,13 @@ def write_consumer_group_current_member_assignment_key(
     """Append `consumer_group_current_member_assignment_key` to `out`. Raises EncodeError."""
     if v.record_type != 8:
         raise EncodeError("record_type", "value not allowed", need="8", have=v.record_type)
-    values_1 = (v.record_type,)
+    out += _RUN_1.packed(v.record_type)
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.group_id, opt)
+        write_text(out, v.group_id, opt, False)
     except EncodeError as error:
         raise error.within("group_id")
     try:
-        write_text(out, v.member_id, opt)
+        write_text(out, v.member_id, opt, False)
     except EncodeError as error:
         raise error.within("member_id")
 
@@ -127,11 +109,11 @@ ConsumerGroupCurrentMemberAssignmentKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupCurrentMemberAssignmentKey
-  record_type s2=8
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ConsumerGroupCurrentMemberAssignmentKey: (
+            messages.Wire("record_type", messages.Only("s2", 8)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

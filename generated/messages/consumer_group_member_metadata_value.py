@@ -9,29 +9,28 @@ Kafka's ConsumerGroupMemberMetadataValue: value in __consumer_offsets, number 5 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.blob import read_blob_is_compact, write_blob_is_compact
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.blob import read_blob, write_blob
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ClassicMemberMetadata",
@@ -47,15 +46,9 @@ __all__ = [
     "write_nullable_classic_member_metadata",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("session_timeout_ms", 4),)
-_CODES_1 = (("session_timeout_ms", "i"),)
-_RUN_2 = Struct(">h")
-_FIELDS_2 = (("version", 2),)
-_CODES_2 = (("version", "h"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("rebalance_timeout_ms", 4),)
-_CODES_3 = (("rebalance_timeout_ms", "i"),)
+_RUN_1 = fixed_run(">i", "session_timeout_ms")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">i", "rebalance_timeout_ms")
 
 
 @dataclass(slots=True)
@@ -67,9 +60,6 @@ class ClassicProtocol(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
 
     name: str = ""
     """A string."""
@@ -86,38 +76,32 @@ def read_classic_protocol(
 ) -> tuple[ClassicProtocol, int]:
     """Read `classic_protocol` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     try:
-        metadata, pos = read_blob_is_compact(buf, pos, end, opt)
+        metadata, pos = read_blob(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("metadata")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ClassicProtocol(name=name, metadata=metadata, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ClassicProtocol(name, metadata, tagged_fields), pos
 
 
 def write_classic_protocol(out: bytearray, v: ClassicProtocol, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `classic_protocol` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
     try:
-        write_blob_is_compact(out, v.metadata, opt)
+        write_blob(out, v.metadata, opt, True)
     except EncodeError as error:
         raise error.within("metadata")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClassicProtocol._functions = (read_classic_protocol, write_classic_protocol)
@@ -136,15 +120,6 @@ class ClassicMemberMetadata(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"session_timeout_ms": 0, "num_supported_protocols_plus_one": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"session_timeout_ms": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"session_timeout_ms": ">i"}
-    """How `struct` says fields that are one number."""
-
     session_timeout_ms: int = 0
     """An int32."""
 
@@ -160,23 +135,14 @@ def read_classic_member_metadata(
 ) -> tuple[ClassicMemberMetadata, int]:
     """Read `classic_member_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (session_timeout_ms,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     at = pos
-    if pos < end and (num_supported_protocols_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_supported_protocols_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_supported_protocols_plus_one"
-        )
+    num_supported_protocols_plus_one, pos = read_uvarint32(buf, pos, end, "num_supported_protocols_plus_one")
     if num_supported_protocols_plus_one < 1:
-        raise Malformed(
-            "num_supported_protocols_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_supported_protocols_plus_one,
+        raise not_allowed(
+            "num_supported_protocols_plus_one", num_supported_protocols_plus_one, "at least 1", at
         )
     supported_protocols: list[ClassicProtocol] = []
     for _ in range(
@@ -188,43 +154,26 @@ def read_classic_member_metadata(
             raise error.within("supported_protocols", len(supported_protocols))
         supported_protocols.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ClassicMemberMetadata(
-        session_timeout_ms=session_timeout_ms,
-        supported_protocols=supported_protocols,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ClassicMemberMetadata(session_timeout_ms, supported_protocols, tagged_fields), pos
 
 
 def write_classic_member_metadata(
     out: bytearray, v: ClassicMemberMetadata, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `classic_member_metadata` to `out`. Raises EncodeError."""
+    out += _RUN_1.packed(v.session_timeout_ms)
     num_supported_protocols_plus_one = len(v.supported_protocols) + 1
-    values_1 = (v.session_timeout_ms,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_supported_protocols_plus_one)
-    except EncodeError as error:
-        raise error.within("num_supported_protocols_plus_one")
+    out += write_uvarint32(num_supported_protocols_plus_one, "num_supported_protocols_plus_one")
     for count, item in enumerate(v.supported_protocols):
         try:
             write_classic_protocol(out, item, opt)
         except EncodeError as error:
             raise error.within("supported_protocols", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClassicMemberMetadata._functions = (read_classic_member_metadata, write_classic_member_metadata)
@@ -234,10 +183,7 @@ def read_nullable_classic_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicMemberMetadata | None, int]:
     """Read `nullable_classic_member_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (has_value := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        has_value, pos = read_uvarint32(buf, pos, end, "has_value")
+    has_value, pos = read_uvarint32(buf, pos, end, "has_value")
     value: ClassicMemberMetadata | None = None
     if has_value >= 1:
         try:
@@ -252,10 +198,7 @@ def write_nullable_classic_member_metadata(
 ) -> None:
     """Append `nullable_classic_member_metadata` to `out`. Raises EncodeError."""
     has_value = 0 if v is None else 1
-    try:
-        out += write_uvarint32(has_value)
-    except EncodeError as error:
-        raise error.within("has_value")
+    out += write_uvarint32(has_value, "has_value")
     if v is not None:
         try:
             write_classic_member_metadata(out, v, opt)
@@ -302,15 +245,6 @@ class ConsumerGroupMemberMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 14
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "instance_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "rebalance_timeout_ms": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "rebalance_timeout_ms": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -345,103 +279,6 @@ class ConsumerGroupMemberMetadataValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_consumer_group_member_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerGroupMemberMetadataValue, int]:
-    """Read `consumer_group_member_metadata_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _RUN_2.unpack_from(buf, pos)
-    pos += 2
-    try:
-        instance_id, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("instance_id")
-    try:
-        rack_id, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack_id")
-    try:
-        client_id, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_host")
-    at = pos
-    if pos < end and (num_subscribed_topic_names_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_subscribed_topic_names_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_subscribed_topic_names_plus_one"
-        )
-    if num_subscribed_topic_names_plus_one < 1:
-        raise Malformed(
-            "num_subscribed_topic_names_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_subscribed_topic_names_plus_one,
-        )
-    subscribed_topic_names: list[str] = []
-    for _ in range(
-        bounded_count("subscribed_topic_names", num_subscribed_topic_names_plus_one - 1, 1, pos, end, opt)
-    ):
-        try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("subscribed_topic_names", len(subscribed_topic_names))
-        subscribed_topic_names.append(item)
-    try:
-        subscribed_topic_regex, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("subscribed_topic_regex")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (rebalance_timeout_ms,) = _RUN_3.unpack_from(buf, pos)
-    pos += 4
-    try:
-        server_assignor, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("server_assignor")
-    classic_member_metadata: ClassicMemberMetadata | None = ClassicMemberMetadata()
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    classic_member_metadata, pos = read_nullable_classic_member_metadata(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("classic_member_metadata")
-                ends_exactly("classic_member_metadata", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ConsumerGroupMemberMetadataValue(
-        version=version,
-        instance_id=instance_id,
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        subscribed_topic_names=subscribed_topic_names,
-        subscribed_topic_regex=subscribed_topic_regex,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        server_assignor=server_assignor,
-        classic_member_metadata=classic_member_metadata,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_consumer_group_member_metadata_value = {
-    0: _read_consumer_group_member_metadata_value,
-}
-_VERSION_read_consumer_group_member_metadata_value = Struct(">h")
-
-
 def read_consumer_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupMemberMetadataValue, int]:
@@ -450,60 +287,121 @@ def read_consumer_group_member_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_consumer_group_member_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_consumer_group_member_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ConsumerGroupMemberMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
+    pos += 2
+    try:
+        instance_id, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("instance_id")
+    try:
+        rack_id, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("rack_id")
+    try:
+        client_id, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("client_id")
+    try:
+        client_host, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("client_host")
+    at = pos
+    num_subscribed_topic_names_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_subscribed_topic_names_plus_one"
+    )
+    if num_subscribed_topic_names_plus_one < 1:
+        raise not_allowed(
+            "num_subscribed_topic_names_plus_one", num_subscribed_topic_names_plus_one, "at least 1", at
+        )
+    subscribed_topic_names: list[str] = []
+    for _ in range(
+        bounded_count("subscribed_topic_names", num_subscribed_topic_names_plus_one - 1, 1, pos, end, opt)
+    ):
+        try:
+            item, pos = read_text(buf, pos, end, opt, True)
+        except FormatError as error:
+            raise error.within("subscribed_topic_names", len(subscribed_topic_names))
+        subscribed_topic_names.append(item)
+    try:
+        subscribed_topic_regex, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("subscribed_topic_regex")
+    if end - pos < 4:
+        raise _RUN_3.truncated(pos, end)
+    (rebalance_timeout_ms,) = _RUN_3.unpack_from(buf, pos)
+    pos += 4
+    try:
+        server_assignor, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("server_assignor")
+    classic_member_metadata: ClassicMemberMetadata | None = ClassicMemberMetadata()
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                classic_member_metadata, pos = read_nullable_classic_member_metadata(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("classic_member_metadata")
+            ends_exactly("classic_member_metadata", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ConsumerGroupMemberMetadataValue(
+        version,
+        instance_id,
+        rack_id,
+        client_id,
+        client_host,
+        subscribed_topic_names,
+        subscribed_topic_regex,
+        rebalance_timeout_ms,
+        server_assignor,
+        classic_member_metadata,
+        tagged_fields,
+    ), pos
 
 
-def _write_consumer_group_member_metadata_value(
-    out: bytearray, v: ConsumerGroupMemberMetadataValue, opt: WriteOptions
+def write_consumer_group_member_metadata_value(
+    out: bytearray, v: ConsumerGroupMemberMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `consumer_group_member_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    num_subscribed_topic_names_plus_one = len(v.subscribed_topic_names) + 1
-    values_2 = (v.version,)
+    """Append `consumer_group_member_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in ConsumerGroupMemberMetadataValue.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=v.version)
+    out += _RUN_2.packed(v.version)
     try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_nullable_text_is_compact(out, v.instance_id, opt)
+        write_nullable_text(out, v.instance_id, opt, True)
     except EncodeError as error:
         raise error.within("instance_id")
     try:
-        write_nullable_text_is_compact(out, v.rack_id, opt)
+        write_nullable_text(out, v.rack_id, opt, True)
     except EncodeError as error:
         raise error.within("rack_id")
     try:
-        write_text_is_compact(out, v.client_id, opt)
+        write_text(out, v.client_id, opt, True)
     except EncodeError as error:
         raise error.within("client_id")
     try:
-        write_text_is_compact(out, v.client_host, opt)
+        write_text(out, v.client_host, opt, True)
     except EncodeError as error:
         raise error.within("client_host")
-    try:
-        out += write_uvarint32(num_subscribed_topic_names_plus_one)
-    except EncodeError as error:
-        raise error.within("num_subscribed_topic_names_plus_one")
+    num_subscribed_topic_names_plus_one = len(v.subscribed_topic_names) + 1
+    out += write_uvarint32(num_subscribed_topic_names_plus_one, "num_subscribed_topic_names_plus_one")
     for count, item in enumerate(v.subscribed_topic_names):
         try:
-            write_text_is_compact(out, item, opt)
+            write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("subscribed_topic_names", count)
     try:
-        write_nullable_text_is_compact(out, v.subscribed_topic_regex, opt)
+        write_nullable_text(out, v.subscribed_topic_regex, opt, True)
     except EncodeError as error:
         raise error.within("subscribed_topic_regex")
-    values_3 = (v.rebalance_timeout_ms,)
+    out += _RUN_3.packed(v.rebalance_timeout_ms)
     try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_nullable_text_is_compact(out, v.server_assignor, opt)
+        write_nullable_text(out, v.server_assignor, opt, True)
     except EncodeError as error:
         raise error.within("server_assignor")
     tags = list(v.tagged_fields)
@@ -517,21 +415,6 @@ def _write_consumer_group_member_metadata_value(
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_consumer_group_member_metadata_value = {
-    0: _write_consumer_group_member_metadata_value,
-}
-
-
-def write_consumer_group_member_metadata_value(
-    out: bytearray, v: ConsumerGroupMemberMetadataValue, opt: WriteOptions = DEFAULT_WRITE
-) -> None:
-    """Append `consumer_group_member_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_consumer_group_member_metadata_value.get(v.version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
-
-
 ConsumerGroupMemberMetadataValue._functions = (
     read_consumer_group_member_metadata_value,
     write_consumer_group_member_metadata_value,
@@ -539,29 +422,38 @@ ConsumerGroupMemberMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupMemberMetadataValue
-  version s2 version
-  instance_id ?text:uvarint32+1
-  rack_id ?text:uvarint32+1
-  client_id text:uvarint32+1
-  client_host text:uvarint32+1
-  subscribed_topic_names list:uvarint32+1:text:uvarint32+1
-  subscribed_topic_regex ?text:uvarint32+1
-  rebalance_timeout_ms s4
-  server_assignor ?text:uvarint32+1
-  classic_member_metadata ?object:uvarint32+1:ClassicMemberMetadata #0
-  tagged_fields tags
-
-ClassicMemberMetadata
-  session_timeout_ms s4
-  supported_protocols list:uvarint32+1:ClassicProtocol
-  tagged_fields tags
-
-ClassicProtocol
-  name text:uvarint32+1
-  metadata bytes:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupMemberMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("instance_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "subscribed_topic_names",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("subscribed_topic_regex", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("rebalance_timeout_ms", "s4"),
+            messages.Wire("server_assignor", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire(
+                "classic_member_metadata",
+                messages.Counted("object", "uvarint32", ClassicMemberMetadata, plus=1, null=True),
+                tag=0,
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ClassicMemberMetadata: (
+            messages.Wire("session_timeout_ms", "s4"),
+            messages.Wire(
+                "supported_protocols", messages.Counted("list", "uvarint32", ClassicProtocol, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ClassicProtocol: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("metadata", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,7 +9,6 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -19,10 +18,9 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -33,18 +31,9 @@ __all__ = [
     "write_consumer_group_metadata_value",
 ]
 
-_RUN_1 = Struct(">hi")
-_FIELDS_1 = (
-    ("version", 2),
-    ("epoch", 4),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("epoch", "i"),
-)
-_RUN_2 = Struct(">q")
-_FIELDS_2 = (("metadata_hash", 8),)
-_CODES_2 = (("metadata_hash", "q"),)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">i", "epoch")
+_RUN_3 = fixed_run(">q", "metadata_hash")
 
 
 @dataclass(slots=True)
@@ -76,15 +65,6 @@ class ConsumerGroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "tagged_fields": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -98,41 +78,6 @@ class ConsumerGroupMetadataValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_consumer_group_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerGroupMetadataValue, int]:
-    """Read `consumer_group_metadata_value`, version 0."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, epoch = _RUN_1.unpack_from(buf, pos)
-    pos += 6
-    metadata_hash: int = 0
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                if limit - pos < 8:
-                    raise truncated_run(pos, limit, (("metadata_hash", 8),))
-                (metadata_hash,) = _RUN_2.unpack_from(buf, pos)
-                pos += 8
-                ends_exactly("metadata_hash", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ConsumerGroupMetadataValue(
-        version=version, epoch=epoch, metadata_hash=metadata_hash, tagged_fields=tagged_fields
-    ), pos
-
-
-_READERS_read_consumer_group_metadata_value = {
-    0: _read_consumer_group_metadata_value,
-}
-_VERSION_read_consumer_group_metadata_value = Struct(">h")
-
-
 def read_consumer_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupMetadataValue, int]:
@@ -141,47 +86,45 @@ def read_consumer_group_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_consumer_group_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_consumer_group_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in ConsumerGroupMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_consumer_group_metadata_value(
-    out: bytearray, v: ConsumerGroupMetadataValue, opt: WriteOptions
-) -> None:
-    """Append `consumer_group_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version, v.epoch)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    if v.metadata_hash != 0:
-        inner = bytearray()
-        try:
-            inner += _RUN_2.pack(v.metadata_hash)
-        except StructError:
-            raise bad_run(_CODES_2, (v.metadata_hash,)) from None
-        tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_consumer_group_metadata_value = {
-    0: _write_consumer_group_metadata_value,
-}
+    pos += 2
+    if end - pos < 4:
+        raise _RUN_2.truncated(pos, end)
+    (epoch,) = _RUN_2.unpack_from(buf, pos)
+    pos += 4
+    metadata_hash = 0
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            if limit - pos < 8:
+                raise _RUN_3.truncated(pos, limit)
+            (metadata_hash,) = _RUN_3.unpack_from(buf, pos)
+            pos += 8
+            ends_exactly("metadata_hash", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ConsumerGroupMetadataValue(version, epoch, metadata_hash, tagged_fields), pos
 
 
 def write_consumer_group_metadata_value(
     out: bytearray, v: ConsumerGroupMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `consumer_group_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_consumer_group_metadata_value.get(v.version)
-    if writer is None:
+    """Append `consumer_group_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in ConsumerGroupMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.epoch)
+    tags = list(v.tagged_fields)
+    if v.metadata_hash != 0:
+        inner = bytearray()
+        inner += _RUN_3.packed(v.metadata_hash)
+        tags.append((0, bytes(inner)))
+    write_tags(out, tags, "tagged_fields")
 
 
 ConsumerGroupMetadataValue._functions = (
@@ -191,12 +134,12 @@ ConsumerGroupMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupMetadataValue
-  version s2 version
-  epoch s4
-  metadata_hash s8 #0
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("metadata_hash", "s8", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,28 +9,27 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ConsumerGroupPartitionMetadataValue",
@@ -44,18 +43,10 @@ __all__ = [
     "write_topic_metadata",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("partition", 4),)
-_CODES_1 = (("partition", "i"),)
-_RUN_2 = Struct(">16s")
-_FIELDS_2 = (("topic_id", 16),)
-_CODES_2 = (("topic_id", "16s"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("num_partitions", 4),)
-_CODES_3 = (("num_partitions", "i"),)
-_RUN_4 = Struct(">h")
-_FIELDS_4 = (("version", 2),)
-_CODES_4 = (("version", "h"),)
+_RUN_1 = fixed_run(">i", "partition")
+_RUN_2 = fixed_run(">16s", "topic_id")
+_RUN_3 = fixed_run(">i", "num_partitions")
+_RUN_4 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -67,15 +58,6 @@ class PartitionMetadata(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"partition": 0, "num_racks_plus_one": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
 
     partition: int = 0
     """An int32."""
@@ -92,57 +74,39 @@ def read_partition_metadata(
 ) -> tuple[PartitionMetadata, int]:
     """Read `partition_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (partition,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     at = pos
-    if pos < end and (num_racks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_racks_plus_one, pos = read_uvarint32(buf, pos, end, "num_racks_plus_one")
+    num_racks_plus_one, pos = read_uvarint32(buf, pos, end, "num_racks_plus_one")
     if num_racks_plus_one < 1:
-        raise Malformed(
-            "num_racks_plus_one", "value not allowed", at=at, need="at least 1", have=num_racks_plus_one
-        )
+        raise not_allowed("num_racks_plus_one", num_racks_plus_one, "at least 1", at)
     racks: list[str] = []
     for _ in range(bounded_count("racks", num_racks_plus_one - 1, 1, pos, end, opt)):
         try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
+            item, pos = read_text(buf, pos, end, opt, True)
         except FormatError as error:
             raise error.within("racks", len(racks))
         racks.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionMetadata(partition=partition, racks=racks, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return PartitionMetadata(partition, racks, tagged_fields), pos
 
 
 def write_partition_metadata(out: bytearray, v: PartitionMetadata, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `partition_metadata` to `out`. Raises EncodeError."""
+    out += _RUN_1.packed(v.partition)
     num_racks_plus_one = len(v.racks) + 1
-    values_1 = (v.partition,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_racks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_racks_plus_one")
+    out += write_uvarint32(num_racks_plus_one, "num_racks_plus_one")
     for count, item in enumerate(v.racks):
         try:
-            write_text_is_compact(out, item, opt)
+            write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("racks", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 PartitionMetadata._functions = (read_partition_metadata, write_partition_metadata)
@@ -162,15 +126,6 @@ class TopicMetadata(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 23
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "topic_name": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16, "num_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
-    """How `struct` says fields that are one number."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -193,32 +148,23 @@ def read_topic_metadata(
 ) -> tuple[TopicMetadata, int]:
     """Read `topic_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (topic_id,) = _RUN_2.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
     try:
-        topic_name, pos = read_text_is_compact(buf, pos, end, opt)
+        topic_name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("topic_name")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise _RUN_3.truncated(pos, end)
     (num_partitions,) = _RUN_3.unpack_from(buf, pos)
     pos += 4
     at = pos
-    if pos < end and (num_partition_metadata_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partition_metadata_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_partition_metadata_plus_one"
-        )
+    num_partition_metadata_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_metadata_plus_one")
     if num_partition_metadata_plus_one < 1:
-        raise Malformed(
-            "num_partition_metadata_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partition_metadata_plus_one,
+        raise not_allowed(
+            "num_partition_metadata_plus_one", num_partition_metadata_plus_one, "at least 1", at
         )
     partition_metadata: list[PartitionMetadata] = []
     for _ in range(
@@ -230,52 +176,29 @@ def read_topic_metadata(
             raise error.within("partition_metadata", len(partition_metadata))
         partition_metadata.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicMetadata(
-        topic_id=topic_id,
-        topic_name=topic_name,
-        num_partitions=num_partitions,
-        partition_metadata=partition_metadata,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicMetadata(topic_id, topic_name, num_partitions, partition_metadata, tagged_fields), pos
 
 
 def write_topic_metadata(out: bytearray, v: TopicMetadata, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_metadata` to `out`. Raises EncodeError."""
-    num_partition_metadata_plus_one = len(v.partition_metadata) + 1
-    values_2 = (v.topic_id.bytes,)
+    out += _RUN_2.packed(v.topic_id.bytes)
     try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_text_is_compact(out, v.topic_name, opt)
+        write_text(out, v.topic_name, opt, True)
     except EncodeError as error:
         raise error.within("topic_name")
-    values_3 = (v.num_partitions,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_partition_metadata_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partition_metadata_plus_one")
+    out += _RUN_3.packed(v.num_partitions)
+    num_partition_metadata_plus_one = len(v.partition_metadata) + 1
+    out += write_uvarint32(num_partition_metadata_plus_one, "num_partition_metadata_plus_one")
     for count, item in enumerate(v.partition_metadata):
         try:
             write_partition_metadata(out, item, opt)
         except EncodeError as error:
             raise error.within("partition_metadata", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicMetadata._functions = (read_topic_metadata, write_topic_metadata)
@@ -307,15 +230,6 @@ class ConsumerGroupPartitionMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topics_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -326,49 +240,6 @@ class ConsumerGroupPartitionMetadataValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_consumer_group_partition_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
-    """Read `consumer_group_partition_metadata_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (version,) = _RUN_4.unpack_from(buf, pos)
-    pos += 2
-    at = pos
-    if pos < end and (num_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
-    if num_topics_plus_one < 1:
-        raise Malformed(
-            "num_topics_plus_one", "value not allowed", at=at, need="at least 1", have=num_topics_plus_one
-        )
-    topics: list[TopicMetadata] = []
-    for _ in range(bounded_count("topics", num_topics_plus_one - 1, 23, pos, end, opt)):
-        try:
-            item, pos = read_topic_metadata(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ConsumerGroupPartitionMetadataValue(
-        version=version, topics=topics, tagged_fields=tagged_fields
-    ), pos
-
-
-_READERS_read_consumer_group_partition_metadata_value = {
-    0: _read_consumer_group_partition_metadata_value,
-}
-_VERSION_read_consumer_group_partition_metadata_value = Struct(">h")
-
-
 def read_consumer_group_partition_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
@@ -377,52 +248,45 @@ def read_consumer_group_partition_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (version,) = _VERSION_read_consumer_group_partition_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_consumer_group_partition_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_4.truncated(pos, end)
+    (version,) = _RUN_4.unpack_from(buf, pos)
+    if version not in ConsumerGroupPartitionMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_consumer_group_partition_metadata_value(
-    out: bytearray, v: ConsumerGroupPartitionMetadataValue, opt: WriteOptions
-) -> None:
-    """Append `consumer_group_partition_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    num_topics_plus_one = len(v.topics) + 1
-    values_4 = (v.version,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        out += write_uvarint32(num_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_topics_plus_one")
-    for count, item in enumerate(v.topics):
+    pos += 2
+    at = pos
+    num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
+    if num_topics_plus_one < 1:
+        raise not_allowed("num_topics_plus_one", num_topics_plus_one, "at least 1", at)
+    topics: list[TopicMetadata] = []
+    for _ in range(bounded_count("topics", num_topics_plus_one - 1, 23, pos, end, opt)):
         try:
-            write_topic_metadata(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_consumer_group_partition_metadata_value = {
-    0: _write_consumer_group_partition_metadata_value,
-}
+            item, pos = read_topic_metadata(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("topics", len(topics))
+        topics.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ConsumerGroupPartitionMetadataValue(version, topics, tagged_fields), pos
 
 
 def write_consumer_group_partition_metadata_value(
     out: bytearray, v: ConsumerGroupPartitionMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `consumer_group_partition_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_consumer_group_partition_metadata_value.get(v.version)
-    if writer is None:
+    """Append `consumer_group_partition_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in ConsumerGroupPartitionMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_4.packed(v.version)
+    num_topics_plus_one = len(v.topics) + 1
+    out += write_uvarint32(num_topics_plus_one, "num_topics_plus_one")
+    for count, item in enumerate(v.topics):
+        try:
+            write_topic_metadata(out, item, opt)
+        except EncodeError as error:
+            raise error.within("topics", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConsumerGroupPartitionMetadataValue._functions = (
@@ -432,23 +296,28 @@ ConsumerGroupPartitionMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupPartitionMetadataValue
-  version s2 version
-  topics list:uvarint32+1:TopicMetadata
-  tagged_fields tags
-
-TopicMetadata
-  topic_id uuid
-  topic_name text:uvarint32+1
-  num_partitions s4
-  partition_metadata list:uvarint32+1:PartitionMetadata
-  tagged_fields tags
-
-PartitionMetadata
-  partition s4
-  racks list:uvarint32+1:text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupPartitionMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("topics", messages.Counted("list", "uvarint32", TopicMetadata, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicMetadata: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("num_partitions", "s4"),
+            messages.Wire(
+                "partition_metadata", messages.Counted("list", "uvarint32", PartitionMetadata, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        PartitionMetadata: (
+            messages.Wire("partition", "s4"),
+            messages.Wire(
+                "racks",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

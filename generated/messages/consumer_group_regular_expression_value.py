@@ -9,26 +9,25 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ConsumerGroupRegularExpressionValue",
@@ -36,18 +35,8 @@ __all__ = [
     "write_consumer_group_regular_expression_value",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("version", 2),)
-_CODES_1 = (("version", "h"),)
-_RUN_2 = Struct(">qq")
-_FIELDS_2 = (
-    ("version_field", 8),
-    ("timestamp", 8),
-)
-_CODES_2 = (
-    ("version_field", "q"),
-    ("timestamp", "q"),
-)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">qq", "version_field", "timestamp")
 
 
 @dataclass(slots=True)
@@ -80,15 +69,6 @@ class ConsumerGroupRegularExpressionValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topics_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "version_field": 8, "timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "version_field": ">q", "timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -105,57 +85,6 @@ class ConsumerGroupRegularExpressionValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_consumer_group_regular_expression_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerGroupRegularExpressionValue, int]:
-    """Read `consumer_group_regular_expression_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    at = pos
-    if pos < end and (num_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
-    if num_topics_plus_one < 1:
-        raise Malformed(
-            "num_topics_plus_one", "value not allowed", at=at, need="at least 1", have=num_topics_plus_one
-        )
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics_plus_one - 1, 1, pos, end, opt)):
-        try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version_field, timestamp = _RUN_2.unpack_from(buf, pos)
-    pos += 16
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ConsumerGroupRegularExpressionValue(
-        version=version,
-        topics=topics,
-        version_field=version_field,
-        timestamp=timestamp,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_consumer_group_regular_expression_value = {
-    0: _read_consumer_group_regular_expression_value,
-}
-_VERSION_read_consumer_group_regular_expression_value = Struct(">h")
-
-
 def read_consumer_group_regular_expression_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupRegularExpressionValue, int]:
@@ -164,57 +93,50 @@ def read_consumer_group_regular_expression_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_consumer_group_regular_expression_value.unpack_from(buf, pos)
-    reader = _READERS_read_consumer_group_regular_expression_value.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in ConsumerGroupRegularExpressionValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_consumer_group_regular_expression_value(
-    out: bytearray, v: ConsumerGroupRegularExpressionValue, opt: WriteOptions
-) -> None:
-    """Append `consumer_group_regular_expression_value`, version 0, to `out`. Raises EncodeError."""
-    num_topics_plus_one = len(v.topics) + 1
-    values_1 = (v.version,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_topics_plus_one")
-    for count, item in enumerate(v.topics):
+    pos += 2
+    at = pos
+    num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
+    if num_topics_plus_one < 1:
+        raise not_allowed("num_topics_plus_one", num_topics_plus_one, "at least 1", at)
+    topics: list[str] = []
+    for _ in range(bounded_count("topics", num_topics_plus_one - 1, 1, pos, end, opt)):
         try:
-            write_text_is_compact(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
-    values_2 = (v.version_field, v.timestamp)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_consumer_group_regular_expression_value = {
-    0: _write_consumer_group_regular_expression_value,
-}
+            item, pos = read_text(buf, pos, end, opt, True)
+        except FormatError as error:
+            raise error.within("topics", len(topics))
+        topics.append(item)
+    if end - pos < 16:
+        raise _RUN_2.truncated(pos, end)
+    version_field, timestamp = _RUN_2.unpack_from(buf, pos)
+    pos += 16
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ConsumerGroupRegularExpressionValue(version, topics, version_field, timestamp, tagged_fields), pos
 
 
 def write_consumer_group_regular_expression_value(
     out: bytearray, v: ConsumerGroupRegularExpressionValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `consumer_group_regular_expression_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_consumer_group_regular_expression_value.get(v.version)
-    if writer is None:
+    """Append `consumer_group_regular_expression_value` to `out`. Raises EncodeError."""
+    if v.version not in ConsumerGroupRegularExpressionValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    num_topics_plus_one = len(v.topics) + 1
+    out += write_uvarint32(num_topics_plus_one, "num_topics_plus_one")
+    for count, item in enumerate(v.topics):
+        try:
+            write_text(out, item, opt, True)
+        except EncodeError as error:
+            raise error.within("topics", count)
+    out += _RUN_2.packed(v.version_field, v.timestamp)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConsumerGroupRegularExpressionValue._functions = (
@@ -224,13 +146,16 @@ ConsumerGroupRegularExpressionValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupRegularExpressionValue
-  version s2 version
-  topics list:uvarint32+1:text:uvarint32+1
-  version_field s8
-  timestamp s8
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupRegularExpressionValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire(
+                "topics",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("version_field", "s8"),
+            messages.Wire("timestamp", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,20 +8,19 @@ Kafka's ConsumerProtocolAssignment: data; versions 0-3, not flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
-    truncated_run,
     unknown_version,
     write_numbers,
 )
@@ -38,18 +37,9 @@ __all__ = [
     "write_topic_partition",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("num_partitions", 4),)
-_CODES_1 = (("num_partitions", "i"),)
-_RUN_2 = Struct(">hi")
-_FIELDS_2 = (
-    ("version", 2),
-    ("num_assigned_partitions", 4),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("num_assigned_partitions", "i"),
-)
+_RUN_1 = fixed_run(">i", "num_partitions")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">i", "num_assigned_partitions")
 
 
 @dataclass(slots=True)
@@ -61,15 +51,6 @@ class TopicPartition(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
-    """How `struct` says fields that are one number."""
 
     topic: str = ""
     """A string."""
@@ -83,31 +64,27 @@ def read_topic_partition(
 ) -> tuple[TopicPartition, int]:
     """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        topic, pos = read_text(buf, pos, end, opt)
+        topic, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("topic")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (num_partitions,) = _RUN_1.unpack_from(buf, pos)
     if num_partitions < 0:
-        raise Malformed("num_partitions", "value not allowed", at=pos, need="at least 0", have=num_partitions)
+        raise not_allowed("num_partitions", num_partitions, "at least 0", pos)
     pos += 4
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions, ">i", 4, opt)
-    return TopicPartition(topic=topic, partitions=partitions), pos
+    return TopicPartition(topic, partitions), pos
 
 
 def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partition` to `out`. Raises EncodeError."""
-    num_partitions = len(v.partitions)
     try:
-        write_text(out, v.topic, opt)
+        write_text(out, v.topic, opt, False)
     except EncodeError as error:
         raise error.within("topic")
-    values_1 = (num_partitions,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    num_partitions = len(v.partitions)
+    out += _RUN_1.packed(num_partitions)
     write_numbers(out, "partitions", v.partitions, ">i")
 
 
@@ -133,15 +110,6 @@ class ConsumerProtocolAssignment(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_assigned_partitions": 2, "assigned_partitions": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_assigned_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_assigned_partitions": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 3
     """Version of the message."""
 
@@ -152,47 +120,6 @@ class ConsumerProtocolAssignment(messages.Message):
     """Bytes, or null."""
 
 
-def _read_consumer_protocol_assignment(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerProtocolAssignment, int]:
-    """Read `consumer_protocol_assignment`, versions 0, 1, 2, 3."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, num_assigned_partitions = _RUN_2.unpack_from(buf, pos)
-    if num_assigned_partitions < 0:
-        raise Malformed(
-            "num_assigned_partitions",
-            "value not allowed",
-            at=pos + 2,
-            need="at least 0",
-            have=num_assigned_partitions,
-        )
-    pos += 6
-    assigned_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("assigned_partitions", num_assigned_partitions, 5, pos, end, opt)):
-        try:
-            item, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("assigned_partitions", len(assigned_partitions))
-        assigned_partitions.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("user_data")
-    return ConsumerProtocolAssignment(
-        version=version, assigned_partitions=assigned_partitions, user_data=user_data
-    ), pos
-
-
-_READERS_read_consumer_protocol_assignment = {
-    0: _read_consumer_protocol_assignment,
-    1: _read_consumer_protocol_assignment,
-    2: _read_consumer_protocol_assignment,
-    3: _read_consumer_protocol_assignment,
-}
-_VERSION_read_consumer_protocol_assignment = Struct(">h")
-
-
 def read_consumer_protocol_assignment(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerProtocolAssignment, int]:
@@ -201,51 +128,49 @@ def read_consumer_protocol_assignment(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_consumer_protocol_assignment.unpack_from(buf, pos)
-    reader = _READERS_read_consumer_protocol_assignment.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ConsumerProtocolAssignment.VERSIONS:
         raise unknown_version("version", version, "0-3", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_consumer_protocol_assignment(
-    out: bytearray, v: ConsumerProtocolAssignment, opt: WriteOptions
-) -> None:
-    """Append `consumer_protocol_assignment`, versions 0, 1, 2, 3, to `out`. Raises EncodeError."""
-    num_assigned_partitions = len(v.assigned_partitions)
-    values_2 = (v.version, num_assigned_partitions)
+    pos += 2
+    if end - pos < 4:
+        raise _RUN_3.truncated(pos, end)
+    (num_assigned_partitions,) = _RUN_3.unpack_from(buf, pos)
+    if num_assigned_partitions < 0:
+        raise not_allowed("num_assigned_partitions", num_assigned_partitions, "at least 0", pos)
+    pos += 4
+    assigned_partitions: list[TopicPartition] = []
+    for _ in range(bounded_count("assigned_partitions", num_assigned_partitions, 5, pos, end, opt)):
+        try:
+            item, pos = read_topic_partition(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("assigned_partitions", len(assigned_partitions))
+        assigned_partitions.append(item)
     try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+        user_data, pos = read_nullable_blob(buf, pos, end, opt, False)
+    except FormatError as error:
+        raise error.within("user_data")
+    return ConsumerProtocolAssignment(version, assigned_partitions, user_data), pos
+
+
+def write_consumer_protocol_assignment(
+    out: bytearray, v: ConsumerProtocolAssignment, opt: WriteOptions = DEFAULT_WRITE
+) -> None:
+    """Append `consumer_protocol_assignment` to `out`. Raises EncodeError."""
+    if v.version not in ConsumerProtocolAssignment.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0-3", have=v.version)
+    out += _RUN_2.packed(v.version)
+    num_assigned_partitions = len(v.assigned_partitions)
+    out += _RUN_3.packed(num_assigned_partitions)
     for count, item in enumerate(v.assigned_partitions):
         try:
             write_topic_partition(out, item, opt)
         except EncodeError as error:
             raise error.within("assigned_partitions", count)
     try:
-        write_nullable_blob(out, v.user_data, opt)
+        write_nullable_blob(out, v.user_data, opt, False)
     except EncodeError as error:
         raise error.within("user_data")
-
-
-_WRITERS_write_consumer_protocol_assignment = {
-    0: _write_consumer_protocol_assignment,
-    1: _write_consumer_protocol_assignment,
-    2: _write_consumer_protocol_assignment,
-    3: _write_consumer_protocol_assignment,
-}
-
-
-def write_consumer_protocol_assignment(
-    out: bytearray, v: ConsumerProtocolAssignment, opt: WriteOptions = DEFAULT_WRITE
-) -> None:
-    """Append `consumer_protocol_assignment` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_consumer_protocol_assignment.get(v.version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0-3", have=v.version)
-    writer(out, v, opt)
 
 
 ConsumerProtocolAssignment._functions = (
@@ -255,15 +180,15 @@ ConsumerProtocolAssignment._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerProtocolAssignment
-  version s2 version
-  assigned_partitions list:s4:TopicPartition
-  user_data ?bytes:s4
-
-TopicPartition
-  topic text:s2
-  partitions list:s4:s4
-""",
+    {
+        ConsumerProtocolAssignment: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("assigned_partitions", messages.Counted("list", "s4", TopicPartition)),
+            messages.Wire("user_data", messages.Counted("bytes", "s4", null=True)),
+        ),
+        TopicPartition: (
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partitions", messages.Counted("list", "s4", "s4")),
+        ),
+    }
 )

@@ -8,20 +8,19 @@ Kafka's ConsumerProtocolSubscription: data; versions 0-3, not flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
-    truncated_run,
     unknown_version,
     write_numbers,
 )
@@ -39,24 +38,11 @@ __all__ = [
     "write_topic_partition",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("num_partitions", 4),)
-_CODES_1 = (("num_partitions", "i"),)
-_RUN_2 = Struct(">hi")
-_FIELDS_2 = (
-    ("version", 2),
-    ("num_topics", 4),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("num_topics", "i"),
-)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("num_owned_partitions", 4),)
-_CODES_3 = (("num_owned_partitions", "i"),)
-_RUN_4 = Struct(">i")
-_FIELDS_4 = (("generation_id", 4),)
-_CODES_4 = (("generation_id", "i"),)
+_RUN_1 = fixed_run(">i", "num_partitions")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">i", "num_topics")
+_RUN_4 = fixed_run(">i", "num_owned_partitions")
+_RUN_5 = fixed_run(">i", "generation_id")
 
 
 @dataclass(slots=True)
@@ -68,15 +54,6 @@ class TopicPartition(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
-    """How `struct` says fields that are one number."""
 
     topic: str = ""
     """A string."""
@@ -90,31 +67,27 @@ def read_topic_partition(
 ) -> tuple[TopicPartition, int]:
     """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        topic, pos = read_text(buf, pos, end, opt)
+        topic, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("topic")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (num_partitions,) = _RUN_1.unpack_from(buf, pos)
     if num_partitions < 0:
-        raise Malformed("num_partitions", "value not allowed", at=pos, need="at least 0", have=num_partitions)
+        raise not_allowed("num_partitions", num_partitions, "at least 0", pos)
     pos += 4
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions, ">i", 4, opt)
-    return TopicPartition(topic=topic, partitions=partitions), pos
+    return TopicPartition(topic, partitions), pos
 
 
 def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partition` to `out`. Raises EncodeError."""
-    num_partitions = len(v.partitions)
     try:
-        write_text(out, v.topic, opt)
+        write_text(out, v.topic, opt, False)
     except EncodeError as error:
         raise error.within("topic")
-    values_1 = (num_partitions,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    num_partitions = len(v.partitions)
+    out += _RUN_1.packed(num_partitions)
     write_numbers(out, "partitions", v.partitions, ">i")
 
 
@@ -153,15 +126,6 @@ class ConsumerProtocolSubscription(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topics": 2, "topics": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_topics": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_topics": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 3
     """Version of the message."""
 
@@ -181,183 +145,6 @@ class ConsumerProtocolSubscription(messages.Message):
     """A string, or null."""
 
 
-def _read_consumer_protocol_subscription_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerProtocolSubscription, int]:
-    """Read `consumer_protocol_subscription`, version 0."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, num_topics = _RUN_2.unpack_from(buf, pos)
-    if num_topics < 0:
-        raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
-    pos += 6
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("user_data")
-    return ConsumerProtocolSubscription(version=version, topics=topics, user_data=user_data), pos
-
-
-def _read_consumer_protocol_subscription_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerProtocolSubscription, int]:
-    """Read `consumer_protocol_subscription`, version 1."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, num_topics = _RUN_2.unpack_from(buf, pos)
-    if num_topics < 0:
-        raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
-    pos += 6
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("user_data")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (num_owned_partitions,) = _RUN_3.unpack_from(buf, pos)
-    if num_owned_partitions < 0:
-        raise Malformed(
-            "num_owned_partitions", "value not allowed", at=pos, need="at least 0", have=num_owned_partitions
-        )
-    pos += 4
-    owned_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("owned_partitions", num_owned_partitions, 5, pos, end, opt)):
-        try:
-            item_of_owned_partitions_, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("owned_partitions", len(owned_partitions))
-        owned_partitions.append(item_of_owned_partitions_)
-    return ConsumerProtocolSubscription(
-        version=version, topics=topics, user_data=user_data, owned_partitions=owned_partitions
-    ), pos
-
-
-def _read_consumer_protocol_subscription_v2(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerProtocolSubscription, int]:
-    """Read `consumer_protocol_subscription`, version 2."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, num_topics = _RUN_2.unpack_from(buf, pos)
-    if num_topics < 0:
-        raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
-    pos += 6
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("user_data")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (num_owned_partitions,) = _RUN_3.unpack_from(buf, pos)
-    if num_owned_partitions < 0:
-        raise Malformed(
-            "num_owned_partitions", "value not allowed", at=pos, need="at least 0", have=num_owned_partitions
-        )
-    pos += 4
-    owned_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("owned_partitions", num_owned_partitions, 5, pos, end, opt)):
-        try:
-            item_of_owned_partitions_, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("owned_partitions", len(owned_partitions))
-        owned_partitions.append(item_of_owned_partitions_)
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation_id,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    return ConsumerProtocolSubscription(
-        version=version,
-        topics=topics,
-        user_data=user_data,
-        owned_partitions=owned_partitions,
-        generation_id=generation_id,
-    ), pos
-
-
-def _read_consumer_protocol_subscription_v3(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ConsumerProtocolSubscription, int]:
-    """Read `consumer_protocol_subscription`, version 3."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, num_topics = _RUN_2.unpack_from(buf, pos)
-    if num_topics < 0:
-        raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
-    pos += 6
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("user_data")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (num_owned_partitions,) = _RUN_3.unpack_from(buf, pos)
-    if num_owned_partitions < 0:
-        raise Malformed(
-            "num_owned_partitions", "value not allowed", at=pos, need="at least 0", have=num_owned_partitions
-        )
-    pos += 4
-    owned_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("owned_partitions", num_owned_partitions, 5, pos, end, opt)):
-        try:
-            item_of_owned_partitions_, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("owned_partitions", len(owned_partitions))
-        owned_partitions.append(item_of_owned_partitions_)
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation_id,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    try:
-        rack_id, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack_id")
-    return ConsumerProtocolSubscription(
-        version=version,
-        topics=topics,
-        user_data=user_data,
-        owned_partitions=owned_partitions,
-        generation_id=generation_id,
-        rack_id=rack_id,
-    ), pos
-
-
-_READERS_read_consumer_protocol_subscription = {
-    0: _read_consumer_protocol_subscription_v0,
-    1: _read_consumer_protocol_subscription_v1,
-    2: _read_consumer_protocol_subscription_v2,
-    3: _read_consumer_protocol_subscription_v3,
-}
-_VERSION_read_consumer_protocol_subscription = Struct(">h")
-
-
 def read_consumer_protocol_subscription(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerProtocolSubscription, int]:
@@ -366,161 +153,92 @@ def read_consumer_protocol_subscription(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_consumer_protocol_subscription.unpack_from(buf, pos)
-    reader = _READERS_read_consumer_protocol_subscription.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ConsumerProtocolSubscription.VERSIONS:
         raise unknown_version("version", version, "0-3", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_consumer_protocol_subscription_v0(
-    out: bytearray, v: ConsumerProtocolSubscription, opt: WriteOptions
-) -> None:
-    """Append `consumer_protocol_subscription`, version 0, to `out`. Raises EncodeError."""
-    num_topics = len(v.topics)
-    values_2 = (v.version, num_topics)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    for count, item in enumerate(v.topics):
+    pos += 2
+    if end - pos < 4:
+        raise _RUN_3.truncated(pos, end)
+    (num_topics,) = _RUN_3.unpack_from(buf, pos)
+    if num_topics < 0:
+        raise not_allowed("num_topics", num_topics, "at least 0", pos)
+    pos += 4
+    topics: list[str] = []
+    for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
         try:
-            write_text(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
+            item, pos = read_text(buf, pos, end, opt, False)
+        except FormatError as error:
+            raise error.within("topics", len(topics))
+        topics.append(item)
     try:
-        write_nullable_blob(out, v.user_data, opt)
-    except EncodeError as error:
+        user_data, pos = read_nullable_blob(buf, pos, end, opt, False)
+    except FormatError as error:
         raise error.within("user_data")
-
-
-def _write_consumer_protocol_subscription_v1(
-    out: bytearray, v: ConsumerProtocolSubscription, opt: WriteOptions
-) -> None:
-    """Append `consumer_protocol_subscription`, version 1, to `out`. Raises EncodeError."""
-    num_topics = len(v.topics)
-    num_owned_partitions = len(v.owned_partitions)
-    values_2 = (v.version, num_topics)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    for count, item in enumerate(v.topics):
+    owned_partitions: list[TopicPartition] = []
+    if version >= 1:
+        if end - pos < 4:
+            raise _RUN_4.truncated(pos, end)
+        (num_owned_partitions,) = _RUN_4.unpack_from(buf, pos)
+        if num_owned_partitions < 0:
+            raise not_allowed("num_owned_partitions", num_owned_partitions, "at least 0", pos)
+        pos += 4
+        for _ in range(bounded_count("owned_partitions", num_owned_partitions, 5, pos, end, opt)):
+            try:
+                item_of_owned_partitions_, pos = read_topic_partition(buf, pos, end, opt)
+            except FormatError as error:
+                raise error.within("owned_partitions", len(owned_partitions))
+            owned_partitions.append(item_of_owned_partitions_)
+    generation_id = -1
+    if version >= 2:
+        if end - pos < 4:
+            raise _RUN_5.truncated(pos, end)
+        (generation_id,) = _RUN_5.unpack_from(buf, pos)
+        pos += 4
+    rack_id: str | None = None
+    if version >= 3:
         try:
-            write_text(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
-    try:
-        write_nullable_blob(out, v.user_data, opt)
-    except EncodeError as error:
-        raise error.within("user_data")
-    values_3 = (num_owned_partitions,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
-        try:
-            write_topic_partition(out, item_of_owned_partitions_, opt)
-        except EncodeError as error:
-            raise error.within("owned_partitions", count)
-
-
-def _write_consumer_protocol_subscription_v2(
-    out: bytearray, v: ConsumerProtocolSubscription, opt: WriteOptions
-) -> None:
-    """Append `consumer_protocol_subscription`, version 2, to `out`. Raises EncodeError."""
-    num_topics = len(v.topics)
-    num_owned_partitions = len(v.owned_partitions)
-    values_2 = (v.version, num_topics)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    for count, item in enumerate(v.topics):
-        try:
-            write_text(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
-    try:
-        write_nullable_blob(out, v.user_data, opt)
-    except EncodeError as error:
-        raise error.within("user_data")
-    values_3 = (num_owned_partitions,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
-        try:
-            write_topic_partition(out, item_of_owned_partitions_, opt)
-        except EncodeError as error:
-            raise error.within("owned_partitions", count)
-    values_4 = (v.generation_id,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-
-
-def _write_consumer_protocol_subscription_v3(
-    out: bytearray, v: ConsumerProtocolSubscription, opt: WriteOptions
-) -> None:
-    """Append `consumer_protocol_subscription`, version 3, to `out`. Raises EncodeError."""
-    num_topics = len(v.topics)
-    num_owned_partitions = len(v.owned_partitions)
-    values_2 = (v.version, num_topics)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    for count, item in enumerate(v.topics):
-        try:
-            write_text(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
-    try:
-        write_nullable_blob(out, v.user_data, opt)
-    except EncodeError as error:
-        raise error.within("user_data")
-    values_3 = (num_owned_partitions,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
-        try:
-            write_topic_partition(out, item_of_owned_partitions_, opt)
-        except EncodeError as error:
-            raise error.within("owned_partitions", count)
-    values_4 = (v.generation_id,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_nullable_text(out, v.rack_id, opt)
-    except EncodeError as error:
-        raise error.within("rack_id")
-
-
-_WRITERS_write_consumer_protocol_subscription = {
-    0: _write_consumer_protocol_subscription_v0,
-    1: _write_consumer_protocol_subscription_v1,
-    2: _write_consumer_protocol_subscription_v2,
-    3: _write_consumer_protocol_subscription_v3,
-}
+            rack_id, pos = read_nullable_text(buf, pos, end, opt, False)
+        except FormatError as error:
+            raise error.within("rack_id")
+    return ConsumerProtocolSubscription(
+        version, topics, user_data, owned_partitions, generation_id, rack_id
+    ), pos
 
 
 def write_consumer_protocol_subscription(
     out: bytearray, v: ConsumerProtocolSubscription, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `consumer_protocol_subscription` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_consumer_protocol_subscription.get(v.version)
-    if writer is None:
+    """Append `consumer_protocol_subscription` to `out`. Raises EncodeError."""
+    if v.version not in ConsumerProtocolSubscription.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-3", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_2.packed(v.version)
+    num_topics = len(v.topics)
+    out += _RUN_3.packed(num_topics)
+    for count, item in enumerate(v.topics):
+        try:
+            write_text(out, item, opt, False)
+        except EncodeError as error:
+            raise error.within("topics", count)
+    try:
+        write_nullable_blob(out, v.user_data, opt, False)
+    except EncodeError as error:
+        raise error.within("user_data")
+    if v.version >= 1:
+        num_owned_partitions = len(v.owned_partitions)
+        out += _RUN_4.packed(num_owned_partitions)
+        for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
+            try:
+                write_topic_partition(out, item_of_owned_partitions_, opt)
+            except EncodeError as error:
+                raise error.within("owned_partitions", count)
+    if v.version >= 2:
+        out += _RUN_5.packed(v.generation_id)
+    if v.version >= 3:
+        try:
+            write_nullable_text(out, v.rack_id, opt, False)
+        except EncodeError as error:
+            raise error.within("rack_id")
 
 
 ConsumerProtocolSubscription._functions = (
@@ -530,18 +248,20 @@ ConsumerProtocolSubscription._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerProtocolSubscription
-  version s2 version
-  topics list:s4:text:s2
-  user_data ?bytes:s4
-  owned_partitions list:s4:TopicPartition 1-3 ignorable
-  generation_id s4 2-3 ignorable
-  rack_id ?text:s2 3-3 ignorable
-
-TopicPartition
-  topic text:s2
-  partitions list:s4:s4
-""",
+    {
+        ConsumerProtocolSubscription: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("topics", messages.Counted("list", "s4", messages.Counted("text", "s2"))),
+            messages.Wire("user_data", messages.Counted("bytes", "s4", null=True)),
+            messages.Wire(
+                "owned_partitions", messages.Counted("list", "s4", TopicPartition), 1, 3, ignorable=True
+            ),
+            messages.Wire("generation_id", "s4", 2, 3, ignorable=True),
+            messages.Wire("rack_id", messages.Counted("text", "s2", null=True), 3, 3, ignorable=True),
+        ),
+        TopicPartition: (
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partitions", messages.Counted("list", "s4", "s4")),
+        ),
+    }
 )

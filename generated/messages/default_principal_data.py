@@ -8,7 +8,6 @@ Kafka's DefaultPrincipalData: data; version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -18,14 +17,13 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "DefaultPrincipalData",
@@ -33,12 +31,8 @@ __all__ = [
     "write_default_principal_data",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("version", 2),)
-_CODES_1 = (("version", "h"),)
-_RUN_2 = Struct(">?")
-_FIELDS_2 = (("token_authenticated", 1),)
-_CODES_2 = (("token_authenticated", "?"),)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">?", "token_authenticated")
 
 
 @dataclass(slots=True)
@@ -64,15 +58,6 @@ class DefaultPrincipalData(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "type": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "token_authenticated": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -89,49 +74,6 @@ class DefaultPrincipalData(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_default_principal_data(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[DefaultPrincipalData, int]:
-    """Read `default_principal_data`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    try:
-        type_, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("type")
-    try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("name")
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (token_authenticated,) = _RUN_2.unpack_from(buf, pos)
-    pos += 1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return DefaultPrincipalData(
-        version=version,
-        type=type_,
-        name=name,
-        token_authenticated=token_authenticated,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_default_principal_data = {
-    0: _read_default_principal_data,
-}
-_VERSION_read_default_principal_data = Struct(">h")
-
-
 def read_default_principal_data(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[DefaultPrincipalData, int]:
@@ -140,66 +82,61 @@ def read_default_principal_data(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_default_principal_data.unpack_from(buf, pos)
-    reader = _READERS_read_default_principal_data.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in DefaultPrincipalData.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_default_principal_data(out: bytearray, v: DefaultPrincipalData, opt: WriteOptions) -> None:
-    """Append `default_principal_data`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version,)
+    pos += 2
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text_is_compact(out, v.type, opt)
-    except EncodeError as error:
+        type_, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("type")
     try:
-        write_text_is_compact(out, v.name, opt)
-    except EncodeError as error:
+        name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("name")
-    values_2 = (v.token_authenticated,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_default_principal_data = {
-    0: _write_default_principal_data,
-}
+    if end - pos < 1:
+        raise _RUN_2.truncated(pos, end)
+    (token_authenticated,) = _RUN_2.unpack_from(buf, pos)
+    pos += 1
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return DefaultPrincipalData(version, type_, name, token_authenticated, tagged_fields), pos
 
 
 def write_default_principal_data(
     out: bytearray, v: DefaultPrincipalData, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `default_principal_data` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_default_principal_data.get(v.version)
-    if writer is None:
+    """Append `default_principal_data` to `out`. Raises EncodeError."""
+    if v.version not in DefaultPrincipalData.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    try:
+        write_text(out, v.type, opt, True)
+    except EncodeError as error:
+        raise error.within("type")
+    try:
+        write_text(out, v.name, opt, True)
+    except EncodeError as error:
+        raise error.within("name")
+    out += _RUN_2.packed(v.token_authenticated)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 DefaultPrincipalData._functions = (read_default_principal_data, write_default_principal_data)
 
 
 messages.natively(
-    globals(),
-    """
-DefaultPrincipalData
-  version s2 version
-  type text:uvarint32+1
-  name text:uvarint32+1
-  token_authenticated bool8
-  tagged_fields tags
-""",
+    {
+        DefaultPrincipalData: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("type", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("token_authenticated", "bool8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,33 +9,27 @@ flexible from 4.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.blob import read_blob, read_blob_is_compact, write_blob, write_blob_is_compact
-from ..primitives.nullable_text import (
-    read_nullable_text,
-    read_nullable_text_is_compact,
-    write_nullable_text,
-    write_nullable_text_is_compact,
-)
-from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
+from ..primitives.blob import read_blob, write_blob
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "GroupMetadataValue",
@@ -46,39 +40,12 @@ __all__ = [
     "write_member_metadata",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("session_timeout", 4),)
-_CODES_1 = (("session_timeout", "i"),)
-_RUN_2 = Struct(">ii")
-_FIELDS_2 = (
-    ("rebalance_timeout", 4),
-    ("session_timeout", 4),
-)
-_CODES_2 = (
-    ("rebalance_timeout", "i"),
-    ("session_timeout", "i"),
-)
-_RUN_3 = Struct(">h")
-_FIELDS_3 = (("version", 2),)
-_CODES_3 = (("version", "h"),)
-_RUN_4 = Struct(">i")
-_FIELDS_4 = (("generation", 4),)
-_CODES_4 = (("generation", "i"),)
-_RUN_5 = Struct(">i")
-_FIELDS_5 = (("num_members", 4),)
-_CODES_5 = (("num_members", "i"),)
-_RUN_6 = Struct(">qi")
-_FIELDS_6 = (
-    ("current_state_timestamp", 8),
-    ("num_members", 4),
-)
-_CODES_6 = (
-    ("current_state_timestamp", "q"),
-    ("num_members", "i"),
-)
-_RUN_7 = Struct(">q")
-_FIELDS_7 = (("current_state_timestamp", 8),)
-_CODES_7 = (("current_state_timestamp", "q"),)
+_RUN_1 = fixed_run(">i", "rebalance_timeout")
+_RUN_2 = fixed_run(">i", "session_timeout")
+_RUN_3 = fixed_run(">h", "version")
+_RUN_4 = fixed_run(">i", "generation")
+_RUN_5 = fixed_run(">q", "current_state_timestamp")
+_RUN_6 = fixed_run(">i", "num_members")
 
 
 @dataclass(slots=True)
@@ -108,15 +75,6 @@ class MemberMetadata(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 9
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"member_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"session_timeout": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"session_timeout": ">i"}
-    """How `struct` says fields that are one number."""
-
     member_id: str = ""
     """A string."""
 
@@ -145,189 +103,6 @@ class MemberMetadata(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_member_metadata_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[MemberMetadata, int]:
-    """Read `member_metadata`, version 0."""
-    try:
-        member_id, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("member_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_host")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (session_timeout,) = _RUN_1.unpack_from(buf, pos)
-    pos += 4
-    try:
-        subscription, pos = read_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("subscription")
-    try:
-        assignment, pos = read_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("assignment")
-    return MemberMetadata(
-        member_id=member_id,
-        client_id=client_id,
-        client_host=client_host,
-        session_timeout=session_timeout,
-        subscription=subscription,
-        assignment=assignment,
-    ), pos
-
-
-def _read_member_metadata_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[MemberMetadata, int]:
-    """Read `member_metadata`, versions 1, 2."""
-    try:
-        member_id, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("member_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_host")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    rebalance_timeout, session_timeout = _RUN_2.unpack_from(buf, pos)
-    pos += 8
-    try:
-        subscription, pos = read_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("subscription")
-    try:
-        assignment, pos = read_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("assignment")
-    return MemberMetadata(
-        member_id=member_id,
-        client_id=client_id,
-        client_host=client_host,
-        rebalance_timeout=rebalance_timeout,
-        session_timeout=session_timeout,
-        subscription=subscription,
-        assignment=assignment,
-    ), pos
-
-
-def _read_member_metadata_v3(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[MemberMetadata, int]:
-    """Read `member_metadata`, version 3."""
-    try:
-        member_id, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("member_id")
-    try:
-        group_instance_id, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("group_instance_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_host")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    rebalance_timeout, session_timeout = _RUN_2.unpack_from(buf, pos)
-    pos += 8
-    try:
-        subscription, pos = read_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("subscription")
-    try:
-        assignment, pos = read_blob(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("assignment")
-    return MemberMetadata(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        client_id=client_id,
-        client_host=client_host,
-        rebalance_timeout=rebalance_timeout,
-        session_timeout=session_timeout,
-        subscription=subscription,
-        assignment=assignment,
-    ), pos
-
-
-def _read_member_metadata_v4(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[MemberMetadata, int]:
-    """Read `member_metadata`, version 4."""
-    try:
-        member_id, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("member_id")
-    try:
-        group_instance_id, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("group_instance_id")
-    try:
-        client_id, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_host")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    rebalance_timeout, session_timeout = _RUN_2.unpack_from(buf, pos)
-    pos += 8
-    try:
-        subscription, pos = read_blob_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("subscription")
-    try:
-        assignment, pos = read_blob_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("assignment")
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return MemberMetadata(
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        client_id=client_id,
-        client_host=client_host,
-        rebalance_timeout=rebalance_timeout,
-        session_timeout=session_timeout,
-        subscription=subscription,
-        assignment=assignment,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_member_metadata = {
-    0: _read_member_metadata_v0,
-    1: _read_member_metadata_v1,
-    2: _read_member_metadata_v1,
-    3: _read_member_metadata_v3,
-    4: _read_member_metadata_v4,
-}
-
-
 def read_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[MemberMetadata, int]:
@@ -335,161 +110,99 @@ def read_member_metadata(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_member_metadata.get(version)
-    if reader is None:
+    if version not in MemberMetadata.VERSIONS:
         raise unknown_version("version", version, "0-4", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_member_metadata_v0(out: bytearray, v: MemberMetadata, opt: WriteOptions, version: int) -> None:
-    """Append `member_metadata`, version 0, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 0", need=[], have=v.tagged_fields)
     try:
-        write_text(out, v.member_id, opt)
-    except EncodeError as error:
+        member_id, pos = read_text(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("member_id")
+    group_instance_id: str | None = None
+    if version >= 3:
+        try:
+            group_instance_id, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
+        except FormatError as error:
+            raise error.within("group_instance_id")
     try:
-        write_text(out, v.client_id, opt)
-    except EncodeError as error:
+        client_id, pos = read_text(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("client_id")
     try:
-        write_text(out, v.client_host, opt)
-    except EncodeError as error:
+        client_host, pos = read_text(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("client_host")
-    values_1 = (v.session_timeout,)
+    rebalance_timeout = -1
+    if version >= 1:
+        if end - pos < 4:
+            raise _RUN_1.truncated(pos, end)
+        (rebalance_timeout,) = _RUN_1.unpack_from(buf, pos)
+        pos += 4
+    if end - pos < 4:
+        raise _RUN_2.truncated(pos, end)
+    (session_timeout,) = _RUN_2.unpack_from(buf, pos)
+    pos += 4
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_blob(out, v.subscription, opt)
-    except EncodeError as error:
+        subscription, pos = read_blob(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("subscription")
     try:
-        write_blob(out, v.assignment, opt)
-    except EncodeError as error:
+        assignment, pos = read_blob(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("assignment")
-
-
-def _write_member_metadata_v1(out: bytearray, v: MemberMetadata, opt: WriteOptions, version: int) -> None:
-    """Append `member_metadata`, versions 1, 2, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 1, 2", need=[], have=v.tagged_fields)
-    try:
-        write_text(out, v.member_id, opt)
-    except EncodeError as error:
-        raise error.within("member_id")
-    try:
-        write_text(out, v.client_id, opt)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text(out, v.client_host, opt)
-    except EncodeError as error:
-        raise error.within("client_host")
-    values_2 = (v.rebalance_timeout, v.session_timeout)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_blob(out, v.subscription, opt)
-    except EncodeError as error:
-        raise error.within("subscription")
-    try:
-        write_blob(out, v.assignment, opt)
-    except EncodeError as error:
-        raise error.within("assignment")
-
-
-def _write_member_metadata_v3(out: bytearray, v: MemberMetadata, opt: WriteOptions, version: int) -> None:
-    """Append `member_metadata`, version 3, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 3", need=[], have=v.tagged_fields)
-    try:
-        write_text(out, v.member_id, opt)
-    except EncodeError as error:
-        raise error.within("member_id")
-    try:
-        write_nullable_text(out, v.group_instance_id, opt)
-    except EncodeError as error:
-        raise error.within("group_instance_id")
-    try:
-        write_text(out, v.client_id, opt)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text(out, v.client_host, opt)
-    except EncodeError as error:
-        raise error.within("client_host")
-    values_2 = (v.rebalance_timeout, v.session_timeout)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_blob(out, v.subscription, opt)
-    except EncodeError as error:
-        raise error.within("subscription")
-    try:
-        write_blob(out, v.assignment, opt)
-    except EncodeError as error:
-        raise error.within("assignment")
-
-
-def _write_member_metadata_v4(out: bytearray, v: MemberMetadata, opt: WriteOptions, version: int) -> None:
-    """Append `member_metadata`, version 4, to `out`. Raises EncodeError."""
-    try:
-        write_text_is_compact(out, v.member_id, opt)
-    except EncodeError as error:
-        raise error.within("member_id")
-    try:
-        write_nullable_text_is_compact(out, v.group_instance_id, opt)
-    except EncodeError as error:
-        raise error.within("group_instance_id")
-    try:
-        write_text_is_compact(out, v.client_id, opt)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text_is_compact(out, v.client_host, opt)
-    except EncodeError as error:
-        raise error.within("client_host")
-    values_2 = (v.rebalance_timeout, v.session_timeout)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_blob_is_compact(out, v.subscription, opt)
-    except EncodeError as error:
-        raise error.within("subscription")
-    try:
-        write_blob_is_compact(out, v.assignment, opt)
-    except EncodeError as error:
-        raise error.within("assignment")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_member_metadata = {
-    0: _write_member_metadata_v0,
-    1: _write_member_metadata_v1,
-    2: _write_member_metadata_v1,
-    3: _write_member_metadata_v3,
-    4: _write_member_metadata_v4,
-}
+    tagged_fields: list[tuple[int, bytes]] = []
+    if version >= 4:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
+    return MemberMetadata(
+        member_id,
+        group_instance_id,
+        client_id,
+        client_host,
+        rebalance_timeout,
+        session_timeout,
+        subscription,
+        assignment,
+        tagged_fields,
+    ), pos
 
 
 def write_member_metadata(out: bytearray, v: MemberMetadata, opt: WriteOptions, version: int) -> None:
-    """Append `member_metadata` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_member_metadata.get(version)
-    if writer is None:
+    """Append `member_metadata` to `out`. Raises EncodeError."""
+    if version not in MemberMetadata.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-4", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.member_id, opt, version >= 4)
+    except EncodeError as error:
+        raise error.within("member_id")
+    if version >= 3:
+        try:
+            write_nullable_text(out, v.group_instance_id, opt, version >= 4)
+        except EncodeError as error:
+            raise error.within("group_instance_id")
+    try:
+        write_text(out, v.client_id, opt, version >= 4)
+    except EncodeError as error:
+        raise error.within("client_id")
+    try:
+        write_text(out, v.client_host, opt, version >= 4)
+    except EncodeError as error:
+        raise error.within("client_host")
+    if version >= 1:
+        out += _RUN_1.packed(v.rebalance_timeout)
+    out += _RUN_2.packed(v.session_timeout)
+    try:
+        write_blob(out, v.subscription, opt, version >= 4)
+    except EncodeError as error:
+        raise error.within("subscription")
+    try:
+        write_blob(out, v.assignment, opt, version >= 4)
+    except EncodeError as error:
+        raise error.within("assignment")
+    if version >= 4:
+        write_tags(out, v.tagged_fields, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {version}", need=[], have=v.tagged_fields)
 
 
 MemberMetadata._functions = (read_member_metadata, write_member_metadata)
@@ -531,15 +244,6 @@ class GroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "protocol_type": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "generation": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "generation": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 4
     """Version of the message."""
 
@@ -565,270 +269,6 @@ class GroupMetadataValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_group_metadata_value_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[GroupMetadataValue, int]:
-    """Read `group_metadata_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _RUN_3.unpack_from(buf, pos)
-    pos += 2
-    try:
-        protocol_type, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol_type")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    try:
-        protocol, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol")
-    try:
-        leader, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("leader")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
-    (num_members,) = _RUN_5.unpack_from(buf, pos)
-    if num_members < 0:
-        raise Malformed("num_members", "value not allowed", at=pos, need="at least 0", have=num_members)
-    pos += 4
-    members: list[MemberMetadata] = []
-    for _ in range(bounded_count("members", num_members, 9, pos, end, opt)):
-        try:
-            item, pos = _read_member_metadata_v0(buf, pos, end, opt, 0)
-        except FormatError as error:
-            raise error.within("members", len(members))
-        members.append(item)
-    return GroupMetadataValue(
-        version=version,
-        protocol_type=protocol_type,
-        generation=generation,
-        protocol=protocol,
-        leader=leader,
-        members=members,
-    ), pos
-
-
-def _read_group_metadata_value_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[GroupMetadataValue, int]:
-    """Read `group_metadata_value`, version 1."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _RUN_3.unpack_from(buf, pos)
-    pos += 2
-    try:
-        protocol_type, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol_type")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    try:
-        protocol, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol")
-    try:
-        leader, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("leader")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
-    (num_members,) = _RUN_5.unpack_from(buf, pos)
-    if num_members < 0:
-        raise Malformed("num_members", "value not allowed", at=pos, need="at least 0", have=num_members)
-    pos += 4
-    members: list[MemberMetadata] = []
-    for _ in range(bounded_count("members", num_members, 9, pos, end, opt)):
-        try:
-            item, pos = _read_member_metadata_v1(buf, pos, end, opt, 1)
-        except FormatError as error:
-            raise error.within("members", len(members))
-        members.append(item)
-    return GroupMetadataValue(
-        version=version,
-        protocol_type=protocol_type,
-        generation=generation,
-        protocol=protocol,
-        leader=leader,
-        members=members,
-    ), pos
-
-
-def _read_group_metadata_value_v2(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[GroupMetadataValue, int]:
-    """Read `group_metadata_value`, version 2."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _RUN_3.unpack_from(buf, pos)
-    pos += 2
-    try:
-        protocol_type, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol_type")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    try:
-        protocol, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol")
-    try:
-        leader, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("leader")
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_6)
-    current_state_timestamp, num_members = _RUN_6.unpack_from(buf, pos)
-    if num_members < 0:
-        raise Malformed("num_members", "value not allowed", at=pos + 8, need="at least 0", have=num_members)
-    pos += 12
-    members: list[MemberMetadata] = []
-    for _ in range(bounded_count("members", num_members, 9, pos, end, opt)):
-        try:
-            item, pos = _read_member_metadata_v1(buf, pos, end, opt, 1)
-        except FormatError as error:
-            raise error.within("members", len(members))
-        members.append(item)
-    return GroupMetadataValue(
-        version=version,
-        protocol_type=protocol_type,
-        generation=generation,
-        protocol=protocol,
-        leader=leader,
-        current_state_timestamp=current_state_timestamp,
-        members=members,
-    ), pos
-
-
-def _read_group_metadata_value_v3(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[GroupMetadataValue, int]:
-    """Read `group_metadata_value`, version 3."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _RUN_3.unpack_from(buf, pos)
-    pos += 2
-    try:
-        protocol_type, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol_type")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    try:
-        protocol, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol")
-    try:
-        leader, pos = read_nullable_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("leader")
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_6)
-    current_state_timestamp, num_members = _RUN_6.unpack_from(buf, pos)
-    if num_members < 0:
-        raise Malformed("num_members", "value not allowed", at=pos + 8, need="at least 0", have=num_members)
-    pos += 12
-    members: list[MemberMetadata] = []
-    for _ in range(bounded_count("members", num_members, 9, pos, end, opt)):
-        try:
-            item, pos = _read_member_metadata_v3(buf, pos, end, opt, 3)
-        except FormatError as error:
-            raise error.within("members", len(members))
-        members.append(item)
-    return GroupMetadataValue(
-        version=version,
-        protocol_type=protocol_type,
-        generation=generation,
-        protocol=protocol,
-        leader=leader,
-        current_state_timestamp=current_state_timestamp,
-        members=members,
-    ), pos
-
-
-def _read_group_metadata_value_v4(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[GroupMetadataValue, int]:
-    """Read `group_metadata_value`, version 4."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _RUN_3.unpack_from(buf, pos)
-    pos += 2
-    try:
-        protocol_type, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol_type")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (generation,) = _RUN_4.unpack_from(buf, pos)
-    pos += 4
-    try:
-        protocol, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("protocol")
-    try:
-        leader, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("leader")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_7)
-    (current_state_timestamp,) = _RUN_7.unpack_from(buf, pos)
-    pos += 8
-    at = pos
-    if pos < end and (num_members_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_members_plus_one, pos = read_uvarint32(buf, pos, end, "num_members_plus_one")
-    if num_members_plus_one < 1:
-        raise Malformed(
-            "num_members_plus_one", "value not allowed", at=at, need="at least 1", have=num_members_plus_one
-        )
-    members: list[MemberMetadata] = []
-    for _ in range(bounded_count("members", num_members_plus_one - 1, 9, pos, end, opt)):
-        try:
-            item, pos = _read_member_metadata_v4(buf, pos, end, opt, 4)
-        except FormatError as error:
-            raise error.within("members", len(members))
-        members.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return GroupMetadataValue(
-        version=version,
-        protocol_type=protocol_type,
-        generation=generation,
-        protocol=protocol,
-        leader=leader,
-        current_state_timestamp=current_state_timestamp,
-        members=members,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_group_metadata_value = {
-    0: _read_group_metadata_value_v0,
-    1: _read_group_metadata_value_v1,
-    2: _read_group_metadata_value_v2,
-    3: _read_group_metadata_value_v3,
-    4: _read_group_metadata_value_v4,
-}
-_VERSION_read_group_metadata_value = Struct(">h")
-
-
 def read_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[GroupMetadataValue, int]:
@@ -837,269 +277,149 @@ def read_group_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _VERSION_read_group_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_group_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_3.truncated(pos, end)
+    (version,) = _RUN_3.unpack_from(buf, pos)
+    if version not in GroupMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0-4", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_group_metadata_value_v0(out: bytearray, v: GroupMetadataValue, opt: WriteOptions) -> None:
-    """Append `group_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 0", need=[], have=v.tagged_fields)
-    num_members = len(v.members)
-    values_3 = (v.version,)
+    pos += 2
     try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_text(out, v.protocol_type, opt)
-    except EncodeError as error:
+        protocol_type, pos = read_text(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("protocol_type")
-    values_4 = (v.generation,)
+    if end - pos < 4:
+        raise _RUN_4.truncated(pos, end)
+    (generation,) = _RUN_4.unpack_from(buf, pos)
+    pos += 4
     try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_nullable_text(out, v.protocol, opt)
-    except EncodeError as error:
+        protocol, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("protocol")
     try:
-        write_nullable_text(out, v.leader, opt)
-    except EncodeError as error:
+        leader, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
+    except FormatError as error:
         raise error.within("leader")
-    values_5 = (num_members,)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
-    for count, item in enumerate(v.members):
+    current_state_timestamp = -1
+    if version >= 2:
+        if end - pos < 8:
+            raise _RUN_5.truncated(pos, end)
+        (current_state_timestamp,) = _RUN_5.unpack_from(buf, pos)
+        pos += 8
+    num_members = 0
+    if version <= 3:
+        if end - pos < 4:
+            raise _RUN_6.truncated(pos, end)
+        (num_members,) = _RUN_6.unpack_from(buf, pos)
+        if num_members < 0:
+            raise not_allowed("num_members", num_members, "at least 0", pos)
+        pos += 4
+    num_members_plus_one = 0
+    if version >= 4:
+        at = pos
+        num_members_plus_one, pos = read_uvarint32(buf, pos, end, "num_members_plus_one")
+        if num_members_plus_one < 1:
+            raise not_allowed("num_members_plus_one", num_members_plus_one, "at least 1", at)
+    members: list[MemberMetadata] = []
+    for _ in range(
+        bounded_count("members", num_members_plus_one - 1 if version >= 4 else num_members, 9, pos, end, opt)
+    ):
         try:
-            _write_member_metadata_v0(out, item, opt, 0)
-        except EncodeError as error:
-            raise error.within("members", count)
-
-
-def _write_group_metadata_value_v1(out: bytearray, v: GroupMetadataValue, opt: WriteOptions) -> None:
-    """Append `group_metadata_value`, version 1, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 1", need=[], have=v.tagged_fields)
-    num_members = len(v.members)
-    values_3 = (v.version,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_text(out, v.protocol_type, opt)
-    except EncodeError as error:
-        raise error.within("protocol_type")
-    values_4 = (v.generation,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_nullable_text(out, v.protocol, opt)
-    except EncodeError as error:
-        raise error.within("protocol")
-    try:
-        write_nullable_text(out, v.leader, opt)
-    except EncodeError as error:
-        raise error.within("leader")
-    values_5 = (num_members,)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
-    for count, item in enumerate(v.members):
-        try:
-            _write_member_metadata_v1(out, item, opt, 1)
-        except EncodeError as error:
-            raise error.within("members", count)
-
-
-def _write_group_metadata_value_v2(out: bytearray, v: GroupMetadataValue, opt: WriteOptions) -> None:
-    """Append `group_metadata_value`, version 2, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 2", need=[], have=v.tagged_fields)
-    num_members = len(v.members)
-    values_3 = (v.version,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_text(out, v.protocol_type, opt)
-    except EncodeError as error:
-        raise error.within("protocol_type")
-    values_4 = (v.generation,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_nullable_text(out, v.protocol, opt)
-    except EncodeError as error:
-        raise error.within("protocol")
-    try:
-        write_nullable_text(out, v.leader, opt)
-    except EncodeError as error:
-        raise error.within("leader")
-    values_6 = (v.current_state_timestamp, num_members)
-    try:
-        out += _RUN_6.pack(*values_6)
-    except StructError:
-        raise bad_run(_CODES_6, values_6) from None
-    for count, item in enumerate(v.members):
-        try:
-            _write_member_metadata_v1(out, item, opt, 1)
-        except EncodeError as error:
-            raise error.within("members", count)
-
-
-def _write_group_metadata_value_v3(out: bytearray, v: GroupMetadataValue, opt: WriteOptions) -> None:
-    """Append `group_metadata_value`, version 3, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 3", need=[], have=v.tagged_fields)
-    num_members = len(v.members)
-    values_3 = (v.version,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_text(out, v.protocol_type, opt)
-    except EncodeError as error:
-        raise error.within("protocol_type")
-    values_4 = (v.generation,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_nullable_text(out, v.protocol, opt)
-    except EncodeError as error:
-        raise error.within("protocol")
-    try:
-        write_nullable_text(out, v.leader, opt)
-    except EncodeError as error:
-        raise error.within("leader")
-    values_6 = (v.current_state_timestamp, num_members)
-    try:
-        out += _RUN_6.pack(*values_6)
-    except StructError:
-        raise bad_run(_CODES_6, values_6) from None
-    for count, item in enumerate(v.members):
-        try:
-            _write_member_metadata_v3(out, item, opt, 3)
-        except EncodeError as error:
-            raise error.within("members", count)
-
-
-def _write_group_metadata_value_v4(out: bytearray, v: GroupMetadataValue, opt: WriteOptions) -> None:
-    """Append `group_metadata_value`, version 4, to `out`. Raises EncodeError."""
-    num_members_plus_one = len(v.members) + 1
-    values_3 = (v.version,)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_text_is_compact(out, v.protocol_type, opt)
-    except EncodeError as error:
-        raise error.within("protocol_type")
-    values_4 = (v.generation,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_nullable_text_is_compact(out, v.protocol, opt)
-    except EncodeError as error:
-        raise error.within("protocol")
-    try:
-        write_nullable_text_is_compact(out, v.leader, opt)
-    except EncodeError as error:
-        raise error.within("leader")
-    values_7 = (v.current_state_timestamp,)
-    try:
-        out += _RUN_7.pack(*values_7)
-    except StructError:
-        raise bad_run(_CODES_7, values_7) from None
-    try:
-        out += write_uvarint32(num_members_plus_one)
-    except EncodeError as error:
-        raise error.within("num_members_plus_one")
-    for count, item in enumerate(v.members):
-        try:
-            _write_member_metadata_v4(out, item, opt, 4)
-        except EncodeError as error:
-            raise error.within("members", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_group_metadata_value = {
-    0: _write_group_metadata_value_v0,
-    1: _write_group_metadata_value_v1,
-    2: _write_group_metadata_value_v2,
-    3: _write_group_metadata_value_v3,
-    4: _write_group_metadata_value_v4,
-}
+            item, pos = read_member_metadata(buf, pos, end, opt, version)
+        except FormatError as error:
+            raise error.within("members", len(members))
+        members.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    if version >= 4:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
+    return GroupMetadataValue(
+        version, protocol_type, generation, protocol, leader, current_state_timestamp, members, tagged_fields
+    ), pos
 
 
 def write_group_metadata_value(
     out: bytearray, v: GroupMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `group_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_group_metadata_value.get(v.version)
-    if writer is None:
+    """Append `group_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in GroupMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-4", have=v.version)
-    writer(out, v, opt)
+    num_members = len(v.members)
+    num_members_plus_one = len(v.members) + 1
+    out += _RUN_3.packed(v.version)
+    try:
+        write_text(out, v.protocol_type, opt, v.version >= 4)
+    except EncodeError as error:
+        raise error.within("protocol_type")
+    out += _RUN_4.packed(v.generation)
+    try:
+        write_nullable_text(out, v.protocol, opt, v.version >= 4)
+    except EncodeError as error:
+        raise error.within("protocol")
+    try:
+        write_nullable_text(out, v.leader, opt, v.version >= 4)
+    except EncodeError as error:
+        raise error.within("leader")
+    if v.version >= 2:
+        out += _RUN_5.packed(v.current_state_timestamp)
+    if v.version <= 3:
+        out += _RUN_6.packed(num_members)
+    if v.version >= 4:
+        out += write_uvarint32(num_members_plus_one, "num_members_plus_one")
+    for count, item in enumerate(v.members):
+        try:
+            write_member_metadata(out, item, opt, v.version)
+        except EncodeError as error:
+            raise error.within("members", count)
+    if v.version >= 4:
+        write_tags(out, v.tagged_fields, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {v.version}", need=[], have=v.tagged_fields)
 
 
 GroupMetadataValue._functions = (read_group_metadata_value, write_group_metadata_value)
 
 
 messages.natively(
-    globals(),
-    """
-GroupMetadataValue
-  version s2 version
-  protocol_type text:s2 0-3
-  protocol_type text:uvarint32+1 4-4
-  generation s4
-  protocol ?text:s2 0-3
-  protocol ?text:uvarint32+1 4-4
-  leader ?text:s2 0-3
-  leader ?text:uvarint32+1 4-4
-  current_state_timestamp s8 2-4 ignorable
-  members list:s4:MemberMetadata 0-3
-  members list:uvarint32+1:MemberMetadata 4-4
-  tagged_fields tags 4-4
-
-MemberMetadata
-  member_id text:s2 0-3
-  member_id text:uvarint32+1 4-4
-  group_instance_id ?text:s2 3-3 ignorable
-  group_instance_id ?text:uvarint32+1 4-4 ignorable
-  client_id text:s2 0-3
-  client_id text:uvarint32+1 4-4
-  client_host text:s2 0-3
-  client_host text:uvarint32+1 4-4
-  rebalance_timeout s4 1-4 ignorable
-  session_timeout s4
-  subscription bytes:s4 0-3
-  subscription bytes:uvarint32+1 4-4
-  assignment bytes:s4 0-3
-  assignment bytes:uvarint32+1 4-4
-  tagged_fields tags 4-4
-""",
+    {
+        GroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("protocol_type", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("protocol_type", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("generation", "s4"),
+            messages.Wire("protocol", messages.Counted("text", "s2", null=True), 0, 3),
+            messages.Wire("protocol", messages.Counted("text", "uvarint32", plus=1, null=True), 4, 4),
+            messages.Wire("leader", messages.Counted("text", "s2", null=True), 0, 3),
+            messages.Wire("leader", messages.Counted("text", "uvarint32", plus=1, null=True), 4, 4),
+            messages.Wire("current_state_timestamp", "s8", 2, 4, ignorable=True),
+            messages.Wire("members", messages.Counted("list", "s4", MemberMetadata), 0, 3),
+            messages.Wire("members", messages.Counted("list", "uvarint32", MemberMetadata, plus=1), 4, 4),
+            messages.Wire("tagged_fields", "tags", 4, 4),
+        ),
+        MemberMetadata: (
+            messages.Wire("member_id", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("member_id", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire(
+                "group_instance_id", messages.Counted("text", "s2", null=True), 3, 3, ignorable=True
+            ),
+            messages.Wire(
+                "group_instance_id",
+                messages.Counted("text", "uvarint32", plus=1, null=True),
+                4,
+                4,
+                ignorable=True,
+            ),
+            messages.Wire("client_id", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("client_host", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("rebalance_timeout", "s4", 1, 4, ignorable=True),
+            messages.Wire("session_timeout", "s4"),
+            messages.Wire("subscription", messages.Counted("bytes", "s4"), 0, 3),
+            messages.Wire("subscription", messages.Counted("bytes", "uvarint32", plus=1), 4, 4),
+            messages.Wire("assignment", messages.Counted("bytes", "s4"), 0, 3),
+            messages.Wire("assignment", messages.Counted("bytes", "uvarint32", plus=1), 4, 4),
+            messages.Wire("tagged_fields", "tags", 4, 4),
+        ),
+    }
 )

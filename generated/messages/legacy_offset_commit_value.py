@@ -9,7 +9,6 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -19,8 +18,7 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
-    truncated_run,
+    fixed_run,
     unknown_version,
 )
 
@@ -32,18 +30,9 @@ __all__ = [
     "write_legacy_offset_commit_value",
 ]
 
-_RUN_1 = Struct(">hq")
-_FIELDS_1 = (
-    ("version", 2),
-    ("offset", 8),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("offset", "q"),
-)
-_RUN_2 = Struct(">q")
-_FIELDS_2 = (("commit_timestamp", 8),)
-_CODES_2 = (("commit_timestamp", "q"),)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">q", "offset")
+_RUN_3 = fixed_run(">q", "commit_timestamp")
 
 
 @dataclass(slots=True)
@@ -76,15 +65,6 @@ class LegacyOffsetCommitValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 19
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "offset": 2, "metadata": 10}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "offset": 8, "commit_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "offset": ">q", "commit_timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -98,33 +78,6 @@ class LegacyOffsetCommitValue(messages.Message):
     """An int64."""
 
 
-def _read_legacy_offset_commit_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[LegacyOffsetCommitValue, int]:
-    """Read `legacy_offset_commit_value`, version 0."""
-    if end - pos < 10:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, offset = _RUN_1.unpack_from(buf, pos)
-    pos += 10
-    try:
-        metadata, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("metadata")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (commit_timestamp,) = _RUN_2.unpack_from(buf, pos)
-    pos += 8
-    return LegacyOffsetCommitValue(
-        version=version, offset=offset, metadata=metadata, commit_timestamp=commit_timestamp
-    ), pos
-
-
-_READERS_read_legacy_offset_commit_value = {
-    0: _read_legacy_offset_commit_value,
-}
-_VERSION_read_legacy_offset_commit_value = Struct(">h")
-
-
 def read_legacy_offset_commit_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LegacyOffsetCommitValue, int]:
@@ -133,57 +86,51 @@ def read_legacy_offset_commit_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_legacy_offset_commit_value.unpack_from(buf, pos)
-    reader = _READERS_read_legacy_offset_commit_value.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in LegacyOffsetCommitValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_legacy_offset_commit_value(out: bytearray, v: LegacyOffsetCommitValue, opt: WriteOptions) -> None:
-    """Append `legacy_offset_commit_value`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version, v.offset)
+    pos += 2
+    if end - pos < 8:
+        raise _RUN_2.truncated(pos, end)
+    (offset,) = _RUN_2.unpack_from(buf, pos)
+    pos += 8
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.metadata, opt)
-    except EncodeError as error:
+        metadata, pos = read_text(buf, pos, end, opt, False)
+    except FormatError as error:
         raise error.within("metadata")
-    values_2 = (v.commit_timestamp,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-
-
-_WRITERS_write_legacy_offset_commit_value = {
-    0: _write_legacy_offset_commit_value,
-}
+    if end - pos < 8:
+        raise _RUN_3.truncated(pos, end)
+    (commit_timestamp,) = _RUN_3.unpack_from(buf, pos)
+    pos += 8
+    return LegacyOffsetCommitValue(version, offset, metadata, commit_timestamp), pos
 
 
 def write_legacy_offset_commit_value(
     out: bytearray, v: LegacyOffsetCommitValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `legacy_offset_commit_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_legacy_offset_commit_value.get(v.version)
-    if writer is None:
+    """Append `legacy_offset_commit_value` to `out`. Raises EncodeError."""
+    if v.version not in LegacyOffsetCommitValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.offset)
+    try:
+        write_text(out, v.metadata, opt, False)
+    except EncodeError as error:
+        raise error.within("metadata")
+    out += _RUN_3.packed(v.commit_timestamp)
 
 
 LegacyOffsetCommitValue._functions = (read_legacy_offset_commit_value, write_legacy_offset_commit_value)
 
 
 messages.natively(
-    globals(),
-    """
-LegacyOffsetCommitValue
-  version s2 version
-  offset s8
-  metadata text:s2
-  commit_timestamp s8
-""",
+    {
+        LegacyOffsetCommitValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("offset", "s8"),
+            messages.Wire("metadata", messages.Counted("text", "s2")),
+            messages.Wire("commit_timestamp", "s8"),
+        ),
+    }
 )

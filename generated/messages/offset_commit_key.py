@@ -9,18 +9,17 @@ record with this key and a null value deletes the position.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
-    truncated_run,
+    fixed_run,
+    not_allowed,
 )
 
 from ..primitives.text import read_text, write_text
@@ -31,12 +30,8 @@ __all__ = [
     "write_offset_commit_key",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("record_type", 2),)
-_CODES_1 = (("record_type", "h"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("partition", 4),)
-_CODES_2 = (("partition", "i"),)
+_RUN_1 = fixed_run(">h", "record_type")
+_RUN_2 = fixed_run(">i", "partition")
 
 
 @dataclass(slots=True)
@@ -61,15 +56,6 @@ class OffsetCommitKey(messages.Message):
     MIN_SIZE: ClassVar[int] = 8
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"record_type": 0, "group": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"record_type": 2, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h", "partition": ">i"}
-    """How `struct` says fields that are one number."""
-
     record_type: int = 1
     """Number of the record's type, called the key's version up to Kafka 4.0. 0, before 0.9, is
     `legacy_offset_commit_key`."""
@@ -89,60 +75,52 @@ def read_offset_commit_key(
 ) -> tuple[OffsetCommitKey, int]:
     """Read `offset_commit_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)
     if record_type != 1:
-        raise Malformed("record_type", "value not allowed", at=pos, need="1", have=record_type)
+        raise not_allowed("record_type", record_type, "1", pos)
     pos += 2
     try:
-        group, pos = read_text(buf, pos, end, opt)
+        group, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("group")
     try:
-        topic, pos = read_text(buf, pos, end, opt)
+        topic, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("topic")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (partition,) = _RUN_2.unpack_from(buf, pos)
     pos += 4
-    return OffsetCommitKey(record_type=record_type, group=group, topic=topic, partition=partition), pos
+    return OffsetCommitKey(record_type, group, topic, partition), pos
 
 
 def write_offset_commit_key(out: bytearray, v: OffsetCommitKey, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `offset_commit_key` to `out`. Raises EncodeError."""
     if v.record_type != 1:
         raise EncodeError("record_type", "value not allowed", need="1", have=v.record_type)
-    values_1 = (v.record_type,)
+    out += _RUN_1.packed(v.record_type)
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.group, opt)
+        write_text(out, v.group, opt, False)
     except EncodeError as error:
         raise error.within("group")
     try:
-        write_text(out, v.topic, opt)
+        write_text(out, v.topic, opt, False)
     except EncodeError as error:
         raise error.within("topic")
-    values_2 = (v.partition,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+    out += _RUN_2.packed(v.partition)
 
 
 OffsetCommitKey._functions = (read_offset_commit_key, write_offset_commit_key)
 
 
 messages.natively(
-    globals(),
-    """
-OffsetCommitKey
-  record_type s2=1
-  group text:s2
-  topic text:s2
-  partition s4
-""",
+    {
+        OffsetCommitKey: (
+            messages.Wire("record_type", messages.Only("s2", 1)),
+            messages.Wire("group", messages.Counted("text", "s2")),
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partition", "s4"),
+        ),
+    }
 )

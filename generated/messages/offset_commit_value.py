@@ -10,7 +10,6 @@ since 4.1, or 1 where an expiry time is set.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -21,16 +20,15 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
     read_tags,
     read_uuid,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 
-from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "OffsetCommitValue",
@@ -38,38 +36,11 @@ __all__ = [
     "write_offset_commit_value",
 ]
 
-_RUN_1 = Struct(">hq")
-_FIELDS_1 = (
-    ("version", 2),
-    ("committed_offset", 8),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("committed_offset", "q"),
-)
-_RUN_2 = Struct(">q")
-_FIELDS_2 = (("commit_timestamp", 8),)
-_CODES_2 = (("commit_timestamp", "q"),)
-_RUN_3 = Struct(">qq")
-_FIELDS_3 = (
-    ("commit_timestamp", 8),
-    ("expire_timestamp", 8),
-)
-_CODES_3 = (
-    ("commit_timestamp", "q"),
-    ("expire_timestamp", "q"),
-)
-_RUN_4 = Struct(">hqi")
-_FIELDS_4 = (
-    ("version", 2),
-    ("committed_offset", 8),
-    ("leader_epoch", 4),
-)
-_CODES_4 = (
-    ("version", "h"),
-    ("committed_offset", "q"),
-    ("leader_epoch", "i"),
-)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">q", "committed_offset")
+_RUN_3 = fixed_run(">i", "leader_epoch")
+_RUN_4 = fixed_run(">q", "commit_timestamp")
+_RUN_5 = fixed_run(">q", "expire_timestamp")
 
 
 @dataclass(slots=True)
@@ -116,15 +87,6 @@ class OffsetCommitValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 19
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "committed_offset": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "committed_offset": 8, "commit_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "committed_offset": ">q", "commit_timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 3
     """Version of the value."""
 
@@ -151,101 +113,46 @@ class OffsetCommitValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_offset_commit_value_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
+def read_offset_commit_value(
+    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[OffsetCommitValue, int]:
-    """Read `offset_commit_value`, versions 0, 2."""
-    if end - pos < 10:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, committed_offset = _RUN_1.unpack_from(buf, pos)
-    pos += 10
+    """Read `offset_commit_value`, versions 0-4, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if end - pos < 2:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in OffsetCommitValue.VERSIONS:
+        raise unknown_version("version", version, "0-4", pos)
+    pos += 2
+    if end - pos < 8:
+        raise _RUN_2.truncated(pos, end)
+    (committed_offset,) = _RUN_2.unpack_from(buf, pos)
+    pos += 8
+    leader_epoch = -1
+    if version >= 3:
+        if end - pos < 4:
+            raise _RUN_3.truncated(pos, end)
+        (leader_epoch,) = _RUN_3.unpack_from(buf, pos)
+        pos += 4
     try:
-        metadata, pos = read_text(buf, pos, end, opt)
+        metadata, pos = read_text(buf, pos, end, opt, version >= 4)
     except FormatError as error:
         raise error.within("metadata")
     if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (commit_timestamp,) = _RUN_2.unpack_from(buf, pos)
+        raise _RUN_4.truncated(pos, end)
+    (commit_timestamp,) = _RUN_4.unpack_from(buf, pos)
     pos += 8
-    return OffsetCommitValue(
-        version=version,
-        committed_offset=committed_offset,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp,
-    ), pos
-
-
-def _read_offset_commit_value_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[OffsetCommitValue, int]:
-    """Read `offset_commit_value`, version 1."""
-    if end - pos < 10:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, committed_offset = _RUN_1.unpack_from(buf, pos)
-    pos += 10
-    try:
-        metadata, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("metadata")
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_3)
-    commit_timestamp, expire_timestamp = _RUN_3.unpack_from(buf, pos)
-    pos += 16
-    return OffsetCommitValue(
-        version=version,
-        committed_offset=committed_offset,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp,
-        expire_timestamp=expire_timestamp,
-    ), pos
-
-
-def _read_offset_commit_value_v3(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[OffsetCommitValue, int]:
-    """Read `offset_commit_value`, version 3."""
-    if end - pos < 14:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, committed_offset, leader_epoch = _RUN_4.unpack_from(buf, pos)
-    pos += 14
-    try:
-        metadata, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("metadata")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (commit_timestamp,) = _RUN_2.unpack_from(buf, pos)
-    pos += 8
-    return OffsetCommitValue(
-        version=version,
-        committed_offset=committed_offset,
-        leader_epoch=leader_epoch,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp,
-    ), pos
-
-
-def _read_offset_commit_value_v4(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[OffsetCommitValue, int]:
-    """Read `offset_commit_value`, version 4."""
-    if end - pos < 14:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, committed_offset, leader_epoch = _RUN_4.unpack_from(buf, pos)
-    pos += 14
-    try:
-        metadata, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("metadata")
-    if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (commit_timestamp,) = _RUN_2.unpack_from(buf, pos)
-    pos += 8
-    topic_id: UUID = UUID(int=0)
+    expire_timestamp = -1
+    if version == 1:
+        if end - pos < 8:
+            raise _RUN_5.truncated(pos, end)
+        (expire_timestamp,) = _RUN_5.unpack_from(buf, pos)
+        pos += 8
+    topic_id = UUID(int=0)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
+    if version >= 4:
         found, after = read_tags(buf, pos, end, "tagged_fields")
         for tag, pos, limit in found:
             if tag == 0:
@@ -255,160 +162,60 @@ def _read_offset_commit_value_v4(
                 tagged_fields.append((tag, buf[pos:limit]))
         pos = after
     return OffsetCommitValue(
-        version=version,
-        committed_offset=committed_offset,
-        leader_epoch=leader_epoch,
-        metadata=metadata,
-        commit_timestamp=commit_timestamp,
-        topic_id=topic_id,
-        tagged_fields=tagged_fields,
+        version,
+        committed_offset,
+        leader_epoch,
+        metadata,
+        commit_timestamp,
+        expire_timestamp,
+        topic_id,
+        tagged_fields,
     ), pos
-
-
-_READERS_read_offset_commit_value = {
-    0: _read_offset_commit_value_v0,
-    1: _read_offset_commit_value_v1,
-    2: _read_offset_commit_value_v0,
-    3: _read_offset_commit_value_v3,
-    4: _read_offset_commit_value_v4,
-}
-_VERSION_read_offset_commit_value = Struct(">h")
-
-
-def read_offset_commit_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[OffsetCommitValue, int]:
-    """Read `offset_commit_value`, versions 0-4, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_offset_commit_value.unpack_from(buf, pos)
-    reader = _READERS_read_offset_commit_value.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0-4", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_offset_commit_value_v0(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
-    """Append `offset_commit_value`, versions 0, 2, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 0, 2", need=[], have=v.tagged_fields)
-    values_1 = (v.version, v.committed_offset)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.metadata, opt)
-    except EncodeError as error:
-        raise error.within("metadata")
-    values_2 = (v.commit_timestamp,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-
-
-def _write_offset_commit_value_v1(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
-    """Append `offset_commit_value`, version 1, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 1", need=[], have=v.tagged_fields)
-    values_1 = (v.version, v.committed_offset)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.metadata, opt)
-    except EncodeError as error:
-        raise error.within("metadata")
-    values_3 = (v.commit_timestamp, v.expire_timestamp)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-
-
-def _write_offset_commit_value_v3(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
-    """Append `offset_commit_value`, version 3, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 3", need=[], have=v.tagged_fields)
-    values_4 = (v.version, v.committed_offset, v.leader_epoch)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_text(out, v.metadata, opt)
-    except EncodeError as error:
-        raise error.within("metadata")
-    values_2 = (v.commit_timestamp,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-
-
-def _write_offset_commit_value_v4(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
-    """Append `offset_commit_value`, version 4, to `out`. Raises EncodeError."""
-    values_4 = (v.version, v.committed_offset, v.leader_epoch)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        write_text_is_compact(out, v.metadata, opt)
-    except EncodeError as error:
-        raise error.within("metadata")
-    values_2 = (v.commit_timestamp,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    if v.topic_id != UUID(int=0):
-        inner = bytearray()
-        inner += v.topic_id.bytes
-        tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_offset_commit_value = {
-    0: _write_offset_commit_value_v0,
-    1: _write_offset_commit_value_v1,
-    2: _write_offset_commit_value_v0,
-    3: _write_offset_commit_value_v3,
-    4: _write_offset_commit_value_v4,
-}
 
 
 def write_offset_commit_value(
     out: bytearray, v: OffsetCommitValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `offset_commit_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_offset_commit_value.get(v.version)
-    if writer is None:
+    """Append `offset_commit_value` to `out`. Raises EncodeError."""
+    if v.version not in OffsetCommitValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-4", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.committed_offset)
+    if v.version >= 3:
+        out += _RUN_3.packed(v.leader_epoch)
+    try:
+        write_text(out, v.metadata, opt, v.version >= 4)
+    except EncodeError as error:
+        raise error.within("metadata")
+    out += _RUN_4.packed(v.commit_timestamp)
+    if v.version == 1:
+        out += _RUN_5.packed(v.expire_timestamp)
+    if v.version >= 4:
+        tags = list(v.tagged_fields)
+        if v.topic_id != UUID(int=0):
+            inner = bytearray()
+            inner += v.topic_id.bytes
+            tags.append((0, bytes(inner)))
+        write_tags(out, tags, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {v.version}", need=[], have=v.tagged_fields)
 
 
 OffsetCommitValue._functions = (read_offset_commit_value, write_offset_commit_value)
 
 
 messages.natively(
-    globals(),
-    """
-OffsetCommitValue
-  version s2 version
-  committed_offset s8
-  leader_epoch s4 3-4 ignorable
-  metadata text:s2 0-3
-  metadata text:uvarint32+1 4-4
-  commit_timestamp s8
-  expire_timestamp s8 1-1 ignorable
-  topic_id uuid 4-4 ignorable #0
-  tagged_fields tags 4-4
-""",
+    {
+        OffsetCommitValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("committed_offset", "s8"),
+            messages.Wire("leader_epoch", "s4", 3, 4, ignorable=True),
+            messages.Wire("metadata", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("metadata", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("commit_timestamp", "s8"),
+            messages.Wire("expire_timestamp", "s8", 1, 1, ignorable=True),
+            messages.Wire("topic_id", "uuid", 4, 4, ignorable=True, tag=0),
+            messages.Wire("tagged_fields", "tags", 4, 4),
+        ),
+    }
 )

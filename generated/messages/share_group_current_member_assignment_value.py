@@ -9,22 +9,21 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_numbers,
@@ -41,22 +40,9 @@ __all__ = [
     "write_topic_partitions",
 ]
 
-_RUN_1 = Struct(">16s")
-_FIELDS_1 = (("topic_id", 16),)
-_CODES_1 = (("topic_id", "16s"),)
-_RUN_2 = Struct(">hiib")
-_FIELDS_2 = (
-    ("version", 2),
-    ("member_epoch", 4),
-    ("previous_member_epoch", 4),
-    ("state", 1),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("member_epoch", "i"),
-    ("previous_member_epoch", "i"),
-    ("state", "b"),
-)
+_RUN_1 = fixed_run(">16s", "topic_id")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">iib", "member_epoch", "previous_member_epoch", "state")
 
 
 @dataclass(slots=True)
@@ -68,12 +54,6 @@ class TopicPartitions(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "num_partitions_plus_one": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -90,52 +70,30 @@ def read_topic_partitions(
 ) -> tuple[TopicPartitions, int]:
     """Read `topic_partitions` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
     at = pos
-    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicPartitions(topic_id=topic_id, partitions=partitions, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicPartitions(topic_id, partitions, tagged_fields), pos
 
 
 def write_topic_partitions(out: bytearray, v: TopicPartitions, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partitions` to `out`. Raises EncodeError."""
+    out += _RUN_1.packed(v.topic_id.bytes)
     num_partitions_plus_one = len(v.partitions) + 1
-    values_1 = (v.topic_id.bytes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partitions_plus_one")
+    out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicPartitions._functions = (read_topic_partitions, write_topic_partitions)
@@ -172,31 +130,6 @@ class ShareGroupCurrentMemberAssignmentValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "member_epoch": 2,
-        "previous_member_epoch": 6,
-        "state": 10,
-        "num_assigned_partitions_plus_one": 11,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "member_epoch": 4,
-        "previous_member_epoch": 4,
-        "state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "member_epoch": ">i",
-        "previous_member_epoch": ">i",
-        "state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -216,28 +149,28 @@ class ShareGroupCurrentMemberAssignmentValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_share_group_current_member_assignment_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
+def read_share_group_current_member_assignment_value(
+    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
-    """Read `share_group_current_member_assignment_value`, version 0."""
-    if end - pos < 11:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, member_epoch, previous_member_epoch, state = _RUN_2.unpack_from(buf, pos)
-    pos += 11
+    """Read `share_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if end - pos < 2:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ShareGroupCurrentMemberAssignmentValue.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
+    pos += 2
+    if end - pos < 9:
+        raise _RUN_3.truncated(pos, end)
+    member_epoch, previous_member_epoch, state = _RUN_3.unpack_from(buf, pos)
+    pos += 9
     at = pos
-    if pos < end and (num_assigned_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_assigned_partitions_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_assigned_partitions_plus_one"
-        )
+    num_assigned_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_assigned_partitions_plus_one")
     if num_assigned_partitions_plus_one < 1:
-        raise Malformed(
-            "num_assigned_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_assigned_partitions_plus_one,
+        raise not_allowed(
+            "num_assigned_partitions_plus_one", num_assigned_partitions_plus_one, "at least 1", at
         )
     assigned_partitions: list[TopicPartitions] = []
     for _ in range(
@@ -249,83 +182,31 @@ def _read_share_group_current_member_assignment_value(
             raise error.within("assigned_partitions", len(assigned_partitions))
         assigned_partitions.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return ShareGroupCurrentMemberAssignmentValue(
-        version=version,
-        member_epoch=member_epoch,
-        previous_member_epoch=previous_member_epoch,
-        state=state,
-        assigned_partitions=assigned_partitions,
-        tagged_fields=tagged_fields,
+        version, member_epoch, previous_member_epoch, state, assigned_partitions, tagged_fields
     ), pos
-
-
-_READERS_read_share_group_current_member_assignment_value = {
-    0: _read_share_group_current_member_assignment_value,
-}
-_VERSION_read_share_group_current_member_assignment_value = Struct(">h")
-
-
-def read_share_group_current_member_assignment_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
-    """Read `share_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_share_group_current_member_assignment_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_group_current_member_assignment_value.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_share_group_current_member_assignment_value(
-    out: bytearray, v: ShareGroupCurrentMemberAssignmentValue, opt: WriteOptions
-) -> None:
-    """Append `share_group_current_member_assignment_value`, version 0, to `out`. Raises EncodeError."""
-    num_assigned_partitions_plus_one = len(v.assigned_partitions) + 1
-    values_2 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_assigned_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_assigned_partitions_plus_one")
-    for count, item in enumerate(v.assigned_partitions):
-        try:
-            write_topic_partitions(out, item, opt)
-        except EncodeError as error:
-            raise error.within("assigned_partitions", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_share_group_current_member_assignment_value = {
-    0: _write_share_group_current_member_assignment_value,
-}
 
 
 def write_share_group_current_member_assignment_value(
     out: bytearray, v: ShareGroupCurrentMemberAssignmentValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `share_group_current_member_assignment_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_group_current_member_assignment_value.get(v.version)
-    if writer is None:
+    """Append `share_group_current_member_assignment_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareGroupCurrentMemberAssignmentValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_2.packed(v.version)
+    out += _RUN_3.packed(v.member_epoch, v.previous_member_epoch, v.state)
+    num_assigned_partitions_plus_one = len(v.assigned_partitions) + 1
+    out += write_uvarint32(num_assigned_partitions_plus_one, "num_assigned_partitions_plus_one")
+    for count, item in enumerate(v.assigned_partitions):
+        try:
+            write_topic_partitions(out, item, opt)
+        except EncodeError as error:
+            raise error.within("assigned_partitions", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupCurrentMemberAssignmentValue._functions = (
@@ -335,19 +216,21 @@ ShareGroupCurrentMemberAssignmentValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupCurrentMemberAssignmentValue
-  version s2 version
-  member_epoch s4
-  previous_member_epoch s4
-  state s1
-  assigned_partitions list:uvarint32+1:TopicPartitions
-  tagged_fields tags
-
-TopicPartitions
-  topic_id uuid
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-""",
+    {
+        ShareGroupCurrentMemberAssignmentValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("member_epoch", "s4"),
+            messages.Wire("previous_member_epoch", "s4"),
+            messages.Wire("state", "s1"),
+            messages.Wire(
+                "assigned_partitions", messages.Counted("list", "uvarint32", TopicPartitions, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartitions: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,27 +9,26 @@ Kafka's ShareGroupMemberMetadataValue: value in __consumer_offsets, number 10 of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ShareGroupMemberMetadataValue",
@@ -37,9 +36,7 @@ __all__ = [
     "write_share_group_member_metadata_value",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("version", 2),)
-_CODES_1 = (("version", "h"),)
+_RUN_1 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -73,15 +70,6 @@ class ShareGroupMemberMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "rack_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -101,74 +89,6 @@ class ShareGroupMemberMetadataValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_share_group_member_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ShareGroupMemberMetadataValue, int]:
-    """Read `share_group_member_metadata_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    try:
-        rack_id, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack_id")
-    try:
-        client_id, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("client_host")
-    at = pos
-    if pos < end and (num_subscribed_topic_names_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_subscribed_topic_names_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_subscribed_topic_names_plus_one"
-        )
-    if num_subscribed_topic_names_plus_one < 1:
-        raise Malformed(
-            "num_subscribed_topic_names_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_subscribed_topic_names_plus_one,
-        )
-    subscribed_topic_names: list[str] = []
-    for _ in range(
-        bounded_count("subscribed_topic_names", num_subscribed_topic_names_plus_one - 1, 1, pos, end, opt)
-    ):
-        try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("subscribed_topic_names", len(subscribed_topic_names))
-        subscribed_topic_names.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ShareGroupMemberMetadataValue(
-        version=version,
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        subscribed_topic_names=subscribed_topic_names,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_share_group_member_metadata_value = {
-    0: _read_share_group_member_metadata_value,
-}
-_VERSION_read_share_group_member_metadata_value = Struct(">h")
-
-
 def read_share_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupMemberMetadataValue, int]:
@@ -177,64 +97,77 @@ def read_share_group_member_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_share_group_member_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_group_member_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in ShareGroupMemberMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_share_group_member_metadata_value(
-    out: bytearray, v: ShareGroupMemberMetadataValue, opt: WriteOptions
-) -> None:
-    """Append `share_group_member_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    num_subscribed_topic_names_plus_one = len(v.subscribed_topic_names) + 1
-    values_1 = (v.version,)
+    pos += 2
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_nullable_text_is_compact(out, v.rack_id, opt)
-    except EncodeError as error:
+        rack_id, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("rack_id")
     try:
-        write_text_is_compact(out, v.client_id, opt)
-    except EncodeError as error:
+        client_id, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("client_id")
     try:
-        write_text_is_compact(out, v.client_host, opt)
-    except EncodeError as error:
+        client_host, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("client_host")
-    try:
-        out += write_uvarint32(num_subscribed_topic_names_plus_one)
-    except EncodeError as error:
-        raise error.within("num_subscribed_topic_names_plus_one")
-    for count, item in enumerate(v.subscribed_topic_names):
+    at = pos
+    num_subscribed_topic_names_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_subscribed_topic_names_plus_one"
+    )
+    if num_subscribed_topic_names_plus_one < 1:
+        raise not_allowed(
+            "num_subscribed_topic_names_plus_one", num_subscribed_topic_names_plus_one, "at least 1", at
+        )
+    subscribed_topic_names: list[str] = []
+    for _ in range(
+        bounded_count("subscribed_topic_names", num_subscribed_topic_names_plus_one - 1, 1, pos, end, opt)
+    ):
         try:
-            write_text_is_compact(out, item, opt)
-        except EncodeError as error:
-            raise error.within("subscribed_topic_names", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_share_group_member_metadata_value = {
-    0: _write_share_group_member_metadata_value,
-}
+            item, pos = read_text(buf, pos, end, opt, True)
+        except FormatError as error:
+            raise error.within("subscribed_topic_names", len(subscribed_topic_names))
+        subscribed_topic_names.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ShareGroupMemberMetadataValue(
+        version, rack_id, client_id, client_host, subscribed_topic_names, tagged_fields
+    ), pos
 
 
 def write_share_group_member_metadata_value(
     out: bytearray, v: ShareGroupMemberMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `share_group_member_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_group_member_metadata_value.get(v.version)
-    if writer is None:
+    """Append `share_group_member_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareGroupMemberMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    try:
+        write_nullable_text(out, v.rack_id, opt, True)
+    except EncodeError as error:
+        raise error.within("rack_id")
+    try:
+        write_text(out, v.client_id, opt, True)
+    except EncodeError as error:
+        raise error.within("client_id")
+    try:
+        write_text(out, v.client_host, opt, True)
+    except EncodeError as error:
+        raise error.within("client_host")
+    num_subscribed_topic_names_plus_one = len(v.subscribed_topic_names) + 1
+    out += write_uvarint32(num_subscribed_topic_names_plus_one, "num_subscribed_topic_names_plus_one")
+    for count, item in enumerate(v.subscribed_topic_names):
+        try:
+            write_text(out, item, opt, True)
+        except EncodeError as error:
+            raise error.within("subscribed_topic_names", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupMemberMetadataValue._functions = (
@@ -244,14 +177,17 @@ ShareGroupMemberMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupMemberMetadataValue
-  version s2 version
-  rack_id ?text:uvarint32+1
-  client_id text:uvarint32+1
-  client_host text:uvarint32+1
-  subscribed_topic_names list:uvarint32+1:text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ShareGroupMemberMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "subscribed_topic_names",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

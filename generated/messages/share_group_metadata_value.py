@@ -9,7 +9,6 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -19,9 +18,8 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -32,17 +30,8 @@ __all__ = [
     "write_share_group_metadata_value",
 ]
 
-_RUN_1 = Struct(">hiq")
-_FIELDS_1 = (
-    ("version", 2),
-    ("epoch", 4),
-    ("metadata_hash", 8),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("epoch", "i"),
-    ("metadata_hash", "q"),
-)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">iq", "epoch", "metadata_hash")
 
 
 @dataclass(slots=True)
@@ -71,15 +60,6 @@ class ShareGroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 15
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "metadata_hash": 6, "tagged_fields": 14}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -93,33 +73,6 @@ class ShareGroupMetadataValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_share_group_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ShareGroupMetadataValue, int]:
-    """Read `share_group_metadata_value`, version 0."""
-    if end - pos < 14:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, epoch, metadata_hash = _RUN_1.unpack_from(buf, pos)
-    pos += 14
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ShareGroupMetadataValue(
-        version=version, epoch=epoch, metadata_hash=metadata_hash, tagged_fields=tagged_fields
-    ), pos
-
-
-_READERS_read_share_group_metadata_value = {
-    0: _read_share_group_metadata_value,
-}
-_VERSION_read_share_group_metadata_value = Struct(">h")
-
-
 def read_share_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupMetadataValue, int]:
@@ -128,52 +81,44 @@ def read_share_group_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_share_group_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_group_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in ShareGroupMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_share_group_metadata_value(out: bytearray, v: ShareGroupMetadataValue, opt: WriteOptions) -> None:
-    """Append `share_group_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.version, v.epoch, v.metadata_hash)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_share_group_metadata_value = {
-    0: _write_share_group_metadata_value,
-}
+    pos += 2
+    if end - pos < 12:
+        raise _RUN_2.truncated(pos, end)
+    epoch, metadata_hash = _RUN_2.unpack_from(buf, pos)
+    pos += 12
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ShareGroupMetadataValue(version, epoch, metadata_hash, tagged_fields), pos
 
 
 def write_share_group_metadata_value(
     out: bytearray, v: ShareGroupMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `share_group_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_group_metadata_value.get(v.version)
-    if writer is None:
+    """Append `share_group_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareGroupMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.epoch, v.metadata_hash)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupMetadataValue._functions = (read_share_group_metadata_value, write_share_group_metadata_value)
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupMetadataValue
-  version s2 version
-  epoch s4
-  metadata_hash s8
-  tagged_fields tags
-""",
+    {
+        ShareGroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("metadata_hash", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,22 +9,21 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_numbers,
@@ -32,7 +31,7 @@ from kodec.runtime.fields import (
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ShareGroupStatePartitionMetadataValue",
@@ -46,12 +45,8 @@ __all__ = [
     "write_topic_partitions_info",
 ]
 
-_RUN_1 = Struct(">16s")
-_FIELDS_1 = (("topic_id", 16),)
-_CODES_1 = (("topic_id", "16s"),)
-_RUN_2 = Struct(">h")
-_FIELDS_2 = (("version", 2),)
-_CODES_2 = (("version", "h"),)
+_RUN_1 = fixed_run(">16s", "topic_id")
+_RUN_2 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -67,12 +62,6 @@ class TopicPartitionsInfo(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 19
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "topic_name": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -92,64 +81,40 @@ def read_topic_partitions_info(
 ) -> tuple[TopicPartitionsInfo, int]:
     """Read `topic_partitions_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
     try:
-        topic_name, pos = read_text_is_compact(buf, pos, end, opt)
+        topic_name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("topic_name")
     at = pos
-    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicPartitionsInfo(
-        topic_id=topic_id, topic_name=topic_name, partitions=partitions, tagged_fields=tagged_fields
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicPartitionsInfo(topic_id, topic_name, partitions, tagged_fields), pos
 
 
 def write_topic_partitions_info(
     out: bytearray, v: TopicPartitionsInfo, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `topic_partitions_info` to `out`. Raises EncodeError."""
-    num_partitions_plus_one = len(v.partitions) + 1
-    values_1 = (v.topic_id.bytes,)
+    out += _RUN_1.packed(v.topic_id.bytes)
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text_is_compact(out, v.topic_name, opt)
+        write_text(out, v.topic_name, opt, True)
     except EncodeError as error:
         raise error.within("topic_name")
-    try:
-        out += write_uvarint32(num_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partitions_plus_one")
+    num_partitions_plus_one = len(v.partitions) + 1
+    out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicPartitionsInfo._functions = (read_topic_partitions_info, write_topic_partitions_info)
@@ -165,12 +130,6 @@ class TopicInfo(messages.Message):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "topic_name": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -184,40 +143,30 @@ class TopicInfo(messages.Message):
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
     """Read `topic_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
     try:
-        topic_name, pos = read_text_is_compact(buf, pos, end, opt)
+        topic_name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("topic_name")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicInfo(topic_id=topic_id, topic_name=topic_name, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicInfo(topic_id, topic_name, tagged_fields), pos
 
 
 def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_info` to `out`. Raises EncodeError."""
-    values_1 = (v.topic_id.bytes,)
+    out += _RUN_1.packed(v.topic_id.bytes)
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text_is_compact(out, v.topic_name, opt)
+        write_text(out, v.topic_name, opt, True)
     except EncodeError as error:
         raise error.within("topic_name")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicInfo._functions = (read_topic_info, write_topic_info)
@@ -253,15 +202,6 @@ class ShareGroupStatePartitionMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_initializing_topics_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -278,28 +218,24 @@ class ShareGroupStatePartitionMetadataValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_share_group_state_partition_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
+def read_share_group_state_partition_metadata_value(
+    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
-    """Read `share_group_state_partition_metadata_value`, version 0."""
+    """Read `share_group_state_partition_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ShareGroupStatePartitionMetadataValue.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
     pos += 2
     at = pos
-    if pos < end and (num_initializing_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_initializing_topics_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_initializing_topics_plus_one"
-        )
+    num_initializing_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initializing_topics_plus_one")
     if num_initializing_topics_plus_one < 1:
-        raise Malformed(
-            "num_initializing_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_initializing_topics_plus_one,
+        raise not_allowed(
+            "num_initializing_topics_plus_one", num_initializing_topics_plus_one, "at least 1", at
         )
     initializing_topics: list[TopicPartitionsInfo] = []
     for _ in range(
@@ -311,19 +247,10 @@ def _read_share_group_state_partition_metadata_value(
             raise error.within("initializing_topics", len(initializing_topics))
         initializing_topics.append(item)
     at = pos
-    if pos < end and (num_initialized_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_initialized_topics_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_initialized_topics_plus_one"
-        )
+    num_initialized_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initialized_topics_plus_one")
     if num_initialized_topics_plus_one < 1:
-        raise Malformed(
-            "num_initialized_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_initialized_topics_plus_one,
+        raise not_allowed(
+            "num_initialized_topics_plus_one", num_initialized_topics_plus_one, "at least 1", at
         )
     initialized_topics: list[TopicPartitionsInfo] = []
     for _ in range(
@@ -335,18 +262,9 @@ def _read_share_group_state_partition_metadata_value(
             raise error.within("initialized_topics", len(initialized_topics))
         initialized_topics.append(item)
     at = pos
-    if pos < end and (num_deleting_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_deleting_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_deleting_topics_plus_one")
+    num_deleting_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_deleting_topics_plus_one")
     if num_deleting_topics_plus_one < 1:
-        raise Malformed(
-            "num_deleting_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_deleting_topics_plus_one,
-        )
+        raise not_allowed("num_deleting_topics_plus_one", num_deleting_topics_plus_one, "at least 1", at)
     deleting_topics: list[TopicInfo] = []
     for _ in range(bounded_count("deleting_topics", num_deleting_topics_plus_one - 1, 18, pos, end, opt)):
         try:
@@ -355,102 +273,44 @@ def _read_share_group_state_partition_metadata_value(
             raise error.within("deleting_topics", len(deleting_topics))
         deleting_topics.append(item_of_deleting_topics_)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return ShareGroupStatePartitionMetadataValue(
-        version=version,
-        initializing_topics=initializing_topics,
-        initialized_topics=initialized_topics,
-        deleting_topics=deleting_topics,
-        tagged_fields=tagged_fields,
+        version, initializing_topics, initialized_topics, deleting_topics, tagged_fields
     ), pos
-
-
-_READERS_read_share_group_state_partition_metadata_value = {
-    0: _read_share_group_state_partition_metadata_value,
-}
-_VERSION_read_share_group_state_partition_metadata_value = Struct(">h")
-
-
-def read_share_group_state_partition_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
-    """Read `share_group_state_partition_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_share_group_state_partition_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_group_state_partition_metadata_value.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_share_group_state_partition_metadata_value(
-    out: bytearray, v: ShareGroupStatePartitionMetadataValue, opt: WriteOptions
-) -> None:
-    """Append `share_group_state_partition_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    num_initializing_topics_plus_one = len(v.initializing_topics) + 1
-    num_initialized_topics_plus_one = len(v.initialized_topics) + 1
-    num_deleting_topics_plus_one = len(v.deleting_topics) + 1
-    values_2 = (v.version,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_initializing_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_initializing_topics_plus_one")
-    for count, item in enumerate(v.initializing_topics):
-        try:
-            write_topic_partitions_info(out, item, opt)
-        except EncodeError as error:
-            raise error.within("initializing_topics", count)
-    try:
-        out += write_uvarint32(num_initialized_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_initialized_topics_plus_one")
-    for count, item in enumerate(v.initialized_topics):
-        try:
-            write_topic_partitions_info(out, item, opt)
-        except EncodeError as error:
-            raise error.within("initialized_topics", count)
-    try:
-        out += write_uvarint32(num_deleting_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_deleting_topics_plus_one")
-    for count, item_of_deleting_topics_ in enumerate(v.deleting_topics):
-        try:
-            write_topic_info(out, item_of_deleting_topics_, opt)
-        except EncodeError as error:
-            raise error.within("deleting_topics", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_share_group_state_partition_metadata_value = {
-    0: _write_share_group_state_partition_metadata_value,
-}
 
 
 def write_share_group_state_partition_metadata_value(
     out: bytearray, v: ShareGroupStatePartitionMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `share_group_state_partition_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_group_state_partition_metadata_value.get(v.version)
-    if writer is None:
+    """Append `share_group_state_partition_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareGroupStatePartitionMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_2.packed(v.version)
+    num_initializing_topics_plus_one = len(v.initializing_topics) + 1
+    out += write_uvarint32(num_initializing_topics_plus_one, "num_initializing_topics_plus_one")
+    for count, item in enumerate(v.initializing_topics):
+        try:
+            write_topic_partitions_info(out, item, opt)
+        except EncodeError as error:
+            raise error.within("initializing_topics", count)
+    num_initialized_topics_plus_one = len(v.initialized_topics) + 1
+    out += write_uvarint32(num_initialized_topics_plus_one, "num_initialized_topics_plus_one")
+    for count, item in enumerate(v.initialized_topics):
+        try:
+            write_topic_partitions_info(out, item, opt)
+        except EncodeError as error:
+            raise error.within("initialized_topics", count)
+    num_deleting_topics_plus_one = len(v.deleting_topics) + 1
+    out += write_uvarint32(num_deleting_topics_plus_one, "num_deleting_topics_plus_one")
+    for count, item_of_deleting_topics_ in enumerate(v.deleting_topics):
+        try:
+            write_topic_info(out, item_of_deleting_topics_, opt)
+        except EncodeError as error:
+            raise error.within("deleting_topics", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupStatePartitionMetadataValue._functions = (
@@ -460,24 +320,28 @@ ShareGroupStatePartitionMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupStatePartitionMetadataValue
-  version s2 version
-  initializing_topics list:uvarint32+1:TopicPartitionsInfo
-  initialized_topics list:uvarint32+1:TopicPartitionsInfo
-  deleting_topics list:uvarint32+1:TopicInfo
-  tagged_fields tags
-
-TopicPartitionsInfo
-  topic_id uuid
-  topic_name text:uvarint32+1
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-
-TopicInfo
-  topic_id uuid
-  topic_name text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ShareGroupStatePartitionMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire(
+                "initializing_topics", messages.Counted("list", "uvarint32", TopicPartitionsInfo, plus=1)
+            ),
+            messages.Wire(
+                "initialized_topics", messages.Counted("list", "uvarint32", TopicPartitionsInfo, plus=1)
+            ),
+            messages.Wire("deleting_topics", messages.Counted("list", "uvarint32", TopicInfo, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartitionsInfo: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicInfo: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

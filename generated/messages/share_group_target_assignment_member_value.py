@@ -9,22 +9,21 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_numbers,
@@ -41,12 +40,8 @@ __all__ = [
     "write_topic_partition",
 ]
 
-_RUN_1 = Struct(">16s")
-_FIELDS_1 = (("topic_id", 16),)
-_CODES_1 = (("topic_id", "16s"),)
-_RUN_2 = Struct(">h")
-_FIELDS_2 = (("version", 2),)
-_CODES_2 = (("version", "h"),)
+_RUN_1 = fixed_run(">16s", "topic_id")
+_RUN_2 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -58,12 +53,6 @@ class TopicPartition(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "num_partitions_plus_one": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -80,52 +69,30 @@ def read_topic_partition(
 ) -> tuple[TopicPartition, int]:
     """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
     at = pos
-    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicPartition(topic_id=topic_id, partitions=partitions, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicPartition(topic_id, partitions, tagged_fields), pos
 
 
 def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partition` to `out`. Raises EncodeError."""
+    out += _RUN_1.packed(v.topic_id.bytes)
     num_partitions_plus_one = len(v.partitions) + 1
-    values_1 = (v.topic_id.bytes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partitions_plus_one")
+    out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicPartition._functions = (read_topic_partition, write_topic_partition)
@@ -157,15 +124,6 @@ class ShareGroupTargetAssignmentMemberValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topic_partitions_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -176,53 +134,6 @@ class ShareGroupTargetAssignmentMemberValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_share_group_target_assignment_member_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ShareGroupTargetAssignmentMemberValue, int]:
-    """Read `share_group_target_assignment_member_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _RUN_2.unpack_from(buf, pos)
-    pos += 2
-    at = pos
-    if pos < end and (num_topic_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_topic_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_partitions_plus_one")
-    if num_topic_partitions_plus_one < 1:
-        raise Malformed(
-            "num_topic_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_topic_partitions_plus_one,
-        )
-    topic_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("topic_partitions", num_topic_partitions_plus_one - 1, 18, pos, end, opt)):
-        try:
-            item, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topic_partitions", len(topic_partitions))
-        topic_partitions.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ShareGroupTargetAssignmentMemberValue(
-        version=version, topic_partitions=topic_partitions, tagged_fields=tagged_fields
-    ), pos
-
-
-_READERS_read_share_group_target_assignment_member_value = {
-    0: _read_share_group_target_assignment_member_value,
-}
-_VERSION_read_share_group_target_assignment_member_value = Struct(">h")
-
-
 def read_share_group_target_assignment_member_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupTargetAssignmentMemberValue, int]:
@@ -231,52 +142,45 @@ def read_share_group_target_assignment_member_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_share_group_target_assignment_member_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_group_target_assignment_member_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ShareGroupTargetAssignmentMemberValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_share_group_target_assignment_member_value(
-    out: bytearray, v: ShareGroupTargetAssignmentMemberValue, opt: WriteOptions
-) -> None:
-    """Append `share_group_target_assignment_member_value`, version 0, to `out`. Raises EncodeError."""
-    num_topic_partitions_plus_one = len(v.topic_partitions) + 1
-    values_2 = (v.version,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_topic_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_topic_partitions_plus_one")
-    for count, item in enumerate(v.topic_partitions):
+    pos += 2
+    at = pos
+    num_topic_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_partitions_plus_one")
+    if num_topic_partitions_plus_one < 1:
+        raise not_allowed("num_topic_partitions_plus_one", num_topic_partitions_plus_one, "at least 1", at)
+    topic_partitions: list[TopicPartition] = []
+    for _ in range(bounded_count("topic_partitions", num_topic_partitions_plus_one - 1, 18, pos, end, opt)):
         try:
-            write_topic_partition(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topic_partitions", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_share_group_target_assignment_member_value = {
-    0: _write_share_group_target_assignment_member_value,
-}
+            item, pos = read_topic_partition(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("topic_partitions", len(topic_partitions))
+        topic_partitions.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ShareGroupTargetAssignmentMemberValue(version, topic_partitions, tagged_fields), pos
 
 
 def write_share_group_target_assignment_member_value(
     out: bytearray, v: ShareGroupTargetAssignmentMemberValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `share_group_target_assignment_member_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_group_target_assignment_member_value.get(v.version)
-    if writer is None:
+    """Append `share_group_target_assignment_member_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareGroupTargetAssignmentMemberValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_2.packed(v.version)
+    num_topic_partitions_plus_one = len(v.topic_partitions) + 1
+    out += write_uvarint32(num_topic_partitions_plus_one, "num_topic_partitions_plus_one")
+    for count, item in enumerate(v.topic_partitions):
+        try:
+            write_topic_partition(out, item, opt)
+        except EncodeError as error:
+            raise error.within("topic_partitions", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupTargetAssignmentMemberValue._functions = (
@@ -286,16 +190,16 @@ ShareGroupTargetAssignmentMemberValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupTargetAssignmentMemberValue
-  version s2 version
-  topic_partitions list:uvarint32+1:TopicPartition
-  tagged_fields tags
-
-TopicPartition
-  topic_id uuid
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-""",
+    {
+        ShareGroupTargetAssignmentMemberValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("topic_partitions", messages.Counted("list", "uvarint32", TopicPartition, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartition: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,19 +8,18 @@ Kafka's ShareSnapshotKey: key in __share_group_state, number 0 of its kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
-    truncated_run,
+    fixed_run,
+    not_allowed,
     uuid_of,
 )
 
@@ -32,18 +31,8 @@ __all__ = [
     "write_share_snapshot_key",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("record_type", 2),)
-_CODES_1 = (("record_type", "h"),)
-_RUN_2 = Struct(">16si")
-_FIELDS_2 = (
-    ("topic_id", 16),
-    ("partition", 4),
-)
-_CODES_2 = (
-    ("topic_id", "16s"),
-    ("partition", "i"),
-)
+_RUN_1 = fixed_run(">h", "record_type")
+_RUN_2 = fixed_run(">16si", "topic_id", "partition")
 
 
 @dataclass(slots=True)
@@ -67,15 +56,6 @@ class ShareSnapshotKey(messages.Message):
     MIN_SIZE: ClassVar[int] = 23
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"record_type": 0, "group_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"record_type": 2, "topic_id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h", "partition": ">i"}
-    """How `struct` says fields that are one number."""
-
     record_type: int = 0
     """Number of the record's type, which says what the key and the value are."""
 
@@ -94,55 +74,45 @@ def read_share_snapshot_key(
 ) -> tuple[ShareSnapshotKey, int]:
     """Read `share_snapshot_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)
     if record_type != 0:
-        raise Malformed("record_type", "value not allowed", at=pos, need="0", have=record_type)
+        raise not_allowed("record_type", record_type, "0", pos)
     pos += 2
     try:
-        group_id, pos = read_text(buf, pos, end, opt)
+        group_id, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("group_id")
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     topic_id, partition = _RUN_2.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 20
-    return ShareSnapshotKey(
-        record_type=record_type, group_id=group_id, topic_id=topic_id, partition=partition
-    ), pos
+    return ShareSnapshotKey(record_type, group_id, topic_id, partition), pos
 
 
 def write_share_snapshot_key(out: bytearray, v: ShareSnapshotKey, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `share_snapshot_key` to `out`. Raises EncodeError."""
     if v.record_type != 0:
         raise EncodeError("record_type", "value not allowed", need="0", have=v.record_type)
-    values_1 = (v.record_type,)
+    out += _RUN_1.packed(v.record_type)
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.group_id, opt)
+        write_text(out, v.group_id, opt, False)
     except EncodeError as error:
         raise error.within("group_id")
-    values_2 = (v.topic_id.bytes, v.partition)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+    out += _RUN_2.packed(v.topic_id.bytes, v.partition)
 
 
 ShareSnapshotKey._functions = (read_share_snapshot_key, write_share_snapshot_key)
 
 
 messages.natively(
-    globals(),
-    """
-ShareSnapshotKey
-  record_type s2=0
-  group_id text:s2
-  topic_id uuid
-  partition s4
-""",
+    {
+        ShareSnapshotKey: (
+            messages.Wire("record_type", messages.Only("s2", 0)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partition", "s4"),
+        ),
+    }
 )

@@ -8,21 +8,20 @@ Kafka's ShareSnapshotValue: value in __share_group_state, number 0 of its kind; 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -37,41 +36,18 @@ __all__ = [
     "write_state_batch",
 ]
 
-_RUN_1 = Struct(">qqbh")
-_FIELDS_1 = (
-    ("first_offset", 8),
-    ("last_offset", 8),
-    ("delivery_state", 1),
-    ("delivery_count", 2),
+_RUN_1 = fixed_run(">qqbh", "first_offset", "last_offset", "delivery_state", "delivery_count")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(
+    ">iiiqqq",
+    "snapshot_epoch",
+    "state_epoch",
+    "leader_epoch",
+    "start_offset",
+    "create_timestamp",
+    "write_timestamp",
 )
-_CODES_1 = (
-    ("first_offset", "q"),
-    ("last_offset", "q"),
-    ("delivery_state", "b"),
-    ("delivery_count", "h"),
-)
-_RUN_2 = Struct(">hiiiqqq")
-_FIELDS_2 = (
-    ("version", 2),
-    ("snapshot_epoch", 4),
-    ("state_epoch", 4),
-    ("leader_epoch", 4),
-    ("start_offset", 8),
-    ("create_timestamp", 8),
-    ("write_timestamp", 8),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("snapshot_epoch", "i"),
-    ("state_epoch", "i"),
-    ("leader_epoch", "i"),
-    ("start_offset", "q"),
-    ("create_timestamp", "q"),
-    ("write_timestamp", "q"),
-)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("delivery_complete_count", 4),)
-_CODES_3 = (("delivery_complete_count", "i"),)
+_RUN_4 = fixed_run(">i", "delivery_complete_count")
 
 
 @dataclass(slots=True)
@@ -88,31 +64,6 @@ class StateBatch(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "first_offset": 0,
-        "last_offset": 8,
-        "delivery_state": 16,
-        "delivery_count": 17,
-        "tagged_fields": 19,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "first_offset": 8,
-        "last_offset": 8,
-        "delivery_state": 1,
-        "delivery_count": 2,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "first_offset": ">q",
-        "last_offset": ">q",
-        "delivery_state": ">b",
-        "delivery_count": ">h",
-    }
-    """How `struct` says fields that are one number."""
 
     first_offset: int = 0
     """An int64."""
@@ -135,37 +86,21 @@ def read_state_batch(
 ) -> tuple[StateBatch, int]:
     """Read `state_batch` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 19:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     first_offset, last_offset, delivery_state, delivery_count = _RUN_1.unpack_from(buf, pos)
     pos += 19
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return StateBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        delivery_state=delivery_state,
-        delivery_count=delivery_count,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return StateBatch(first_offset, last_offset, delivery_state, delivery_count, tagged_fields), pos
 
 
 def write_state_batch(out: bytearray, v: StateBatch, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `state_batch` to `out`. Raises EncodeError."""
-    values_1 = (v.first_offset, v.last_offset, v.delivery_state, v.delivery_count)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.first_offset, v.last_offset, v.delivery_state, v.delivery_count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StateBatch._functions = (read_state_batch, write_state_batch)
@@ -209,40 +144,6 @@ class ShareSnapshotValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 40
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "snapshot_epoch": 2,
-        "state_epoch": 6,
-        "leader_epoch": 10,
-        "start_offset": 14,
-        "create_timestamp": 22,
-        "write_timestamp": 30,
-        "num_state_batches_plus_one": 38,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "snapshot_epoch": 4,
-        "state_epoch": 4,
-        "leader_epoch": 4,
-        "start_offset": 8,
-        "create_timestamp": 8,
-        "write_timestamp": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "snapshot_epoch": ">i",
-        "state_epoch": ">i",
-        "leader_epoch": ">i",
-        "start_offset": ">q",
-        "create_timestamp": ">q",
-        "write_timestamp": ">q",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -274,78 +175,6 @@ class ShareSnapshotValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_share_snapshot_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ShareSnapshotValue, int]:
-    """Read `share_snapshot_value`, version 0."""
-    if end - pos < 38:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (
-        version,
-        snapshot_epoch,
-        state_epoch,
-        leader_epoch,
-        start_offset,
-        create_timestamp,
-        write_timestamp_,
-    ) = _RUN_2.unpack_from(buf, pos)
-    pos += 38
-    at = pos
-    if pos < end and (num_state_batches_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
-    if num_state_batches_plus_one < 1:
-        raise Malformed(
-            "num_state_batches_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_state_batches_plus_one,
-        )
-    state_batches: list[StateBatch] = []
-    for _ in range(bounded_count("state_batches", num_state_batches_plus_one - 1, 20, pos, end, opt)):
-        try:
-            item, pos = read_state_batch(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("state_batches", len(state_batches))
-        state_batches.append(item)
-    delivery_complete_count: int = -1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                if limit - pos < 4:
-                    raise truncated_run(pos, limit, (("delivery_complete_count", 4),))
-                (delivery_complete_count,) = _RUN_3.unpack_from(buf, pos)
-                pos += 4
-                ends_exactly("delivery_complete_count", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ShareSnapshotValue(
-        version=version,
-        snapshot_epoch=snapshot_epoch,
-        state_epoch=state_epoch,
-        leader_epoch=leader_epoch,
-        start_offset=start_offset,
-        create_timestamp=create_timestamp,
-        write_timestamp=write_timestamp_,
-        state_batches=state_batches,
-        delivery_complete_count=delivery_complete_count,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_share_snapshot_value = {
-    0: _read_share_snapshot_value,
-}
-_VERSION_read_share_snapshot_value = Struct(">h")
-
-
 def read_share_snapshot_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareSnapshotValue, int]:
@@ -354,34 +183,67 @@ def read_share_snapshot_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_share_snapshot_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_snapshot_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ShareSnapshotValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_share_snapshot_value(out: bytearray, v: ShareSnapshotValue, opt: WriteOptions) -> None:
-    """Append `share_snapshot_value`, version 0, to `out`. Raises EncodeError."""
-    num_state_batches_plus_one = len(v.state_batches) + 1
-    values_2 = (
-        v.version,
-        v.snapshot_epoch,
-        v.state_epoch,
-        v.leader_epoch,
-        v.start_offset,
-        v.create_timestamp,
-        v.write_timestamp,
+    pos += 2
+    if end - pos < 36:
+        raise _RUN_3.truncated(pos, end)
+    snapshot_epoch, state_epoch, leader_epoch, start_offset, create_timestamp, write_timestamp_ = (
+        _RUN_3.unpack_from(buf, pos)
     )
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_state_batches_plus_one)
-    except EncodeError as error:
-        raise error.within("num_state_batches_plus_one")
+    pos += 36
+    at = pos
+    num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
+    if num_state_batches_plus_one < 1:
+        raise not_allowed("num_state_batches_plus_one", num_state_batches_plus_one, "at least 1", at)
+    state_batches: list[StateBatch] = []
+    for _ in range(bounded_count("state_batches", num_state_batches_plus_one - 1, 20, pos, end, opt)):
+        try:
+            item, pos = read_state_batch(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("state_batches", len(state_batches))
+        state_batches.append(item)
+    delivery_complete_count = -1
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            if limit - pos < 4:
+                raise _RUN_4.truncated(pos, limit)
+            (delivery_complete_count,) = _RUN_4.unpack_from(buf, pos)
+            pos += 4
+            ends_exactly("delivery_complete_count", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ShareSnapshotValue(
+        version,
+        snapshot_epoch,
+        state_epoch,
+        leader_epoch,
+        start_offset,
+        create_timestamp,
+        write_timestamp_,
+        state_batches,
+        delivery_complete_count,
+        tagged_fields,
+    ), pos
+
+
+def write_share_snapshot_value(
+    out: bytearray, v: ShareSnapshotValue, opt: WriteOptions = DEFAULT_WRITE
+) -> None:
+    """Append `share_snapshot_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareSnapshotValue.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=v.version)
+    out += _RUN_2.packed(v.version)
+    out += _RUN_3.packed(
+        v.snapshot_epoch, v.state_epoch, v.leader_epoch, v.start_offset, v.create_timestamp, v.write_timestamp
+    )
+    num_state_batches_plus_one = len(v.state_batches) + 1
+    out += write_uvarint32(num_state_batches_plus_one, "num_state_batches_plus_one")
     for count, item in enumerate(v.state_batches):
         try:
             write_state_batch(out, item, opt)
@@ -390,52 +252,34 @@ def _write_share_snapshot_value(out: bytearray, v: ShareSnapshotValue, opt: Writ
     tags = list(v.tagged_fields)
     if v.delivery_complete_count != -1:
         inner = bytearray()
-        try:
-            inner += _RUN_3.pack(v.delivery_complete_count)
-        except StructError:
-            raise bad_run(_CODES_3, (v.delivery_complete_count,)) from None
+        inner += _RUN_4.packed(v.delivery_complete_count)
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_share_snapshot_value = {
-    0: _write_share_snapshot_value,
-}
-
-
-def write_share_snapshot_value(
-    out: bytearray, v: ShareSnapshotValue, opt: WriteOptions = DEFAULT_WRITE
-) -> None:
-    """Append `share_snapshot_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_snapshot_value.get(v.version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
 
 
 ShareSnapshotValue._functions = (read_share_snapshot_value, write_share_snapshot_value)
 
 
 messages.natively(
-    globals(),
-    """
-ShareSnapshotValue
-  version s2 version
-  snapshot_epoch s4
-  state_epoch s4
-  leader_epoch s4
-  start_offset s8
-  create_timestamp s8
-  write_timestamp s8
-  state_batches list:uvarint32+1:StateBatch
-  delivery_complete_count s4 #0
-  tagged_fields tags
-
-StateBatch
-  first_offset s8
-  last_offset s8
-  delivery_state s1
-  delivery_count s2
-  tagged_fields tags
-""",
+    {
+        ShareSnapshotValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("snapshot_epoch", "s4"),
+            messages.Wire("state_epoch", "s4"),
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("create_timestamp", "s8"),
+            messages.Wire("write_timestamp", "s8"),
+            messages.Wire("state_batches", messages.Counted("list", "uvarint32", StateBatch, plus=1)),
+            messages.Wire("delivery_complete_count", "s4", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        StateBatch: (
+            messages.Wire("first_offset", "s8"),
+            messages.Wire("last_offset", "s8"),
+            messages.Wire("delivery_state", "s1"),
+            messages.Wire("delivery_count", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

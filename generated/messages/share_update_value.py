@@ -8,21 +8,20 @@ Kafka's ShareUpdateValue: value in __share_group_state, number 1 of its kind; ve
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -37,35 +36,10 @@ __all__ = [
     "write_state_batch",
 ]
 
-_RUN_1 = Struct(">qqbh")
-_FIELDS_1 = (
-    ("first_offset", 8),
-    ("last_offset", 8),
-    ("delivery_state", 1),
-    ("delivery_count", 2),
-)
-_CODES_1 = (
-    ("first_offset", "q"),
-    ("last_offset", "q"),
-    ("delivery_state", "b"),
-    ("delivery_count", "h"),
-)
-_RUN_2 = Struct(">hiiq")
-_FIELDS_2 = (
-    ("version", 2),
-    ("snapshot_epoch", 4),
-    ("leader_epoch", 4),
-    ("start_offset", 8),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("snapshot_epoch", "i"),
-    ("leader_epoch", "i"),
-    ("start_offset", "q"),
-)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("delivery_complete_count", 4),)
-_CODES_3 = (("delivery_complete_count", "i"),)
+_RUN_1 = fixed_run(">qqbh", "first_offset", "last_offset", "delivery_state", "delivery_count")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">iiq", "snapshot_epoch", "leader_epoch", "start_offset")
+_RUN_4 = fixed_run(">i", "delivery_complete_count")
 
 
 @dataclass(slots=True)
@@ -82,31 +56,6 @@ class StateBatch(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "first_offset": 0,
-        "last_offset": 8,
-        "delivery_state": 16,
-        "delivery_count": 17,
-        "tagged_fields": 19,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "first_offset": 8,
-        "last_offset": 8,
-        "delivery_state": 1,
-        "delivery_count": 2,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "first_offset": ">q",
-        "last_offset": ">q",
-        "delivery_state": ">b",
-        "delivery_count": ">h",
-    }
-    """How `struct` says fields that are one number."""
 
     first_offset: int = 0
     """An int64."""
@@ -129,37 +78,21 @@ def read_state_batch(
 ) -> tuple[StateBatch, int]:
     """Read `state_batch` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 19:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     first_offset, last_offset, delivery_state, delivery_count = _RUN_1.unpack_from(buf, pos)
     pos += 19
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return StateBatch(
-        first_offset=first_offset,
-        last_offset=last_offset,
-        delivery_state=delivery_state,
-        delivery_count=delivery_count,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return StateBatch(first_offset, last_offset, delivery_state, delivery_count, tagged_fields), pos
 
 
 def write_state_batch(out: bytearray, v: StateBatch, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `state_batch` to `out`. Raises EncodeError."""
-    values_1 = (v.first_offset, v.last_offset, v.delivery_state, v.delivery_count)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.first_offset, v.last_offset, v.delivery_state, v.delivery_count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StateBatch._functions = (read_state_batch, write_state_batch)
@@ -200,31 +133,6 @@ class ShareUpdateValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "snapshot_epoch": 2,
-        "leader_epoch": 6,
-        "start_offset": 10,
-        "num_state_batches_plus_one": 18,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "snapshot_epoch": 4,
-        "leader_epoch": 4,
-        "start_offset": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "snapshot_epoch": ">i",
-        "leader_epoch": ">i",
-        "start_offset": ">q",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -247,67 +155,6 @@ class ShareUpdateValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_share_update_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[ShareUpdateValue, int]:
-    """Read `share_update_value`, version 0."""
-    if end - pos < 18:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, snapshot_epoch, leader_epoch, start_offset = _RUN_2.unpack_from(buf, pos)
-    pos += 18
-    at = pos
-    if pos < end and (num_state_batches_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
-    if num_state_batches_plus_one < 1:
-        raise Malformed(
-            "num_state_batches_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_state_batches_plus_one,
-        )
-    state_batches: list[StateBatch] = []
-    for _ in range(bounded_count("state_batches", num_state_batches_plus_one - 1, 20, pos, end, opt)):
-        try:
-            item, pos = read_state_batch(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("state_batches", len(state_batches))
-        state_batches.append(item)
-    delivery_complete_count: int = -1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                if limit - pos < 4:
-                    raise truncated_run(pos, limit, (("delivery_complete_count", 4),))
-                (delivery_complete_count,) = _RUN_3.unpack_from(buf, pos)
-                pos += 4
-                ends_exactly("delivery_complete_count", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ShareUpdateValue(
-        version=version,
-        snapshot_epoch=snapshot_epoch,
-        leader_epoch=leader_epoch,
-        start_offset=start_offset,
-        state_batches=state_batches,
-        delivery_complete_count=delivery_complete_count,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_share_update_value = {
-    0: _read_share_update_value,
-}
-_VERSION_read_share_update_value = Struct(">h")
-
-
 def read_share_update_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareUpdateValue, int]:
@@ -316,26 +163,58 @@ def read_share_update_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_share_update_value.unpack_from(buf, pos)
-    reader = _READERS_read_share_update_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in ShareUpdateValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
+    pos += 2
+    if end - pos < 16:
+        raise _RUN_3.truncated(pos, end)
+    snapshot_epoch, leader_epoch, start_offset = _RUN_3.unpack_from(buf, pos)
+    pos += 16
+    at = pos
+    num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
+    if num_state_batches_plus_one < 1:
+        raise not_allowed("num_state_batches_plus_one", num_state_batches_plus_one, "at least 1", at)
+    state_batches: list[StateBatch] = []
+    for _ in range(bounded_count("state_batches", num_state_batches_plus_one - 1, 20, pos, end, opt)):
+        try:
+            item, pos = read_state_batch(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("state_batches", len(state_batches))
+        state_batches.append(item)
+    delivery_complete_count = -1
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            if limit - pos < 4:
+                raise _RUN_4.truncated(pos, limit)
+            (delivery_complete_count,) = _RUN_4.unpack_from(buf, pos)
+            pos += 4
+            ends_exactly("delivery_complete_count", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ShareUpdateValue(
+        version,
+        snapshot_epoch,
+        leader_epoch,
+        start_offset,
+        state_batches,
+        delivery_complete_count,
+        tagged_fields,
+    ), pos
 
 
-def _write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOptions) -> None:
-    """Append `share_update_value`, version 0, to `out`. Raises EncodeError."""
+def write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOptions = DEFAULT_WRITE) -> None:
+    """Append `share_update_value` to `out`. Raises EncodeError."""
+    if v.version not in ShareUpdateValue.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=v.version)
+    out += _RUN_2.packed(v.version)
+    out += _RUN_3.packed(v.snapshot_epoch, v.leader_epoch, v.start_offset)
     num_state_batches_plus_one = len(v.state_batches) + 1
-    values_2 = (v.version, v.snapshot_epoch, v.leader_epoch, v.start_offset)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_state_batches_plus_one)
-    except EncodeError as error:
-        raise error.within("num_state_batches_plus_one")
+    out += write_uvarint32(num_state_batches_plus_one, "num_state_batches_plus_one")
     for count, item in enumerate(v.state_batches):
         try:
             write_state_batch(out, item, opt)
@@ -344,47 +223,31 @@ def _write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOpt
     tags = list(v.tagged_fields)
     if v.delivery_complete_count != -1:
         inner = bytearray()
-        try:
-            inner += _RUN_3.pack(v.delivery_complete_count)
-        except StructError:
-            raise bad_run(_CODES_3, (v.delivery_complete_count,)) from None
+        inner += _RUN_4.packed(v.delivery_complete_count)
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_share_update_value = {
-    0: _write_share_update_value,
-}
-
-
-def write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOptions = DEFAULT_WRITE) -> None:
-    """Append `share_update_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_share_update_value.get(v.version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
 
 
 ShareUpdateValue._functions = (read_share_update_value, write_share_update_value)
 
 
 messages.natively(
-    globals(),
-    """
-ShareUpdateValue
-  version s2 version
-  snapshot_epoch s4
-  leader_epoch s4
-  start_offset s8
-  state_batches list:uvarint32+1:StateBatch
-  delivery_complete_count s4 #0
-  tagged_fields tags
-
-StateBatch
-  first_offset s8
-  last_offset s8
-  delivery_state s1
-  delivery_count s2
-  tagged_fields tags
-""",
+    {
+        ShareUpdateValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("snapshot_epoch", "s4"),
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("state_batches", messages.Counted("list", "uvarint32", StateBatch, plus=1)),
+            messages.Wire("delivery_complete_count", "s4", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        StateBatch: (
+            messages.Wire("first_offset", "s8"),
+            messages.Wire("last_offset", "s8"),
+            messages.Wire("delivery_state", "s1"),
+            messages.Wire("delivery_count", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,29 +9,28 @@ kind; version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "StreamsGroupCurrentMemberAssignmentValue",
@@ -44,29 +43,15 @@ __all__ = [
     "write_task_ids",
 ]
 
-_RUN_1 = Struct(">hiib")
-_FIELDS_1 = (
-    ("version", 2),
-    ("member_epoch", 4),
-    ("previous_member_epoch", 4),
-    ("state", 1),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("member_epoch", "i"),
-    ("previous_member_epoch", "i"),
-    ("state", "b"),
-)
+_RUN_1 = fixed_run(">h", "version")
+_RUN_2 = fixed_run(">iib", "member_epoch", "previous_member_epoch", "state")
 
 
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
         items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
@@ -76,10 +61,7 @@ def read_nullable_int32_list(
 def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_int32_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
         write_numbers(out, "", v, ">i")
 
@@ -101,9 +83,6 @@ class TaskIds(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"subtopology_id": 0}
-    """Where fields start that always start there, in bytes."""
-
     subtopology_id: str = ""
     """A string."""
 
@@ -120,58 +99,38 @@ class TaskIds(messages.Message):
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
     """Read `task_ids` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        subtopology_id, pos = read_text_is_compact(buf, pos, end, opt)
+        subtopology_id, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("subtopology_id")
     at = pos
-    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     assignment_epochs: list[int] | None = []
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("assignment_epochs")
-                ends_exactly("assignment_epochs", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TaskIds(
-        subtopology_id=subtopology_id,
-        partitions=partitions,
-        assignment_epochs=assignment_epochs,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("assignment_epochs")
+            ends_exactly("assignment_epochs", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TaskIds(subtopology_id, partitions, assignment_epochs, tagged_fields), pos
 
 
 def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `task_ids` to `out`. Raises EncodeError."""
-    num_partitions_plus_one = len(v.partitions) + 1
     try:
-        write_text_is_compact(out, v.subtopology_id, opt)
+        write_text(out, v.subtopology_id, opt, True)
     except EncodeError as error:
         raise error.within("subtopology_id")
-    try:
-        out += write_uvarint32(num_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partitions_plus_one")
+    num_partitions_plus_one = len(v.partitions) + 1
+    out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
     tags = list(v.tagged_fields)
     if v.assignment_epochs != []:
@@ -223,31 +182,6 @@ class StreamsGroupCurrentMemberAssignmentValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "member_epoch": 2,
-        "previous_member_epoch": 6,
-        "state": 10,
-        "num_active_tasks_plus_one": 11,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "member_epoch": 4,
-        "previous_member_epoch": 4,
-        "state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "member_epoch": ">i",
-        "previous_member_epoch": ">i",
-        "state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -282,27 +216,27 @@ class StreamsGroupCurrentMemberAssignmentValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_streams_group_current_member_assignment_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
+def read_streams_group_current_member_assignment_value(
+    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
-    """Read `streams_group_current_member_assignment_value`, version 0."""
-    if end - pos < 11:
-        raise truncated_run(pos, end, _FIELDS_1)
-    version, member_epoch, previous_member_epoch, state = _RUN_1.unpack_from(buf, pos)
-    pos += 11
+    """Read `streams_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if end - pos < 2:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in StreamsGroupCurrentMemberAssignmentValue.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
+    pos += 2
+    if end - pos < 9:
+        raise _RUN_2.truncated(pos, end)
+    member_epoch, previous_member_epoch, state = _RUN_2.unpack_from(buf, pos)
+    pos += 9
     at = pos
-    if pos < end and (num_active_tasks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
+    num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
     if num_active_tasks_plus_one < 1:
-        raise Malformed(
-            "num_active_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_active_tasks_plus_one,
-        )
+        raise not_allowed("num_active_tasks_plus_one", num_active_tasks_plus_one, "at least 1", at)
     active_tasks: list[TaskIds] = []
     for _ in range(bounded_count("active_tasks", num_active_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -311,18 +245,9 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("active_tasks", len(active_tasks))
         active_tasks.append(item)
     at = pos
-    if pos < end and (num_standby_tasks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
+    num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
     if num_standby_tasks_plus_one < 1:
-        raise Malformed(
-            "num_standby_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_standby_tasks_plus_one,
-        )
+        raise not_allowed("num_standby_tasks_plus_one", num_standby_tasks_plus_one, "at least 1", at)
     standby_tasks: list[TaskIds] = []
     for _ in range(bounded_count("standby_tasks", num_standby_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -331,18 +256,9 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("standby_tasks", len(standby_tasks))
         standby_tasks.append(item)
     at = pos
-    if pos < end and (num_warmup_tasks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
+    num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
     if num_warmup_tasks_plus_one < 1:
-        raise Malformed(
-            "num_warmup_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_warmup_tasks_plus_one,
-        )
+        raise not_allowed("num_warmup_tasks_plus_one", num_warmup_tasks_plus_one, "at least 1", at)
     warmup_tasks: list[TaskIds] = []
     for _ in range(bounded_count("warmup_tasks", num_warmup_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -351,19 +267,15 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("warmup_tasks", len(warmup_tasks))
         warmup_tasks.append(item)
     at = pos
-    if pos < end and (num_active_tasks_pending_revocation_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_active_tasks_pending_revocation_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_active_tasks_pending_revocation_plus_one"
-        )
+    num_active_tasks_pending_revocation_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_active_tasks_pending_revocation_plus_one"
+    )
     if num_active_tasks_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_active_tasks_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_active_tasks_pending_revocation_plus_one,
+            num_active_tasks_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     active_tasks_pending_revocation: list[TaskIds] = []
     for _ in range(
@@ -382,19 +294,15 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("active_tasks_pending_revocation", len(active_tasks_pending_revocation))
         active_tasks_pending_revocation.append(item)
     at = pos
-    if pos < end and (num_standby_tasks_pending_revocation_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_standby_tasks_pending_revocation_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_standby_tasks_pending_revocation_plus_one"
-        )
+    num_standby_tasks_pending_revocation_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_standby_tasks_pending_revocation_plus_one"
+    )
     if num_standby_tasks_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_standby_tasks_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_standby_tasks_pending_revocation_plus_one,
+            num_standby_tasks_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     standby_tasks_pending_revocation: list[TaskIds] = []
     for _ in range(
@@ -413,19 +321,15 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("standby_tasks_pending_revocation", len(standby_tasks_pending_revocation))
         standby_tasks_pending_revocation.append(item)
     at = pos
-    if pos < end and (num_warmup_tasks_pending_revocation_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_warmup_tasks_pending_revocation_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_warmup_tasks_pending_revocation_plus_one"
-        )
+    num_warmup_tasks_pending_revocation_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_warmup_tasks_pending_revocation_plus_one"
+    )
     if num_warmup_tasks_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_warmup_tasks_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_warmup_tasks_pending_revocation_plus_one,
+            num_warmup_tasks_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     warmup_tasks_pending_revocation: list[TaskIds] = []
     for _ in range(
@@ -444,138 +348,82 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("warmup_tasks_pending_revocation", len(warmup_tasks_pending_revocation))
         warmup_tasks_pending_revocation.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return StreamsGroupCurrentMemberAssignmentValue(
-        version=version,
-        member_epoch=member_epoch,
-        previous_member_epoch=previous_member_epoch,
-        state=state,
-        active_tasks=active_tasks,
-        standby_tasks=standby_tasks,
-        warmup_tasks=warmup_tasks,
-        active_tasks_pending_revocation=active_tasks_pending_revocation,
-        standby_tasks_pending_revocation=standby_tasks_pending_revocation,
-        warmup_tasks_pending_revocation=warmup_tasks_pending_revocation,
-        tagged_fields=tagged_fields,
+        version,
+        member_epoch,
+        previous_member_epoch,
+        state,
+        active_tasks,
+        standby_tasks,
+        warmup_tasks,
+        active_tasks_pending_revocation,
+        standby_tasks_pending_revocation,
+        warmup_tasks_pending_revocation,
+        tagged_fields,
     ), pos
-
-
-_READERS_read_streams_group_current_member_assignment_value = {
-    0: _read_streams_group_current_member_assignment_value,
-}
-_VERSION_read_streams_group_current_member_assignment_value = Struct(">h")
-
-
-def read_streams_group_current_member_assignment_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
-    """Read `streams_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_streams_group_current_member_assignment_value.unpack_from(buf, pos)
-    reader = _READERS_read_streams_group_current_member_assignment_value.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_streams_group_current_member_assignment_value(
-    out: bytearray, v: StreamsGroupCurrentMemberAssignmentValue, opt: WriteOptions
-) -> None:
-    """Append `streams_group_current_member_assignment_value`, version 0, to `out`. Raises EncodeError."""
-    num_active_tasks_plus_one = len(v.active_tasks) + 1
-    num_standby_tasks_plus_one = len(v.standby_tasks) + 1
-    num_warmup_tasks_plus_one = len(v.warmup_tasks) + 1
-    num_active_tasks_pending_revocation_plus_one = len(v.active_tasks_pending_revocation) + 1
-    num_standby_tasks_pending_revocation_plus_one = len(v.standby_tasks_pending_revocation) + 1
-    num_warmup_tasks_pending_revocation_plus_one = len(v.warmup_tasks_pending_revocation) + 1
-    values_1 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_active_tasks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_active_tasks_plus_one")
-    for count, item in enumerate(v.active_tasks):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("active_tasks", count)
-    try:
-        out += write_uvarint32(num_standby_tasks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_standby_tasks_plus_one")
-    for count, item in enumerate(v.standby_tasks):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("standby_tasks", count)
-    try:
-        out += write_uvarint32(num_warmup_tasks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_warmup_tasks_plus_one")
-    for count, item in enumerate(v.warmup_tasks):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("warmup_tasks", count)
-    try:
-        out += write_uvarint32(num_active_tasks_pending_revocation_plus_one)
-    except EncodeError as error:
-        raise error.within("num_active_tasks_pending_revocation_plus_one")
-    for count, item in enumerate(v.active_tasks_pending_revocation):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("active_tasks_pending_revocation", count)
-    try:
-        out += write_uvarint32(num_standby_tasks_pending_revocation_plus_one)
-    except EncodeError as error:
-        raise error.within("num_standby_tasks_pending_revocation_plus_one")
-    for count, item in enumerate(v.standby_tasks_pending_revocation):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("standby_tasks_pending_revocation", count)
-    try:
-        out += write_uvarint32(num_warmup_tasks_pending_revocation_plus_one)
-    except EncodeError as error:
-        raise error.within("num_warmup_tasks_pending_revocation_plus_one")
-    for count, item in enumerate(v.warmup_tasks_pending_revocation):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("warmup_tasks_pending_revocation", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_streams_group_current_member_assignment_value = {
-    0: _write_streams_group_current_member_assignment_value,
-}
 
 
 def write_streams_group_current_member_assignment_value(
     out: bytearray, v: StreamsGroupCurrentMemberAssignmentValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `streams_group_current_member_assignment_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_streams_group_current_member_assignment_value.get(v.version)
-    if writer is None:
+    """Append `streams_group_current_member_assignment_value` to `out`. Raises EncodeError."""
+    if v.version not in StreamsGroupCurrentMemberAssignmentValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    out += _RUN_2.packed(v.member_epoch, v.previous_member_epoch, v.state)
+    num_active_tasks_plus_one = len(v.active_tasks) + 1
+    out += write_uvarint32(num_active_tasks_plus_one, "num_active_tasks_plus_one")
+    for count, item in enumerate(v.active_tasks):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("active_tasks", count)
+    num_standby_tasks_plus_one = len(v.standby_tasks) + 1
+    out += write_uvarint32(num_standby_tasks_plus_one, "num_standby_tasks_plus_one")
+    for count, item in enumerate(v.standby_tasks):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("standby_tasks", count)
+    num_warmup_tasks_plus_one = len(v.warmup_tasks) + 1
+    out += write_uvarint32(num_warmup_tasks_plus_one, "num_warmup_tasks_plus_one")
+    for count, item in enumerate(v.warmup_tasks):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("warmup_tasks", count)
+    num_active_tasks_pending_revocation_plus_one = len(v.active_tasks_pending_revocation) + 1
+    out += write_uvarint32(
+        num_active_tasks_pending_revocation_plus_one, "num_active_tasks_pending_revocation_plus_one"
+    )
+    for count, item in enumerate(v.active_tasks_pending_revocation):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("active_tasks_pending_revocation", count)
+    num_standby_tasks_pending_revocation_plus_one = len(v.standby_tasks_pending_revocation) + 1
+    out += write_uvarint32(
+        num_standby_tasks_pending_revocation_plus_one, "num_standby_tasks_pending_revocation_plus_one"
+    )
+    for count, item in enumerate(v.standby_tasks_pending_revocation):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("standby_tasks_pending_revocation", count)
+    num_warmup_tasks_pending_revocation_plus_one = len(v.warmup_tasks_pending_revocation) + 1
+    out += write_uvarint32(
+        num_warmup_tasks_pending_revocation_plus_one, "num_warmup_tasks_pending_revocation_plus_one"
+    )
+    for count, item in enumerate(v.warmup_tasks_pending_revocation):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("warmup_tasks_pending_revocation", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupCurrentMemberAssignmentValue._functions = (
@@ -585,25 +433,33 @@ StreamsGroupCurrentMemberAssignmentValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupCurrentMemberAssignmentValue
-  version s2 version
-  member_epoch s4
-  previous_member_epoch s4
-  state s1
-  active_tasks list:uvarint32+1:TaskIds
-  standby_tasks list:uvarint32+1:TaskIds
-  warmup_tasks list:uvarint32+1:TaskIds
-  active_tasks_pending_revocation list:uvarint32+1:TaskIds
-  standby_tasks_pending_revocation list:uvarint32+1:TaskIds
-  warmup_tasks_pending_revocation list:uvarint32+1:TaskIds
-  tagged_fields tags
-
-TaskIds
-  subtopology_id text:uvarint32+1
-  partitions list:uvarint32+1:s4
-  assignment_epochs ?list:uvarint32+1:s4 #0
-  tagged_fields tags
-""",
+    {
+        StreamsGroupCurrentMemberAssignmentValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("member_epoch", "s4"),
+            messages.Wire("previous_member_epoch", "s4"),
+            messages.Wire("state", "s1"),
+            messages.Wire("active_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("standby_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("warmup_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire(
+                "active_tasks_pending_revocation", messages.Counted("list", "uvarint32", TaskIds, plus=1)
+            ),
+            messages.Wire(
+                "standby_tasks_pending_revocation", messages.Counted("list", "uvarint32", TaskIds, plus=1)
+            ),
+            messages.Wire(
+                "warmup_tasks_pending_revocation", messages.Counted("list", "uvarint32", TaskIds, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TaskIds: (
+            messages.Wire("subtopology_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire(
+                "assignment_epochs", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=0
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

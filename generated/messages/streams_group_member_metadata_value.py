@@ -9,27 +9,26 @@ Kafka's StreamsGroupMemberMetadataValue: value in __consumer_offsets, number 19 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "Endpoint",
@@ -43,24 +42,10 @@ __all__ = [
     "write_streams_group_member_metadata_value",
 ]
 
-_RUN_1 = Struct(">H")
-_FIELDS_1 = (("port", 2),)
-_CODES_1 = (("port", "H"),)
-_RUN_2 = Struct(">h")
-_FIELDS_2 = (("version", 2),)
-_CODES_2 = (("version", "h"),)
-_RUN_3 = Struct(">ii")
-_FIELDS_3 = (
-    ("rebalance_timeout_ms", 4),
-    ("topology_epoch", 4),
-)
-_CODES_3 = (
-    ("rebalance_timeout_ms", "i"),
-    ("topology_epoch", "i"),
-)
-_RUN_4 = Struct(">b")
-_FIELDS_4 = (("has_user_endpoint", 1),)
-_CODES_4 = (("has_user_endpoint", "b"),)
+_RUN_1 = fixed_run(">H", "port")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">ii", "rebalance_timeout_ms", "topology_epoch")
+_RUN_4 = fixed_run(">b", "has_user_endpoint")
 
 
 @dataclass(slots=True)
@@ -72,15 +57,6 @@ class Endpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"host": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
-    """How `struct` says fields that are one number."""
 
     host: str = ""
     """A string."""
@@ -95,39 +71,29 @@ class Endpoint(messages.Message):
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
     """Read `endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        host, pos = read_text_is_compact(buf, pos, end, opt)
+        host, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("host")
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (port,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return Endpoint(host=host, port=port, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return Endpoint(host, port, tagged_fields), pos
 
 
 def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `endpoint` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.host, opt)
+        write_text(out, v.host, opt, True)
     except EncodeError as error:
         raise error.within("host")
-    values_1 = (v.port,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.port)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Endpoint._functions = (read_endpoint, write_endpoint)
@@ -143,9 +109,6 @@ class KeyValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"key": 0}
-    """Where fields start that always start there, in bytes."""
-
     key: str = ""
     """A string."""
 
@@ -159,38 +122,32 @@ class KeyValue(messages.Message):
 def read_key_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[KeyValue, int]:
     """Read `key_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        key, pos = read_text_is_compact(buf, pos, end, opt)
+        key, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("key")
     try:
-        value, pos = read_text_is_compact(buf, pos, end, opt)
+        value, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return KeyValue(key=key, value=value, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return KeyValue(key, value, tagged_fields), pos
 
 
 def write_key_value(out: bytearray, v: KeyValue, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `key_value` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.key, opt)
+        write_text(out, v.key, opt, True)
     except EncodeError as error:
         raise error.within("key")
     try:
-        write_text_is_compact(out, v.value, opt)
+        write_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 KeyValue._functions = (read_key_value, write_key_value)
@@ -232,25 +189,6 @@ class StreamsGroupMemberMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "instance_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "rebalance_timeout_ms": 4,
-        "topology_epoch": 4,
-        "has_user_endpoint": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "rebalance_timeout_ms": ">i",
-        "topology_epoch": ">i",
-        "has_user_endpoint": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -285,40 +223,45 @@ class StreamsGroupMemberMetadataValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_streams_group_member_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
+def read_streams_group_member_metadata_value(
+    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupMemberMetadataValue, int]:
-    """Read `streams_group_member_metadata_value`, version 0."""
+    """Read `streams_group_member_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in StreamsGroupMemberMetadataValue.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
     pos += 2
     try:
-        instance_id, pos = read_nullable_text_is_compact(buf, pos, end, opt)
+        instance_id, pos = read_nullable_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("instance_id")
     try:
-        rack_id, pos = read_nullable_text_is_compact(buf, pos, end, opt)
+        rack_id, pos = read_nullable_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("rack_id")
     try:
-        client_id, pos = read_text_is_compact(buf, pos, end, opt)
+        client_id, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("client_id")
     try:
-        client_host, pos = read_text_is_compact(buf, pos, end, opt)
+        client_host, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("client_host")
     if end - pos < 8:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise _RUN_3.truncated(pos, end)
     rebalance_timeout_ms, topology_epoch = _RUN_3.unpack_from(buf, pos)
     pos += 8
     try:
-        process_id, pos = read_text_is_compact(buf, pos, end, opt)
+        process_id, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("process_id")
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise _RUN_4.truncated(pos, end)
     (has_user_endpoint,) = _RUN_4.unpack_from(buf, pos)
     pos += 1
     user_endpoint: Endpoint | None = None
@@ -328,18 +271,9 @@ def _read_streams_group_member_metadata_value(
         except FormatError as error:
             raise error.within("user_endpoint")
     at = pos
-    if pos < end and (num_client_tags_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_client_tags_plus_one, pos = read_uvarint32(buf, pos, end, "num_client_tags_plus_one")
+    num_client_tags_plus_one, pos = read_uvarint32(buf, pos, end, "num_client_tags_plus_one")
     if num_client_tags_plus_one < 1:
-        raise Malformed(
-            "num_client_tags_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_client_tags_plus_one,
-        )
+        raise not_allowed("num_client_tags_plus_one", num_client_tags_plus_one, "at least 1", at)
     client_tags: list[KeyValue] = []
     for _ in range(bounded_count("client_tags", num_client_tags_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -348,124 +282,68 @@ def _read_streams_group_member_metadata_value(
             raise error.within("client_tags", len(client_tags))
         client_tags.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return StreamsGroupMemberMetadataValue(
-        version=version,
-        instance_id=instance_id,
-        rack_id=rack_id,
-        client_id=client_id,
-        client_host=client_host,
-        rebalance_timeout_ms=rebalance_timeout_ms,
-        topology_epoch=topology_epoch,
-        process_id=process_id,
-        user_endpoint=user_endpoint,
-        client_tags=client_tags,
-        tagged_fields=tagged_fields,
+        version,
+        instance_id,
+        rack_id,
+        client_id,
+        client_host,
+        rebalance_timeout_ms,
+        topology_epoch,
+        process_id,
+        user_endpoint,
+        client_tags,
+        tagged_fields,
     ), pos
-
-
-_READERS_read_streams_group_member_metadata_value = {
-    0: _read_streams_group_member_metadata_value,
-}
-_VERSION_read_streams_group_member_metadata_value = Struct(">h")
-
-
-def read_streams_group_member_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[StreamsGroupMemberMetadataValue, int]:
-    """Read `streams_group_member_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_streams_group_member_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_streams_group_member_metadata_value.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_streams_group_member_metadata_value(
-    out: bytearray, v: StreamsGroupMemberMetadataValue, opt: WriteOptions
-) -> None:
-    """Append `streams_group_member_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    has_user_endpoint = -1 if v.user_endpoint is None else 1
-    num_client_tags_plus_one = len(v.client_tags) + 1
-    values_2 = (v.version,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_nullable_text_is_compact(out, v.instance_id, opt)
-    except EncodeError as error:
-        raise error.within("instance_id")
-    try:
-        write_nullable_text_is_compact(out, v.rack_id, opt)
-    except EncodeError as error:
-        raise error.within("rack_id")
-    try:
-        write_text_is_compact(out, v.client_id, opt)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text_is_compact(out, v.client_host, opt)
-    except EncodeError as error:
-        raise error.within("client_host")
-    values_3 = (v.rebalance_timeout_ms, v.topology_epoch)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_text_is_compact(out, v.process_id, opt)
-    except EncodeError as error:
-        raise error.within("process_id")
-    values_4 = (has_user_endpoint,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    if v.user_endpoint is not None:
-        try:
-            write_endpoint(out, v.user_endpoint, opt)
-        except EncodeError as error:
-            raise error.within("user_endpoint")
-    try:
-        out += write_uvarint32(num_client_tags_plus_one)
-    except EncodeError as error:
-        raise error.within("num_client_tags_plus_one")
-    for count, item in enumerate(v.client_tags):
-        try:
-            write_key_value(out, item, opt)
-        except EncodeError as error:
-            raise error.within("client_tags", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_streams_group_member_metadata_value = {
-    0: _write_streams_group_member_metadata_value,
-}
 
 
 def write_streams_group_member_metadata_value(
     out: bytearray, v: StreamsGroupMemberMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `streams_group_member_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_streams_group_member_metadata_value.get(v.version)
-    if writer is None:
+    """Append `streams_group_member_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in StreamsGroupMemberMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_2.packed(v.version)
+    try:
+        write_nullable_text(out, v.instance_id, opt, True)
+    except EncodeError as error:
+        raise error.within("instance_id")
+    try:
+        write_nullable_text(out, v.rack_id, opt, True)
+    except EncodeError as error:
+        raise error.within("rack_id")
+    try:
+        write_text(out, v.client_id, opt, True)
+    except EncodeError as error:
+        raise error.within("client_id")
+    try:
+        write_text(out, v.client_host, opt, True)
+    except EncodeError as error:
+        raise error.within("client_host")
+    out += _RUN_3.packed(v.rebalance_timeout_ms, v.topology_epoch)
+    try:
+        write_text(out, v.process_id, opt, True)
+    except EncodeError as error:
+        raise error.within("process_id")
+    has_user_endpoint = -1 if v.user_endpoint is None else 1
+    out += _RUN_4.packed(has_user_endpoint)
+    if v.user_endpoint is not None:
+        try:
+            write_endpoint(out, v.user_endpoint, opt)
+        except EncodeError as error:
+            raise error.within("user_endpoint")
+    num_client_tags_plus_one = len(v.client_tags) + 1
+    out += write_uvarint32(num_client_tags_plus_one, "num_client_tags_plus_one")
+    for count, item in enumerate(v.client_tags):
+        try:
+            write_key_value(out, item, opt)
+        except EncodeError as error:
+            raise error.within("client_tags", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupMemberMetadataValue._functions = (
@@ -475,29 +353,29 @@ StreamsGroupMemberMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupMemberMetadataValue
-  version s2 version
-  instance_id ?text:uvarint32+1
-  rack_id ?text:uvarint32+1
-  client_id text:uvarint32+1
-  client_host text:uvarint32+1
-  rebalance_timeout_ms s4
-  topology_epoch s4
-  process_id text:uvarint32+1
-  user_endpoint ?object:s1:Endpoint
-  client_tags list:uvarint32+1:KeyValue
-  tagged_fields tags
-
-Endpoint
-  host text:uvarint32+1
-  port u2
-  tagged_fields tags
-
-KeyValue
-  key text:uvarint32+1
-  value text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        StreamsGroupMemberMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("instance_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("rebalance_timeout_ms", "s4"),
+            messages.Wire("topology_epoch", "s4"),
+            messages.Wire("process_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("user_endpoint", messages.Counted("object", "s1", Endpoint, null=True)),
+            messages.Wire("client_tags", messages.Counted("list", "uvarint32", KeyValue, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Endpoint: (
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        KeyValue: (
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

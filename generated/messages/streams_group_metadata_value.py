@@ -9,7 +9,6 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
@@ -19,17 +18,16 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "LastAssignmentConfig",
@@ -44,26 +42,15 @@ __all__ = [
     "write_streams_group_metadata_value",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("value", 4),)
-_CODES_1 = (("value", "i"),)
-_RUN_2 = Struct(">hiq")
-_FIELDS_2 = (
-    ("version", 2),
-    ("epoch", 4),
-    ("metadata_hash", 8),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("epoch", "i"),
-    ("metadata_hash", "q"),
-)
+_RUN_1 = fixed_run(">i", "value")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">iq", "epoch", "metadata_hash")
 
 
 def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int32_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     return value, pos
@@ -71,11 +58,7 @@ def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_
 
 def write_int32_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int32_value` to `out`. Raises EncodeError."""
-    values_1 = (v,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v)
 
 
 @dataclass(slots=True)
@@ -87,9 +70,6 @@ class LastAssignmentConfig(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"key": 0}
-    """Where fields start that always start there, in bytes."""
 
     key: str = ""
     """A string."""
@@ -106,22 +86,19 @@ def read_last_assignment_config(
 ) -> tuple[LastAssignmentConfig, int]:
     """Read `last_assignment_config` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        key, pos = read_text_is_compact(buf, pos, end, opt)
+        key, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("key")
     try:
-        value, pos = read_text_is_compact(buf, pos, end, opt)
+        value, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return LastAssignmentConfig(key=key, value=value, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return LastAssignmentConfig(key, value, tagged_fields), pos
 
 
 def write_last_assignment_config(
@@ -129,17 +106,14 @@ def write_last_assignment_config(
 ) -> None:
     """Append `last_assignment_config` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.key, opt)
+        write_text(out, v.key, opt, True)
     except EncodeError as error:
         raise error.within("key")
     try:
-        write_text_is_compact(out, v.value, opt)
+        write_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 LastAssignmentConfig._functions = (read_last_assignment_config, write_last_assignment_config)
@@ -149,10 +123,7 @@ def read_nullable_last_assignment_config_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[LastAssignmentConfig] | None, int]:
     """Read `nullable_last_assignment_config_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[LastAssignmentConfig] | None = None
     if num_items_plus_one >= 1:
         items_ = []
@@ -170,10 +141,7 @@ def write_nullable_last_assignment_config_list(
 ) -> None:
     """Append `nullable_last_assignment_config_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
         for count, item in enumerate(v):
             try:
@@ -223,15 +191,6 @@ class StreamsGroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 15
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "metadata_hash": 6, "tagged_fields": 14}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -257,71 +216,6 @@ class StreamsGroupMetadataValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_streams_group_metadata_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[StreamsGroupMetadataValue, int]:
-    """Read `streams_group_metadata_value`, version 0."""
-    if end - pos < 14:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, epoch, metadata_hash = _RUN_2.unpack_from(buf, pos)
-    pos += 14
-    validated_topology_epoch: int = -1
-    last_assignment_configs: list[LastAssignmentConfig] | None = []
-    stored_description_topology_epoch: int = -1
-    failed_description_topology_epoch: int = -1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    validated_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("validated_topology_epoch")
-                ends_exactly("validated_topology_epoch", pos, limit)
-            elif tag == 1:
-                try:
-                    last_assignment_configs, pos = read_nullable_last_assignment_config_list(
-                        buf, pos, limit, opt
-                    )
-                except FormatError as error:
-                    raise error.within("last_assignment_configs")
-                ends_exactly("last_assignment_configs", pos, limit)
-            elif tag == 2:
-                try:
-                    stored_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("stored_description_topology_epoch")
-                ends_exactly("stored_description_topology_epoch", pos, limit)
-            elif tag == 3:
-                try:
-                    failed_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("failed_description_topology_epoch")
-                ends_exactly("failed_description_topology_epoch", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return StreamsGroupMetadataValue(
-        version=version,
-        epoch=epoch,
-        metadata_hash=metadata_hash,
-        validated_topology_epoch=validated_topology_epoch,
-        last_assignment_configs=last_assignment_configs,
-        stored_description_topology_epoch=stored_description_topology_epoch,
-        failed_description_topology_epoch=failed_description_topology_epoch,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_streams_group_metadata_value = {
-    0: _read_streams_group_metadata_value,
-}
-_VERSION_read_streams_group_metadata_value = Struct(">h")
-
-
 def read_streams_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupMetadataValue, int]:
@@ -330,23 +224,69 @@ def read_streams_group_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_streams_group_metadata_value.unpack_from(buf, pos)
-    reader = _READERS_read_streams_group_metadata_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in StreamsGroupMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
+    pos += 2
+    if end - pos < 12:
+        raise _RUN_3.truncated(pos, end)
+    epoch, metadata_hash = _RUN_3.unpack_from(buf, pos)
+    pos += 12
+    validated_topology_epoch = -1
+    last_assignment_configs: list[LastAssignmentConfig] | None = []
+    stored_description_topology_epoch = -1
+    failed_description_topology_epoch = -1
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                validated_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("validated_topology_epoch")
+            ends_exactly("validated_topology_epoch", pos, limit)
+        elif tag == 1:
+            try:
+                last_assignment_configs, pos = read_nullable_last_assignment_config_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("last_assignment_configs")
+            ends_exactly("last_assignment_configs", pos, limit)
+        elif tag == 2:
+            try:
+                stored_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("stored_description_topology_epoch")
+            ends_exactly("stored_description_topology_epoch", pos, limit)
+        elif tag == 3:
+            try:
+                failed_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("failed_description_topology_epoch")
+            ends_exactly("failed_description_topology_epoch", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return StreamsGroupMetadataValue(
+        version,
+        epoch,
+        metadata_hash,
+        validated_topology_epoch,
+        last_assignment_configs,
+        stored_description_topology_epoch,
+        failed_description_topology_epoch,
+        tagged_fields,
+    ), pos
 
 
-def _write_streams_group_metadata_value(
-    out: bytearray, v: StreamsGroupMetadataValue, opt: WriteOptions
+def write_streams_group_metadata_value(
+    out: bytearray, v: StreamsGroupMetadataValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `streams_group_metadata_value`, version 0, to `out`. Raises EncodeError."""
-    values_2 = (v.version, v.epoch, v.metadata_hash)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+    """Append `streams_group_metadata_value` to `out`. Raises EncodeError."""
+    if v.version not in StreamsGroupMetadataValue.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=v.version)
+    out += _RUN_2.packed(v.version)
+    out += _RUN_3.packed(v.epoch, v.metadata_hash)
     tags = list(v.tagged_fields)
     if v.validated_topology_epoch != -1:
         inner = bytearray()
@@ -379,40 +319,29 @@ def _write_streams_group_metadata_value(
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_streams_group_metadata_value = {
-    0: _write_streams_group_metadata_value,
-}
-
-
-def write_streams_group_metadata_value(
-    out: bytearray, v: StreamsGroupMetadataValue, opt: WriteOptions = DEFAULT_WRITE
-) -> None:
-    """Append `streams_group_metadata_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_streams_group_metadata_value.get(v.version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
-
-
 StreamsGroupMetadataValue._functions = (read_streams_group_metadata_value, write_streams_group_metadata_value)
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupMetadataValue
-  version s2 version
-  epoch s4
-  metadata_hash s8
-  validated_topology_epoch s4 #0
-  last_assignment_configs ?list:uvarint32+1:LastAssignmentConfig #1
-  stored_description_topology_epoch s4 #2
-  failed_description_topology_epoch s4 #3
-  tagged_fields tags
-
-LastAssignmentConfig
-  key text:uvarint32+1
-  value text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        StreamsGroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("metadata_hash", "s8"),
+            messages.Wire("validated_topology_epoch", "s4", tag=0),
+            messages.Wire(
+                "last_assignment_configs",
+                messages.Counted("list", "uvarint32", LastAssignmentConfig, plus=1, null=True),
+                tag=1,
+            ),
+            messages.Wire("stored_description_topology_epoch", "s4", tag=2),
+            messages.Wire("failed_description_topology_epoch", "s4", tag=3),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        LastAssignmentConfig: (
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

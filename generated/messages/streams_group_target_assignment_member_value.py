@@ -9,28 +9,27 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "StreamsGroupTargetAssignmentMemberValue",
@@ -41,9 +40,7 @@ __all__ = [
     "write_task_ids",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("version", 2),)
-_CODES_1 = (("version", "h"),)
+_RUN_1 = fixed_run(">h", "version")
 
 
 @dataclass(slots=True)
@@ -55,9 +52,6 @@ class TaskIds(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"subtopology_id": 0}
-    """Where fields start that always start there, in bytes."""
 
     subtopology_id: str = ""
     """A string."""
@@ -72,50 +66,32 @@ class TaskIds(messages.Message):
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
     """Read `task_ids` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        subtopology_id, pos = read_text_is_compact(buf, pos, end, opt)
+        subtopology_id, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("subtopology_id")
     at = pos
-    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TaskIds(subtopology_id=subtopology_id, partitions=partitions, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TaskIds(subtopology_id, partitions, tagged_fields), pos
 
 
 def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `task_ids` to `out`. Raises EncodeError."""
-    num_partitions_plus_one = len(v.partitions) + 1
     try:
-        write_text_is_compact(out, v.subtopology_id, opt)
+        write_text(out, v.subtopology_id, opt, True)
     except EncodeError as error:
         raise error.within("subtopology_id")
-    try:
-        out += write_uvarint32(num_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partitions_plus_one")
+    num_partitions_plus_one = len(v.partitions) + 1
+    out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TaskIds._functions = (read_task_ids, write_task_ids)
@@ -151,15 +127,6 @@ class StreamsGroupTargetAssignmentMemberValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_active_tasks_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -176,97 +143,6 @@ class StreamsGroupTargetAssignmentMemberValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_streams_group_target_assignment_member_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
-    """Read `streams_group_target_assignment_member_value`, version 0."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    at = pos
-    if pos < end and (num_active_tasks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
-    if num_active_tasks_plus_one < 1:
-        raise Malformed(
-            "num_active_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_active_tasks_plus_one,
-        )
-    active_tasks: list[TaskIds] = []
-    for _ in range(bounded_count("active_tasks", num_active_tasks_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_task_ids(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("active_tasks", len(active_tasks))
-        active_tasks.append(item)
-    at = pos
-    if pos < end and (num_standby_tasks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
-    if num_standby_tasks_plus_one < 1:
-        raise Malformed(
-            "num_standby_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_standby_tasks_plus_one,
-        )
-    standby_tasks: list[TaskIds] = []
-    for _ in range(bounded_count("standby_tasks", num_standby_tasks_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_task_ids(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("standby_tasks", len(standby_tasks))
-        standby_tasks.append(item)
-    at = pos
-    if pos < end and (num_warmup_tasks_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
-    if num_warmup_tasks_plus_one < 1:
-        raise Malformed(
-            "num_warmup_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_warmup_tasks_plus_one,
-        )
-    warmup_tasks: list[TaskIds] = []
-    for _ in range(bounded_count("warmup_tasks", num_warmup_tasks_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_task_ids(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("warmup_tasks", len(warmup_tasks))
-        warmup_tasks.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return StreamsGroupTargetAssignmentMemberValue(
-        version=version,
-        active_tasks=active_tasks,
-        standby_tasks=standby_tasks,
-        warmup_tasks=warmup_tasks,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_streams_group_target_assignment_member_value = {
-    0: _read_streams_group_target_assignment_member_value,
-}
-_VERSION_read_streams_group_target_assignment_member_value = Struct(">h")
-
-
 def read_streams_group_target_assignment_member_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
@@ -275,72 +151,83 @@ def read_streams_group_target_assignment_member_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_streams_group_target_assignment_member_value.unpack_from(buf, pos)
-    reader = _READERS_read_streams_group_target_assignment_member_value.get(version)
-    if reader is None:
+        raise _RUN_1.truncated(pos, end)
+    (version,) = _RUN_1.unpack_from(buf, pos)
+    if version not in StreamsGroupTargetAssignmentMemberValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_streams_group_target_assignment_member_value(
-    out: bytearray, v: StreamsGroupTargetAssignmentMemberValue, opt: WriteOptions
-) -> None:
-    """Append `streams_group_target_assignment_member_value`, version 0, to `out`. Raises EncodeError."""
-    num_active_tasks_plus_one = len(v.active_tasks) + 1
-    num_standby_tasks_plus_one = len(v.standby_tasks) + 1
-    num_warmup_tasks_plus_one = len(v.warmup_tasks) + 1
-    values_1 = (v.version,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_active_tasks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_active_tasks_plus_one")
-    for count, item in enumerate(v.active_tasks):
+    pos += 2
+    at = pos
+    num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
+    if num_active_tasks_plus_one < 1:
+        raise not_allowed("num_active_tasks_plus_one", num_active_tasks_plus_one, "at least 1", at)
+    active_tasks: list[TaskIds] = []
+    for _ in range(bounded_count("active_tasks", num_active_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("active_tasks", count)
-    try:
-        out += write_uvarint32(num_standby_tasks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_standby_tasks_plus_one")
-    for count, item in enumerate(v.standby_tasks):
+            item, pos = read_task_ids(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("active_tasks", len(active_tasks))
+        active_tasks.append(item)
+    at = pos
+    num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
+    if num_standby_tasks_plus_one < 1:
+        raise not_allowed("num_standby_tasks_plus_one", num_standby_tasks_plus_one, "at least 1", at)
+    standby_tasks: list[TaskIds] = []
+    for _ in range(bounded_count("standby_tasks", num_standby_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("standby_tasks", count)
-    try:
-        out += write_uvarint32(num_warmup_tasks_plus_one)
-    except EncodeError as error:
-        raise error.within("num_warmup_tasks_plus_one")
-    for count, item in enumerate(v.warmup_tasks):
+            item, pos = read_task_ids(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("standby_tasks", len(standby_tasks))
+        standby_tasks.append(item)
+    at = pos
+    num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
+    if num_warmup_tasks_plus_one < 1:
+        raise not_allowed("num_warmup_tasks_plus_one", num_warmup_tasks_plus_one, "at least 1", at)
+    warmup_tasks: list[TaskIds] = []
+    for _ in range(bounded_count("warmup_tasks", num_warmup_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("warmup_tasks", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_streams_group_target_assignment_member_value = {
-    0: _write_streams_group_target_assignment_member_value,
-}
+            item, pos = read_task_ids(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("warmup_tasks", len(warmup_tasks))
+        warmup_tasks.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return StreamsGroupTargetAssignmentMemberValue(
+        version, active_tasks, standby_tasks, warmup_tasks, tagged_fields
+    ), pos
 
 
 def write_streams_group_target_assignment_member_value(
     out: bytearray, v: StreamsGroupTargetAssignmentMemberValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `streams_group_target_assignment_member_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_streams_group_target_assignment_member_value.get(v.version)
-    if writer is None:
+    """Append `streams_group_target_assignment_member_value` to `out`. Raises EncodeError."""
+    if v.version not in StreamsGroupTargetAssignmentMemberValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_1.packed(v.version)
+    num_active_tasks_plus_one = len(v.active_tasks) + 1
+    out += write_uvarint32(num_active_tasks_plus_one, "num_active_tasks_plus_one")
+    for count, item in enumerate(v.active_tasks):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("active_tasks", count)
+    num_standby_tasks_plus_one = len(v.standby_tasks) + 1
+    out += write_uvarint32(num_standby_tasks_plus_one, "num_standby_tasks_plus_one")
+    for count, item in enumerate(v.standby_tasks):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("standby_tasks", count)
+    num_warmup_tasks_plus_one = len(v.warmup_tasks) + 1
+    out += write_uvarint32(num_warmup_tasks_plus_one, "num_warmup_tasks_plus_one")
+    for count, item in enumerate(v.warmup_tasks):
+        try:
+            write_task_ids(out, item, opt)
+        except EncodeError as error:
+            raise error.within("warmup_tasks", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupTargetAssignmentMemberValue._functions = (
@@ -350,18 +237,18 @@ StreamsGroupTargetAssignmentMemberValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTargetAssignmentMemberValue
-  version s2 version
-  active_tasks list:uvarint32+1:TaskIds
-  standby_tasks list:uvarint32+1:TaskIds
-  warmup_tasks list:uvarint32+1:TaskIds
-  tagged_fields tags
-
-TaskIds
-  subtopology_id text:uvarint32+1
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-""",
+    {
+        StreamsGroupTargetAssignmentMemberValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("active_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("standby_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("warmup_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TaskIds: (
+            messages.Wire("subtopology_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

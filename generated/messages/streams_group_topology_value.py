@@ -9,28 +9,27 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "CopartitionGroup",
@@ -50,24 +49,9 @@ __all__ = [
     "write_topic_info",
 ]
 
-_RUN_1 = Struct(">ih")
-_FIELDS_1 = (
-    ("partitions", 4),
-    ("replication_factor", 2),
-)
-_CODES_1 = (
-    ("partitions", "i"),
-    ("replication_factor", "h"),
-)
-_RUN_2 = Struct(">hi")
-_FIELDS_2 = (
-    ("version", 2),
-    ("epoch", 4),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("epoch", "i"),
-)
+_RUN_1 = fixed_run(">ih", "partitions", "replication_factor")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">i", "epoch")
 
 
 @dataclass(slots=True)
@@ -79,9 +63,6 @@ class TopicConfig(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"key": 0}
-    """Where fields start that always start there, in bytes."""
 
     key: str = ""
     """A string."""
@@ -98,38 +79,32 @@ def read_topic_config(
 ) -> tuple[TopicConfig, int]:
     """Read `topic_config` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        key, pos = read_text_is_compact(buf, pos, end, opt)
+        key, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("key")
     try:
-        value, pos = read_text_is_compact(buf, pos, end, opt)
+        value, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicConfig(key=key, value=value, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicConfig(key, value, tagged_fields), pos
 
 
 def write_topic_config(out: bytearray, v: TopicConfig, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_config` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.key, opt)
+        write_text(out, v.key, opt, True)
     except EncodeError as error:
         raise error.within("key")
     try:
-        write_text_is_compact(out, v.value, opt)
+        write_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicConfig._functions = (read_topic_config, write_topic_config)
@@ -150,15 +125,6 @@ class TopicInfo(messages.Message):
     MIN_SIZE: ClassVar[int] = 9
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"partitions": 4, "replication_factor": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partitions": ">i", "replication_factor": ">h"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -178,26 +144,17 @@ class TopicInfo(messages.Message):
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
     """Read `topic_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     partitions, replication_factor = _RUN_1.unpack_from(buf, pos)
     pos += 6
     at = pos
-    if pos < end and (num_topic_configs_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_topic_configs_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_configs_plus_one")
+    num_topic_configs_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_configs_plus_one")
     if num_topic_configs_plus_one < 1:
-        raise Malformed(
-            "num_topic_configs_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_topic_configs_plus_one,
-        )
+        raise not_allowed("num_topic_configs_plus_one", num_topic_configs_plus_one, "at least 1", at)
     topic_configs: list[TopicConfig] = []
     for _ in range(bounded_count("topic_configs", num_topic_configs_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -206,47 +163,28 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
             raise error.within("topic_configs", len(topic_configs))
         topic_configs.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicInfo(
-        name=name,
-        partitions=partitions,
-        replication_factor=replication_factor,
-        topic_configs=topic_configs,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicInfo(name, partitions, replication_factor, topic_configs, tagged_fields), pos
 
 
 def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_info` to `out`. Raises EncodeError."""
-    num_topic_configs_plus_one = len(v.topic_configs) + 1
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
-    values_1 = (v.partitions, v.replication_factor)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_uvarint32(num_topic_configs_plus_one)
-    except EncodeError as error:
-        raise error.within("num_topic_configs_plus_one")
+    out += _RUN_1.packed(v.partitions, v.replication_factor)
+    num_topic_configs_plus_one = len(v.topic_configs) + 1
+    out += write_uvarint32(num_topic_configs_plus_one, "num_topic_configs_plus_one")
     for count, item in enumerate(v.topic_configs):
         try:
             write_topic_config(out, item, opt)
         except EncodeError as error:
             raise error.within("topic_configs", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicInfo._functions = (read_topic_info, write_topic_info)
@@ -266,9 +204,6 @@ class CopartitionGroup(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"num_source_topics_plus_one": 0}
-    """Where fields start that always start there, in bytes."""
-
     source_topics: list[int] = field(default_factory=list)
     """An array of int16."""
 
@@ -287,97 +222,52 @@ def read_copartition_group(
 ) -> tuple[CopartitionGroup, int]:
     """Read `copartition_group` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    if pos < end and (num_source_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
+    num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topics_plus_one,
-        )
+        raise not_allowed("num_source_topics_plus_one", num_source_topics_plus_one, "at least 1", at)
     source_topics, pos = read_numbers(
         buf, pos, end, "source_topics", num_source_topics_plus_one - 1, ">h", 2, opt
     )
     at = pos
-    if pos < end and (num_source_topic_regex_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_source_topic_regex_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_source_topic_regex_plus_one"
-        )
+    num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
     if num_source_topic_regex_plus_one < 1:
-        raise Malformed(
-            "num_source_topic_regex_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topic_regex_plus_one,
+        raise not_allowed(
+            "num_source_topic_regex_plus_one", num_source_topic_regex_plus_one, "at least 1", at
         )
     source_topic_regex, pos = read_numbers(
         buf, pos, end, "source_topic_regex", num_source_topic_regex_plus_one - 1, ">h", 2, opt
     )
     at = pos
-    if pos < end and (num_repartition_source_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_repartition_source_topics_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_repartition_source_topics_plus_one"
-        )
+    num_repartition_source_topics_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_repartition_source_topics_plus_one"
+    )
     if num_repartition_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_repartition_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_repartition_source_topics_plus_one,
+        raise not_allowed(
+            "num_repartition_source_topics_plus_one", num_repartition_source_topics_plus_one, "at least 1", at
         )
     repartition_source_topics, pos = read_numbers(
         buf, pos, end, "repartition_source_topics", num_repartition_source_topics_plus_one - 1, ">h", 2, opt
     )
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return CopartitionGroup(
-        source_topics=source_topics,
-        source_topic_regex=source_topic_regex,
-        repartition_source_topics=repartition_source_topics,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return CopartitionGroup(source_topics, source_topic_regex, repartition_source_topics, tagged_fields), pos
 
 
 def write_copartition_group(out: bytearray, v: CopartitionGroup, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `copartition_group` to `out`. Raises EncodeError."""
     num_source_topics_plus_one = len(v.source_topics) + 1
-    num_source_topic_regex_plus_one = len(v.source_topic_regex) + 1
-    num_repartition_source_topics_plus_one = len(v.repartition_source_topics) + 1
-    try:
-        out += write_uvarint32(num_source_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_source_topics_plus_one")
+    out += write_uvarint32(num_source_topics_plus_one, "num_source_topics_plus_one")
     write_numbers(out, "source_topics", v.source_topics, ">h")
-    try:
-        out += write_uvarint32(num_source_topic_regex_plus_one)
-    except EncodeError as error:
-        raise error.within("num_source_topic_regex_plus_one")
+    num_source_topic_regex_plus_one = len(v.source_topic_regex) + 1
+    out += write_uvarint32(num_source_topic_regex_plus_one, "num_source_topic_regex_plus_one")
     write_numbers(out, "source_topic_regex", v.source_topic_regex, ">h")
-    try:
-        out += write_uvarint32(num_repartition_source_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_repartition_source_topics_plus_one")
+    num_repartition_source_topics_plus_one = len(v.repartition_source_topics) + 1
+    out += write_uvarint32(num_repartition_source_topics_plus_one, "num_repartition_source_topics_plus_one")
     write_numbers(out, "repartition_source_topics", v.repartition_source_topics, ">h")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 CopartitionGroup._functions = (read_copartition_group, write_copartition_group)
@@ -400,9 +290,6 @@ class Subtopology(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 8
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"subtopology_id": 0}
-    """Where fields start that always start there, in bytes."""
 
     subtopology_id: str = ""
     """A string."""
@@ -434,67 +321,42 @@ def read_subtopology(
 ) -> tuple[Subtopology, int]:
     """Read `subtopology` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        subtopology_id, pos = read_text_is_compact(buf, pos, end, opt)
+        subtopology_id, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("subtopology_id")
     at = pos
-    if pos < end and (num_source_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
+    num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topics_plus_one,
-        )
+        raise not_allowed("num_source_topics_plus_one", num_source_topics_plus_one, "at least 1", at)
     source_topics: list[str] = []
     for _ in range(bounded_count("source_topics", num_source_topics_plus_one - 1, 1, pos, end, opt)):
         try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
+            item, pos = read_text(buf, pos, end, opt, True)
         except FormatError as error:
             raise error.within("source_topics", len(source_topics))
         source_topics.append(item)
     at = pos
-    if pos < end and (num_source_topic_regex_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_source_topic_regex_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_source_topic_regex_plus_one"
-        )
+    num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
     if num_source_topic_regex_plus_one < 1:
-        raise Malformed(
-            "num_source_topic_regex_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topic_regex_plus_one,
+        raise not_allowed(
+            "num_source_topic_regex_plus_one", num_source_topic_regex_plus_one, "at least 1", at
         )
     source_topic_regex: list[str] = []
     for _ in range(
         bounded_count("source_topic_regex", num_source_topic_regex_plus_one - 1, 1, pos, end, opt)
     ):
         try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
+            item, pos = read_text(buf, pos, end, opt, True)
         except FormatError as error:
             raise error.within("source_topic_regex", len(source_topic_regex))
         source_topic_regex.append(item)
     at = pos
-    if pos < end and (num_state_changelog_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_state_changelog_topics_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_state_changelog_topics_plus_one"
-        )
+    num_state_changelog_topics_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_state_changelog_topics_plus_one"
+    )
     if num_state_changelog_topics_plus_one < 1:
-        raise Malformed(
-            "num_state_changelog_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_state_changelog_topics_plus_one,
+        raise not_allowed(
+            "num_state_changelog_topics_plus_one", num_state_changelog_topics_plus_one, "at least 1", at
         )
     state_changelog_topics: list[TopicInfo] = []
     for _ in range(
@@ -506,43 +368,29 @@ def read_subtopology(
             raise error.within("state_changelog_topics", len(state_changelog_topics))
         state_changelog_topics.append(item_of_state_changelog_topics_)
     at = pos
-    if pos < end and (num_repartition_sink_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_repartition_sink_topics_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_repartition_sink_topics_plus_one"
-        )
+    num_repartition_sink_topics_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_repartition_sink_topics_plus_one"
+    )
     if num_repartition_sink_topics_plus_one < 1:
-        raise Malformed(
-            "num_repartition_sink_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_repartition_sink_topics_plus_one,
+        raise not_allowed(
+            "num_repartition_sink_topics_plus_one", num_repartition_sink_topics_plus_one, "at least 1", at
         )
     repartition_sink_topics: list[str] = []
     for _ in range(
         bounded_count("repartition_sink_topics", num_repartition_sink_topics_plus_one - 1, 1, pos, end, opt)
     ):
         try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
+            item, pos = read_text(buf, pos, end, opt, True)
         except FormatError as error:
             raise error.within("repartition_sink_topics", len(repartition_sink_topics))
         repartition_sink_topics.append(item)
     at = pos
-    if pos < end and (num_repartition_source_topics_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_repartition_source_topics_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_repartition_source_topics_plus_one"
-        )
+    num_repartition_source_topics_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_repartition_source_topics_plus_one"
+    )
     if num_repartition_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_repartition_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_repartition_source_topics_plus_one,
+        raise not_allowed(
+            "num_repartition_source_topics_plus_one", num_repartition_source_topics_plus_one, "at least 1", at
         )
     repartition_source_topics: list[TopicInfo] = []
     for _ in range(
@@ -556,19 +404,10 @@ def read_subtopology(
             raise error.within("repartition_source_topics", len(repartition_source_topics))
         repartition_source_topics.append(item_of_repartition_source_topics_)
     at = pos
-    if pos < end and (num_copartition_groups_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_copartition_groups_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_copartition_groups_plus_one"
-        )
+    num_copartition_groups_plus_one, pos = read_uvarint32(buf, pos, end, "num_copartition_groups_plus_one")
     if num_copartition_groups_plus_one < 1:
-        raise Malformed(
-            "num_copartition_groups_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_copartition_groups_plus_one,
+        raise not_allowed(
+            "num_copartition_groups_plus_one", num_copartition_groups_plus_one, "at least 1", at
         )
     copartition_groups: list[CopartitionGroup] = []
     for _ in range(
@@ -580,95 +419,71 @@ def read_subtopology(
             raise error.within("copartition_groups", len(copartition_groups))
         copartition_groups.append(item_of_copartition_groups_)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return Subtopology(
-        subtopology_id=subtopology_id,
-        source_topics=source_topics,
-        source_topic_regex=source_topic_regex,
-        state_changelog_topics=state_changelog_topics,
-        repartition_sink_topics=repartition_sink_topics,
-        repartition_source_topics=repartition_source_topics,
-        copartition_groups=copartition_groups,
-        tagged_fields=tagged_fields,
+        subtopology_id,
+        source_topics,
+        source_topic_regex,
+        state_changelog_topics,
+        repartition_sink_topics,
+        repartition_source_topics,
+        copartition_groups,
+        tagged_fields,
     ), pos
 
 
 def write_subtopology(out: bytearray, v: Subtopology, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `subtopology` to `out`. Raises EncodeError."""
-    num_source_topics_plus_one = len(v.source_topics) + 1
-    num_source_topic_regex_plus_one = len(v.source_topic_regex) + 1
-    num_state_changelog_topics_plus_one = len(v.state_changelog_topics) + 1
-    num_repartition_sink_topics_plus_one = len(v.repartition_sink_topics) + 1
-    num_repartition_source_topics_plus_one = len(v.repartition_source_topics) + 1
-    num_copartition_groups_plus_one = len(v.copartition_groups) + 1
     try:
-        write_text_is_compact(out, v.subtopology_id, opt)
+        write_text(out, v.subtopology_id, opt, True)
     except EncodeError as error:
         raise error.within("subtopology_id")
-    try:
-        out += write_uvarint32(num_source_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_source_topics_plus_one")
+    num_source_topics_plus_one = len(v.source_topics) + 1
+    out += write_uvarint32(num_source_topics_plus_one, "num_source_topics_plus_one")
     for count, item in enumerate(v.source_topics):
         try:
-            write_text_is_compact(out, item, opt)
+            write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("source_topics", count)
-    try:
-        out += write_uvarint32(num_source_topic_regex_plus_one)
-    except EncodeError as error:
-        raise error.within("num_source_topic_regex_plus_one")
+    num_source_topic_regex_plus_one = len(v.source_topic_regex) + 1
+    out += write_uvarint32(num_source_topic_regex_plus_one, "num_source_topic_regex_plus_one")
     for count, item in enumerate(v.source_topic_regex):
         try:
-            write_text_is_compact(out, item, opt)
+            write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("source_topic_regex", count)
-    try:
-        out += write_uvarint32(num_state_changelog_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_state_changelog_topics_plus_one")
+    num_state_changelog_topics_plus_one = len(v.state_changelog_topics) + 1
+    out += write_uvarint32(num_state_changelog_topics_plus_one, "num_state_changelog_topics_plus_one")
     for count, item_of_state_changelog_topics_ in enumerate(v.state_changelog_topics):
         try:
             write_topic_info(out, item_of_state_changelog_topics_, opt)
         except EncodeError as error:
             raise error.within("state_changelog_topics", count)
-    try:
-        out += write_uvarint32(num_repartition_sink_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_repartition_sink_topics_plus_one")
+    num_repartition_sink_topics_plus_one = len(v.repartition_sink_topics) + 1
+    out += write_uvarint32(num_repartition_sink_topics_plus_one, "num_repartition_sink_topics_plus_one")
     for count, item in enumerate(v.repartition_sink_topics):
         try:
-            write_text_is_compact(out, item, opt)
+            write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("repartition_sink_topics", count)
-    try:
-        out += write_uvarint32(num_repartition_source_topics_plus_one)
-    except EncodeError as error:
-        raise error.within("num_repartition_source_topics_plus_one")
+    num_repartition_source_topics_plus_one = len(v.repartition_source_topics) + 1
+    out += write_uvarint32(num_repartition_source_topics_plus_one, "num_repartition_source_topics_plus_one")
     for count, item_of_repartition_source_topics_ in enumerate(v.repartition_source_topics):
         try:
             write_topic_info(out, item_of_repartition_source_topics_, opt)
         except EncodeError as error:
             raise error.within("repartition_source_topics", count)
-    try:
-        out += write_uvarint32(num_copartition_groups_plus_one)
-    except EncodeError as error:
-        raise error.within("num_copartition_groups_plus_one")
+    num_copartition_groups_plus_one = len(v.copartition_groups) + 1
+    out += write_uvarint32(num_copartition_groups_plus_one, "num_copartition_groups_plus_one")
     for count, item_of_copartition_groups_ in enumerate(v.copartition_groups):
         try:
             write_copartition_group(out, item_of_copartition_groups_, opt)
         except EncodeError as error:
             raise error.within("copartition_groups", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Subtopology._functions = (read_subtopology, write_subtopology)
@@ -700,15 +515,6 @@ class StreamsGroupTopologyValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 8
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "num_subtopologies_plus_one": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -722,53 +528,6 @@ class StreamsGroupTopologyValue(messages.Message):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_streams_group_topology_value(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[StreamsGroupTopologyValue, int]:
-    """Read `streams_group_topology_value`, version 0."""
-    if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_2)
-    version, epoch = _RUN_2.unpack_from(buf, pos)
-    pos += 6
-    at = pos
-    if pos < end and (num_subtopologies_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_subtopologies_plus_one, pos = read_uvarint32(buf, pos, end, "num_subtopologies_plus_one")
-    if num_subtopologies_plus_one < 1:
-        raise Malformed(
-            "num_subtopologies_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_subtopologies_plus_one,
-        )
-    subtopologies: list[Subtopology] = []
-    for _ in range(bounded_count("subtopologies", num_subtopologies_plus_one - 1, 8, pos, end, opt)):
-        try:
-            item, pos = read_subtopology(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("subtopologies", len(subtopologies))
-        subtopologies.append(item)
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return StreamsGroupTopologyValue(
-        version=version, epoch=epoch, subtopologies=subtopologies, tagged_fields=tagged_fields
-    ), pos
-
-
-_READERS_read_streams_group_topology_value = {
-    0: _read_streams_group_topology_value,
-}
-_VERSION_read_streams_group_topology_value = Struct(">h")
-
-
 def read_streams_group_topology_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupTopologyValue, int]:
@@ -777,92 +536,103 @@ def read_streams_group_topology_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_streams_group_topology_value.unpack_from(buf, pos)
-    reader = _READERS_read_streams_group_topology_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in StreamsGroupTopologyValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_streams_group_topology_value(
-    out: bytearray, v: StreamsGroupTopologyValue, opt: WriteOptions
-) -> None:
-    """Append `streams_group_topology_value`, version 0, to `out`. Raises EncodeError."""
-    num_subtopologies_plus_one = len(v.subtopologies) + 1
-    values_2 = (v.version, v.epoch)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_subtopologies_plus_one)
-    except EncodeError as error:
-        raise error.within("num_subtopologies_plus_one")
-    for count, item in enumerate(v.subtopologies):
+    pos += 2
+    if end - pos < 4:
+        raise _RUN_3.truncated(pos, end)
+    (epoch,) = _RUN_3.unpack_from(buf, pos)
+    pos += 4
+    at = pos
+    num_subtopologies_plus_one, pos = read_uvarint32(buf, pos, end, "num_subtopologies_plus_one")
+    if num_subtopologies_plus_one < 1:
+        raise not_allowed("num_subtopologies_plus_one", num_subtopologies_plus_one, "at least 1", at)
+    subtopologies: list[Subtopology] = []
+    for _ in range(bounded_count("subtopologies", num_subtopologies_plus_one - 1, 8, pos, end, opt)):
         try:
-            write_subtopology(out, item, opt)
-        except EncodeError as error:
-            raise error.within("subtopologies", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_streams_group_topology_value = {
-    0: _write_streams_group_topology_value,
-}
+            item, pos = read_subtopology(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("subtopologies", len(subtopologies))
+        subtopologies.append(item)
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return StreamsGroupTopologyValue(version, epoch, subtopologies, tagged_fields), pos
 
 
 def write_streams_group_topology_value(
     out: bytearray, v: StreamsGroupTopologyValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `streams_group_topology_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_streams_group_topology_value.get(v.version)
-    if writer is None:
+    """Append `streams_group_topology_value` to `out`. Raises EncodeError."""
+    if v.version not in StreamsGroupTopologyValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
-    writer(out, v, opt)
+    out += _RUN_2.packed(v.version)
+    out += _RUN_3.packed(v.epoch)
+    num_subtopologies_plus_one = len(v.subtopologies) + 1
+    out += write_uvarint32(num_subtopologies_plus_one, "num_subtopologies_plus_one")
+    for count, item in enumerate(v.subtopologies):
+        try:
+            write_subtopology(out, item, opt)
+        except EncodeError as error:
+            raise error.within("subtopologies", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupTopologyValue._functions = (read_streams_group_topology_value, write_streams_group_topology_value)
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTopologyValue
-  version s2 version
-  epoch s4
-  subtopologies list:uvarint32+1:Subtopology
-  tagged_fields tags
-
-Subtopology
-  subtopology_id text:uvarint32+1
-  source_topics list:uvarint32+1:text:uvarint32+1
-  source_topic_regex list:uvarint32+1:text:uvarint32+1
-  state_changelog_topics list:uvarint32+1:TopicInfo
-  repartition_sink_topics list:uvarint32+1:text:uvarint32+1
-  repartition_source_topics list:uvarint32+1:TopicInfo
-  copartition_groups list:uvarint32+1:CopartitionGroup
-  tagged_fields tags
-
-TopicInfo
-  name text:uvarint32+1
-  partitions s4
-  replication_factor s2
-  topic_configs list:uvarint32+1:TopicConfig
-  tagged_fields tags
-
-TopicConfig
-  key text:uvarint32+1
-  value text:uvarint32+1
-  tagged_fields tags
-
-CopartitionGroup
-  source_topics list:uvarint32+1:s2
-  source_topic_regex list:uvarint32+1:s2
-  repartition_source_topics list:uvarint32+1:s2
-  tagged_fields tags
-""",
+    {
+        StreamsGroupTopologyValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("subtopologies", messages.Counted("list", "uvarint32", Subtopology, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Subtopology: (
+            messages.Wire("subtopology_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "source_topics",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire(
+                "source_topic_regex",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("state_changelog_topics", messages.Counted("list", "uvarint32", TopicInfo, plus=1)),
+            messages.Wire(
+                "repartition_sink_topics",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire(
+                "repartition_source_topics", messages.Counted("list", "uvarint32", TopicInfo, plus=1)
+            ),
+            messages.Wire(
+                "copartition_groups", messages.Counted("list", "uvarint32", CopartitionGroup, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicInfo: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", "s4"),
+            messages.Wire("replication_factor", "s2"),
+            messages.Wire("topic_configs", messages.Counted("list", "uvarint32", TopicConfig, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicConfig: (
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        CopartitionGroup: (
+            messages.Wire("source_topics", messages.Counted("list", "uvarint32", "s2", plus=1)),
+            messages.Wire("source_topic_regex", messages.Counted("list", "uvarint32", "s2", plus=1)),
+            messages.Wire("repartition_source_topics", messages.Counted("list", "uvarint32", "s2", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,18 +8,17 @@ Kafka's TransactionLogKey: key in __transaction_state, number 0 of its kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
-    truncated_run,
+    fixed_run,
+    not_allowed,
 )
 
 from ..primitives.text import read_text, write_text
@@ -30,9 +29,7 @@ __all__ = [
     "write_transaction_log_key",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("record_type", 2),)
-_CODES_1 = (("record_type", "h"),)
+_RUN_1 = fixed_run(">h", "record_type")
 
 
 @dataclass(slots=True)
@@ -56,15 +53,6 @@ class TransactionLogKey(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"record_type": 0, "transactional_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"record_type": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h"}
-    """How `struct` says fields that are one number."""
-
     record_type: int = 0
     """Number of the record's type, which says what the key and the value are."""
 
@@ -77,16 +65,16 @@ def read_transaction_log_key(
 ) -> tuple[TransactionLogKey, int]:
     """Read `transaction_log_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)
     if record_type != 0:
-        raise Malformed("record_type", "value not allowed", at=pos, need="0", have=record_type)
+        raise not_allowed("record_type", record_type, "0", pos)
     pos += 2
     try:
-        transactional_id, pos = read_text(buf, pos, end, opt)
+        transactional_id, pos = read_text(buf, pos, end, opt, False)
     except FormatError as error:
         raise error.within("transactional_id")
-    return TransactionLogKey(record_type=record_type, transactional_id=transactional_id), pos
+    return TransactionLogKey(record_type, transactional_id), pos
 
 
 def write_transaction_log_key(
@@ -95,13 +83,9 @@ def write_transaction_log_key(
     """Append `transaction_log_key` to `out`. Raises EncodeError."""
     if v.record_type != 0:
         raise EncodeError("record_type", "value not allowed", need="0", have=v.record_type)
-    values_1 = (v.record_type,)
+    out += _RUN_1.packed(v.record_type)
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text(out, v.transactional_id, opt)
+        write_text(out, v.transactional_id, opt, False)
     except EncodeError as error:
         raise error.within("transactional_id")
 
@@ -110,10 +94,10 @@ TransactionLogKey._functions = (read_transaction_log_key, write_transaction_log_
 
 
 messages.natively(
-    globals(),
-    """
-TransactionLogKey
-  record_type s2=0
-  transactional_id text:s2
-""",
+    {
+        TransactionLogKey: (
+            messages.Wire("record_type", messages.Only("s2", 0)),
+            messages.Wire("transactional_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

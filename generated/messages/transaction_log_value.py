@@ -9,29 +9,28 @@ flexible from 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
-    truncated_run,
     unknown_version,
     write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "PartitionsSchema",
@@ -42,62 +41,15 @@ __all__ = [
     "write_transaction_log_value",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("num_partition_ids", 4),)
-_CODES_1 = (("num_partition_ids", "i"),)
-_RUN_2 = Struct(">hqhibi")
-_FIELDS_2 = (
-    ("version", 2),
-    ("producer_id", 8),
-    ("producer_epoch", 2),
-    ("transaction_timeout_ms", 4),
-    ("transaction_status", 1),
-    ("num_transaction_partitions", 4),
-)
-_CODES_2 = (
-    ("version", "h"),
-    ("producer_id", "q"),
-    ("producer_epoch", "h"),
-    ("transaction_timeout_ms", "i"),
-    ("transaction_status", "b"),
-    ("num_transaction_partitions", "i"),
-)
-_RUN_3 = Struct(">qq")
-_FIELDS_3 = (
-    ("transaction_last_update_timestamp_ms", 8),
-    ("transaction_start_timestamp_ms", 8),
-)
-_CODES_3 = (
-    ("transaction_last_update_timestamp_ms", "q"),
-    ("transaction_start_timestamp_ms", "q"),
-)
-_RUN_4 = Struct(">hqhib")
-_FIELDS_4 = (
-    ("version", 2),
-    ("producer_id", 8),
-    ("producer_epoch", 2),
-    ("transaction_timeout_ms", 4),
-    ("transaction_status", 1),
-)
-_CODES_4 = (
-    ("version", "h"),
-    ("producer_id", "q"),
-    ("producer_epoch", "h"),
-    ("transaction_timeout_ms", "i"),
-    ("transaction_status", "b"),
-)
-_RUN_5 = Struct(">q")
-_FIELDS_5 = (("previous_producer_id", 8),)
-_CODES_5 = (("previous_producer_id", "q"),)
-_RUN_6 = Struct(">q")
-_FIELDS_6 = (("next_producer_id", 8),)
-_CODES_6 = (("next_producer_id", "q"),)
-_RUN_7 = Struct(">h")
-_FIELDS_7 = (("client_transaction_version", 2),)
-_CODES_7 = (("client_transaction_version", "h"),)
-_RUN_8 = Struct(">h")
-_FIELDS_8 = (("next_producer_epoch", 2),)
-_CODES_8 = (("next_producer_epoch", "h"),)
+_RUN_1 = fixed_run(">i", "num_partition_ids")
+_RUN_2 = fixed_run(">h", "version")
+_RUN_3 = fixed_run(">qhib", "producer_id", "producer_epoch", "transaction_timeout_ms", "transaction_status")
+_RUN_4 = fixed_run(">i", "num_transaction_partitions")
+_RUN_5 = fixed_run(">qq", "transaction_last_update_timestamp_ms", "transaction_start_timestamp_ms")
+_RUN_6 = fixed_run(">q", "previous_producer_id")
+_RUN_7 = fixed_run(">q", "next_producer_id")
+_RUN_8 = fixed_run(">h", "client_transaction_version")
+_RUN_9 = fixed_run(">h", "next_producer_epoch")
 
 
 @dataclass(slots=True)
@@ -112,9 +64,6 @@ class PartitionsSchema(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic": 0}
-    """Where fields start that always start there, in bytes."""
-
     topic: str = ""
     """A string."""
 
@@ -125,67 +74,6 @@ class PartitionsSchema(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_partitions_schema_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionsSchema, int]:
-    """Read `partitions_schema`, version 0."""
-    try:
-        topic, pos = read_text(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (num_partition_ids,) = _RUN_1.unpack_from(buf, pos)
-    if num_partition_ids < 0:
-        raise Malformed(
-            "num_partition_ids", "value not allowed", at=pos, need="at least 0", have=num_partition_ids
-        )
-    pos += 4
-    partition_ids, pos = read_numbers(buf, pos, end, "partition_ids", num_partition_ids, ">i", 4, opt)
-    return PartitionsSchema(topic=topic, partition_ids=partition_ids), pos
-
-
-def _read_partitions_schema_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionsSchema, int]:
-    """Read `partitions_schema`, version 1."""
-    try:
-        topic, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic")
-    at = pos
-    if pos < end and (num_partition_ids_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_partition_ids_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_ids_plus_one")
-    if num_partition_ids_plus_one < 1:
-        raise Malformed(
-            "num_partition_ids_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partition_ids_plus_one,
-        )
-    partition_ids, pos = read_numbers(
-        buf, pos, end, "partition_ids", num_partition_ids_plus_one - 1, ">i", 4, opt
-    )
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionsSchema(topic=topic, partition_ids=partition_ids, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_partitions_schema = {
-    0: _read_partitions_schema_v0,
-    1: _read_partitions_schema_v1,
-}
-
-
 def read_partitions_schema(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[PartitionsSchema, int]:
@@ -193,59 +81,64 @@ def read_partitions_schema(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_partitions_schema.get(version)
-    if reader is None:
+    if version not in PartitionsSchema.VERSIONS:
         raise unknown_version("version", version, "0-1", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_partitions_schema_v0(out: bytearray, v: PartitionsSchema, opt: WriteOptions, version: int) -> None:
-    """Append `partitions_schema`, version 0, to `out`. Raises EncodeError."""
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 0", need=[], have=v.tagged_fields)
-    num_partition_ids = len(v.partition_ids)
     try:
-        write_text(out, v.topic, opt)
-    except EncodeError as error:
+        topic, pos = read_text(buf, pos, end, opt, version >= 1)
+    except FormatError as error:
         raise error.within("topic")
-    values_1 = (num_partition_ids,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    write_numbers(out, "partition_ids", v.partition_ids, ">i")
-
-
-def _write_partitions_schema_v1(out: bytearray, v: PartitionsSchema, opt: WriteOptions, version: int) -> None:
-    """Append `partitions_schema`, version 1, to `out`. Raises EncodeError."""
-    num_partition_ids_plus_one = len(v.partition_ids) + 1
-    try:
-        write_text_is_compact(out, v.topic, opt)
-    except EncodeError as error:
-        raise error.within("topic")
-    try:
-        out += write_uvarint32(num_partition_ids_plus_one)
-    except EncodeError as error:
-        raise error.within("num_partition_ids_plus_one")
-    write_numbers(out, "partition_ids", v.partition_ids, ">i")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_partitions_schema = {
-    0: _write_partitions_schema_v0,
-    1: _write_partitions_schema_v1,
-}
+    num_partition_ids = 0
+    if version <= 0:
+        if end - pos < 4:
+            raise _RUN_1.truncated(pos, end)
+        (num_partition_ids,) = _RUN_1.unpack_from(buf, pos)
+        if num_partition_ids < 0:
+            raise not_allowed("num_partition_ids", num_partition_ids, "at least 0", pos)
+        pos += 4
+    num_partition_ids_plus_one = 0
+    if version >= 1:
+        at = pos
+        num_partition_ids_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_ids_plus_one")
+        if num_partition_ids_plus_one < 1:
+            raise not_allowed("num_partition_ids_plus_one", num_partition_ids_plus_one, "at least 1", at)
+    partition_ids, pos = read_numbers(
+        buf,
+        pos,
+        end,
+        "partition_ids",
+        num_partition_ids_plus_one - 1 if version >= 1 else num_partition_ids,
+        ">i",
+        4,
+        opt,
+    )
+    tagged_fields: list[tuple[int, bytes]] = []
+    if version >= 1:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
+    return PartitionsSchema(topic, partition_ids, tagged_fields), pos
 
 
 def write_partitions_schema(out: bytearray, v: PartitionsSchema, opt: WriteOptions, version: int) -> None:
-    """Append `partitions_schema` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_partitions_schema.get(version)
-    if writer is None:
+    """Append `partitions_schema` to `out`. Raises EncodeError."""
+    if version not in PartitionsSchema.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-1", have=version)
-    writer(out, v, opt, version)
+    num_partition_ids = len(v.partition_ids)
+    num_partition_ids_plus_one = len(v.partition_ids) + 1
+    try:
+        write_text(out, v.topic, opt, version >= 1)
+    except EncodeError as error:
+        raise error.within("topic")
+    if version <= 0:
+        out += _RUN_1.packed(num_partition_ids)
+    if version >= 1:
+        out += write_uvarint32(num_partition_ids_plus_one, "num_partition_ids_plus_one")
+    write_numbers(out, "partition_ids", v.partition_ids, ">i")
+    if version >= 1:
+        write_tags(out, v.tagged_fields, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {version}", need=[], have=v.tagged_fields)
 
 
 PartitionsSchema._functions = (read_partitions_schema, write_partitions_schema)
@@ -305,37 +198,6 @@ class TransactionLogValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 35
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "producer_id": 2,
-        "producer_epoch": 10,
-        "transaction_timeout_ms": 12,
-        "transaction_status": 16,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "producer_id": 8,
-        "producer_epoch": 2,
-        "transaction_timeout_ms": 4,
-        "transaction_status": 1,
-        "transaction_last_update_timestamp_ms": 8,
-        "transaction_start_timestamp_ms": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "producer_id": ">q",
-        "producer_epoch": ">h",
-        "transaction_timeout_ms": ">i",
-        "transaction_status": ">b",
-        "transaction_last_update_timestamp_ms": ">q",
-        "transaction_start_timestamp_ms": ">q",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 1
     """Version of the message."""
 
@@ -376,138 +238,6 @@ class TransactionLogValue(messages.Message):
     """Optional fields, known and unknown."""
 
 
-def _read_transaction_log_value_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[TransactionLogValue, int]:
-    """Read `transaction_log_value`, version 0."""
-    if end - pos < 21:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (
-        version,
-        producer_id,
-        producer_epoch,
-        transaction_timeout_ms,
-        transaction_status,
-        num_transaction_partitions,
-    ) = _RUN_2.unpack_from(buf, pos)
-    pos += 21
-    transaction_partitions: list[PartitionsSchema] | None = None
-    if num_transaction_partitions >= 0:
-        transaction_partitions = []
-        for _ in range(bounded_count("transaction_partitions", num_transaction_partitions, 3, pos, end, opt)):
-            try:
-                item, pos = _read_partitions_schema_v0(buf, pos, end, opt, 0)
-            except FormatError as error:
-                raise error.within("transaction_partitions", len(transaction_partitions))
-            transaction_partitions.append(item)
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_3)
-    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_3.unpack_from(buf, pos)
-    pos += 16
-    return TransactionLogValue(
-        version=version,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transaction_timeout_ms=transaction_timeout_ms,
-        transaction_status=transaction_status,
-        transaction_partitions=transaction_partitions,
-        transaction_last_update_timestamp_ms=transaction_last_update_timestamp_ms,
-        transaction_start_timestamp_ms=transaction_start_timestamp_ms,
-    ), pos
-
-
-def _read_transaction_log_value_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions
-) -> tuple[TransactionLogValue, int]:
-    """Read `transaction_log_value`, version 1."""
-    if end - pos < 17:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, producer_id, producer_epoch, transaction_timeout_ms, transaction_status = _RUN_4.unpack_from(
-        buf, pos
-    )
-    pos += 17
-    if pos < end and (num_transaction_partitions_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_transaction_partitions_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_transaction_partitions_plus_one"
-        )
-    transaction_partitions: list[PartitionsSchema] | None = None
-    if num_transaction_partitions_plus_one >= 1:
-        transaction_partitions = []
-        for _ in range(
-            bounded_count("transaction_partitions", num_transaction_partitions_plus_one - 1, 3, pos, end, opt)
-        ):
-            try:
-                item, pos = _read_partitions_schema_v1(buf, pos, end, opt, 1)
-            except FormatError as error:
-                raise error.within("transaction_partitions", len(transaction_partitions))
-            transaction_partitions.append(item)
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_3)
-    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_3.unpack_from(buf, pos)
-    pos += 16
-    previous_producer_id: int = -1
-    next_producer_id: int = -1
-    client_transaction_version: int = 0
-    next_producer_epoch: int = -1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                if limit - pos < 8:
-                    raise truncated_run(pos, limit, (("previous_producer_id", 8),))
-                (previous_producer_id,) = _RUN_5.unpack_from(buf, pos)
-                pos += 8
-                ends_exactly("previous_producer_id", pos, limit)
-            elif tag == 1:
-                if limit - pos < 8:
-                    raise truncated_run(pos, limit, (("next_producer_id", 8),))
-                (next_producer_id,) = _RUN_6.unpack_from(buf, pos)
-                pos += 8
-                ends_exactly("next_producer_id", pos, limit)
-            elif tag == 2:
-                if limit - pos < 2:
-                    raise truncated_run(pos, limit, (("client_transaction_version", 2),))
-                (client_transaction_version,) = _RUN_7.unpack_from(buf, pos)
-                pos += 2
-                ends_exactly("client_transaction_version", pos, limit)
-            elif tag == 3:
-                if limit - pos < 2:
-                    raise truncated_run(pos, limit, (("next_producer_epoch", 2),))
-                (next_producer_epoch,) = _RUN_8.unpack_from(buf, pos)
-                pos += 2
-                ends_exactly("next_producer_epoch", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TransactionLogValue(
-        version=version,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transaction_timeout_ms=transaction_timeout_ms,
-        transaction_status=transaction_status,
-        transaction_partitions=transaction_partitions,
-        transaction_last_update_timestamp_ms=transaction_last_update_timestamp_ms,
-        transaction_start_timestamp_ms=transaction_start_timestamp_ms,
-        previous_producer_id=previous_producer_id,
-        next_producer_id=next_producer_id,
-        client_transaction_version=client_transaction_version,
-        next_producer_epoch=next_producer_epoch,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_transaction_log_value = {
-    0: _read_transaction_log_value_v0,
-    1: _read_transaction_log_value_v1,
-}
-_VERSION_read_transaction_log_value = Struct(">h")
-
-
 def read_transaction_log_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TransactionLogValue, int]:
@@ -516,154 +246,197 @@ def read_transaction_log_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (version,) = _VERSION_read_transaction_log_value.unpack_from(buf, pos)
-    reader = _READERS_read_transaction_log_value.get(version)
-    if reader is None:
+        raise _RUN_2.truncated(pos, end)
+    (version,) = _RUN_2.unpack_from(buf, pos)
+    if version not in TransactionLogValue.VERSIONS:
         raise unknown_version("version", version, "0-1", pos)
-    return reader(buf, pos, end, opt)
-
-
-def _write_transaction_log_value_v0(out: bytearray, v: TransactionLogValue, opt: WriteOptions) -> None:
-    """Append `transaction_log_value`, version 0, to `out`. Raises EncodeError."""
-    if v.previous_producer_id != -1:
-        raise EncodeError("previous_producer_id", "not in version 0", need=-1, have=v.previous_producer_id)
-    if v.next_producer_id != -1:
-        raise EncodeError("next_producer_id", "not in version 0", need=-1, have=v.next_producer_id)
-    if v.client_transaction_version != 0:
-        raise EncodeError(
-            "client_transaction_version", "not in version 0", need=0, have=v.client_transaction_version
+    pos += 2
+    if end - pos < 15:
+        raise _RUN_3.truncated(pos, end)
+    producer_id, producer_epoch, transaction_timeout_ms, transaction_status = _RUN_3.unpack_from(buf, pos)
+    pos += 15
+    num_transaction_partitions = 0
+    if version <= 0:
+        if end - pos < 4:
+            raise _RUN_4.truncated(pos, end)
+        (num_transaction_partitions,) = _RUN_4.unpack_from(buf, pos)
+        pos += 4
+    num_transaction_partitions_plus_one = 0
+    if version >= 1:
+        num_transaction_partitions_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_transaction_partitions_plus_one"
         )
-    if v.next_producer_epoch != -1:
-        raise EncodeError("next_producer_epoch", "not in version 0", need=-1, have=v.next_producer_epoch)
-    if v.tagged_fields != []:
-        raise EncodeError("tagged_fields", "not in version 0", need=[], have=v.tagged_fields)
-    num_transaction_partitions = -1 if v.transaction_partitions is None else len(v.transaction_partitions)
-    values_2 = (
-        v.version,
-        v.producer_id,
-        v.producer_epoch,
-        v.transaction_timeout_ms,
-        v.transaction_status,
-        num_transaction_partitions,
-    )
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.transaction_partitions is not None:
-        for count, item in enumerate(v.transaction_partitions):
+    transaction_partitions: list[PartitionsSchema] | None = None
+    if (num_transaction_partitions_plus_one - 1 if version >= 1 else num_transaction_partitions) >= 0:
+        transaction_partitions = []
+        for _ in range(
+            bounded_count(
+                "transaction_partitions",
+                num_transaction_partitions_plus_one - 1 if version >= 1 else num_transaction_partitions,
+                3,
+                pos,
+                end,
+                opt,
+            )
+        ):
             try:
-                _write_partitions_schema_v0(out, item, opt, 0)
-            except EncodeError as error:
-                raise error.within("transaction_partitions", count)
-    values_3 = (v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-
-
-def _write_transaction_log_value_v1(out: bytearray, v: TransactionLogValue, opt: WriteOptions) -> None:
-    """Append `transaction_log_value`, version 1, to `out`. Raises EncodeError."""
-    num_transaction_partitions_plus_one = (
-        0 if v.transaction_partitions is None else len(v.transaction_partitions) + 1
-    )
-    values_4 = (v.version, v.producer_id, v.producer_epoch, v.transaction_timeout_ms, v.transaction_status)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        out += write_uvarint32(num_transaction_partitions_plus_one)
-    except EncodeError as error:
-        raise error.within("num_transaction_partitions_plus_one")
-    if v.transaction_partitions is not None:
-        for count, item in enumerate(v.transaction_partitions):
-            try:
-                _write_partitions_schema_v1(out, item, opt, 1)
-            except EncodeError as error:
-                raise error.within("transaction_partitions", count)
-    values_3 = (v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    if v.previous_producer_id != -1:
-        inner = bytearray()
-        try:
-            inner += _RUN_5.pack(v.previous_producer_id)
-        except StructError:
-            raise bad_run(_CODES_5, (v.previous_producer_id,)) from None
-        tags.append((0, bytes(inner)))
-    if v.next_producer_id != -1:
-        inner = bytearray()
-        try:
-            inner += _RUN_6.pack(v.next_producer_id)
-        except StructError:
-            raise bad_run(_CODES_6, (v.next_producer_id,)) from None
-        tags.append((1, bytes(inner)))
-    if v.client_transaction_version != 0:
-        inner = bytearray()
-        try:
-            inner += _RUN_7.pack(v.client_transaction_version)
-        except StructError:
-            raise bad_run(_CODES_7, (v.client_transaction_version,)) from None
-        tags.append((2, bytes(inner)))
-    if v.next_producer_epoch != -1:
-        inner = bytearray()
-        try:
-            inner += _RUN_8.pack(v.next_producer_epoch)
-        except StructError:
-            raise bad_run(_CODES_8, (v.next_producer_epoch,)) from None
-        tags.append((3, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_transaction_log_value = {
-    0: _write_transaction_log_value_v0,
-    1: _write_transaction_log_value_v1,
-}
+                item, pos = read_partitions_schema(buf, pos, end, opt, version)
+            except FormatError as error:
+                raise error.within("transaction_partitions", len(transaction_partitions))
+            transaction_partitions.append(item)
+    if end - pos < 16:
+        raise _RUN_5.truncated(pos, end)
+    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_5.unpack_from(buf, pos)
+    pos += 16
+    previous_producer_id = -1
+    next_producer_id = -1
+    client_transaction_version = 0
+    next_producer_epoch = -1
+    tagged_fields: list[tuple[int, bytes]] = []
+    if version >= 1:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 8:
+                    raise _RUN_6.truncated(pos, limit)
+                (previous_producer_id,) = _RUN_6.unpack_from(buf, pos)
+                pos += 8
+                ends_exactly("previous_producer_id", pos, limit)
+            elif tag == 1:
+                if limit - pos < 8:
+                    raise _RUN_7.truncated(pos, limit)
+                (next_producer_id,) = _RUN_7.unpack_from(buf, pos)
+                pos += 8
+                ends_exactly("next_producer_id", pos, limit)
+            elif tag == 2:
+                if limit - pos < 2:
+                    raise _RUN_8.truncated(pos, limit)
+                (client_transaction_version,) = _RUN_8.unpack_from(buf, pos)
+                pos += 2
+                ends_exactly("client_transaction_version", pos, limit)
+            elif tag == 3:
+                if limit - pos < 2:
+                    raise _RUN_9.truncated(pos, limit)
+                (next_producer_epoch,) = _RUN_9.unpack_from(buf, pos)
+                pos += 2
+                ends_exactly("next_producer_epoch", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
+    return TransactionLogValue(
+        version,
+        producer_id,
+        producer_epoch,
+        transaction_timeout_ms,
+        transaction_status,
+        transaction_partitions,
+        transaction_last_update_timestamp_ms,
+        transaction_start_timestamp_ms,
+        previous_producer_id,
+        next_producer_id,
+        client_transaction_version,
+        next_producer_epoch,
+        tagged_fields,
+    ), pos
 
 
 def write_transaction_log_value(
     out: bytearray, v: TransactionLogValue, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
-    """Append `transaction_log_value` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_transaction_log_value.get(v.version)
-    if writer is None:
+    """Append `transaction_log_value` to `out`. Raises EncodeError."""
+    if v.version not in TransactionLogValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-1", have=v.version)
-    writer(out, v, opt)
+    num_transaction_partitions = -1 if v.transaction_partitions is None else len(v.transaction_partitions)
+    num_transaction_partitions_plus_one = (
+        0 if v.transaction_partitions is None else len(v.transaction_partitions) + 1
+    )
+    out += _RUN_2.packed(v.version)
+    out += _RUN_3.packed(v.producer_id, v.producer_epoch, v.transaction_timeout_ms, v.transaction_status)
+    if v.version <= 0:
+        out += _RUN_4.packed(num_transaction_partitions)
+    if v.version >= 1:
+        out += write_uvarint32(num_transaction_partitions_plus_one, "num_transaction_partitions_plus_one")
+    if v.transaction_partitions is not None:
+        for count, item in enumerate(v.transaction_partitions):
+            try:
+                write_partitions_schema(out, item, opt, v.version)
+            except EncodeError as error:
+                raise error.within("transaction_partitions", count)
+    out += _RUN_5.packed(v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
+    if v.version >= 1:
+        tags = list(v.tagged_fields)
+        if v.previous_producer_id != -1:
+            inner = bytearray()
+            inner += _RUN_6.packed(v.previous_producer_id)
+            tags.append((0, bytes(inner)))
+        if v.next_producer_id != -1:
+            inner = bytearray()
+            inner += _RUN_7.packed(v.next_producer_id)
+            tags.append((1, bytes(inner)))
+        if v.client_transaction_version != 0:
+            inner = bytearray()
+            inner += _RUN_8.packed(v.client_transaction_version)
+            tags.append((2, bytes(inner)))
+        if v.next_producer_epoch != -1:
+            inner = bytearray()
+            inner += _RUN_9.packed(v.next_producer_epoch)
+            tags.append((3, bytes(inner)))
+        write_tags(out, tags, "tagged_fields")
+    elif v.previous_producer_id != -1:
+        raise EncodeError(
+            "previous_producer_id", f"not in version {v.version}", need=-1, have=v.previous_producer_id
+        )
+    elif v.next_producer_id != -1:
+        raise EncodeError("next_producer_id", f"not in version {v.version}", need=-1, have=v.next_producer_id)
+    elif v.client_transaction_version != 0:
+        raise EncodeError(
+            "client_transaction_version",
+            f"not in version {v.version}",
+            need=0,
+            have=v.client_transaction_version,
+        )
+    elif v.next_producer_epoch != -1:
+        raise EncodeError(
+            "next_producer_epoch", f"not in version {v.version}", need=-1, have=v.next_producer_epoch
+        )
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {v.version}", need=[], have=v.tagged_fields)
 
 
 TransactionLogValue._functions = (read_transaction_log_value, write_transaction_log_value)
 
 
 messages.natively(
-    globals(),
-    """
-TransactionLogValue
-  version s2 version
-  producer_id s8
-  producer_epoch s2
-  transaction_timeout_ms s4
-  transaction_status s1
-  transaction_partitions ?list:s4:PartitionsSchema 0-0
-  transaction_partitions ?list:uvarint32+1:PartitionsSchema 1-1
-  transaction_last_update_timestamp_ms s8
-  transaction_start_timestamp_ms s8
-  previous_producer_id s8 1-1 #0
-  next_producer_id s8 1-1 #1
-  client_transaction_version s2 1-1 #2
-  next_producer_epoch s2 1-1 #3
-  tagged_fields tags 1-1
-
-PartitionsSchema
-  topic text:s2 0-0
-  topic text:uvarint32+1 1-1
-  partition_ids list:s4:s4 0-0
-  partition_ids list:uvarint32+1:s4 1-1
-  tagged_fields tags 1-1
-""",
+    {
+        TransactionLogValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("producer_id", "s8"),
+            messages.Wire("producer_epoch", "s2"),
+            messages.Wire("transaction_timeout_ms", "s4"),
+            messages.Wire("transaction_status", "s1"),
+            messages.Wire(
+                "transaction_partitions", messages.Counted("list", "s4", PartitionsSchema, null=True), 0, 0
+            ),
+            messages.Wire(
+                "transaction_partitions",
+                messages.Counted("list", "uvarint32", PartitionsSchema, plus=1, null=True),
+                1,
+                1,
+            ),
+            messages.Wire("transaction_last_update_timestamp_ms", "s8"),
+            messages.Wire("transaction_start_timestamp_ms", "s8"),
+            messages.Wire("previous_producer_id", "s8", 1, 1, tag=0),
+            messages.Wire("next_producer_id", "s8", 1, 1, tag=1),
+            messages.Wire("client_transaction_version", "s2", 1, 1, tag=2),
+            messages.Wire("next_producer_epoch", "s2", 1, 1, tag=3),
+            messages.Wire("tagged_fields", "tags", 1, 1),
+        ),
+        PartitionsSchema: (
+            messages.Wire("topic", messages.Counted("text", "s2"), 0, 0),
+            messages.Wire("topic", messages.Counted("text", "uvarint32", plus=1), 1, 1),
+            messages.Wire("partition_ids", messages.Counted("list", "s4", "s4"), 0, 0),
+            messages.Wire("partition_ids", messages.Counted("list", "uvarint32", "s4", plus=1), 1, 1),
+            messages.Wire("tagged_fields", "tags", 1, 1),
+        ),
+    }
 )

@@ -22,7 +22,7 @@ from kodec.runtime.fields import (
     write_tags,
 )
 
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
 
 __all__ = [
     "AbortTransactionRecord",
@@ -60,42 +60,11 @@ class AbortTransactionRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"tagged_fields": 0}
-    """Where fields start that always start there, in bytes."""
-
     reason: str | None = None
     """A string, or null."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-
-def _read_abort_transaction_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[AbortTransactionRecord, int]:
-    """Read `abort_transaction_record`, version 0."""
-    reason: str | None = None
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    reason, pos = read_nullable_text_is_compact(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("reason")
-                ends_exactly("reason", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return AbortTransactionRecord(reason=reason, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_abort_transaction_record = {
-    0: _read_abort_transaction_record,
-}
 
 
 def read_abort_transaction_record(
@@ -105,50 +74,49 @@ def read_abort_transaction_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_abort_transaction_record.get(version)
-    if reader is None:
+    if version not in AbortTransactionRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
+    reason: str | None = None
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                reason, pos = read_nullable_text(buf, pos, limit, opt, True)
+            except FormatError as error:
+                raise error.within("reason")
+            ends_exactly("reason", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return AbortTransactionRecord(reason, tagged_fields), pos
 
 
-def _write_abort_transaction_record(
+def write_abort_transaction_record(
     out: bytearray, v: AbortTransactionRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `abort_transaction_record`, version 0, to `out`. Raises EncodeError."""
+    """Append `abort_transaction_record` to `out`. Raises EncodeError."""
+    if version not in AbortTransactionRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=version)
     tags = list(v.tagged_fields)
-    if v.reason != None:
+    if v.reason is not None:
         inner = bytearray()
         try:
-            write_nullable_text_is_compact(inner, v.reason, opt)
+            write_nullable_text(inner, v.reason, opt, True)
         except EncodeError as error:
             raise error.within("reason")
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_abort_transaction_record = {
-    0: _write_abort_transaction_record,
-}
-
-
-def write_abort_transaction_record(
-    out: bytearray, v: AbortTransactionRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `abort_transaction_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_abort_transaction_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
-
-
 AbortTransactionRecord._functions = (read_abort_transaction_record, write_abort_transaction_record)
 
 
 messages.natively(
-    globals(),
-    """
-AbortTransactionRecord
-  reason ?text:uvarint32+1 #0
-  tagged_fields tags
-""",
+    {
+        AbortTransactionRecord: (
+            messages.Wire("reason", messages.Counted("text", "uvarint32", plus=1, null=True), tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,7 +9,6 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -18,15 +17,14 @@ from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "AccessControlEntryRecord",
@@ -34,27 +32,9 @@ __all__ = [
     "write_access_control_entry_record",
 ]
 
-_RUN_1 = Struct(">16sb")
-_FIELDS_1 = (
-    ("id", 16),
-    ("resource_type", 1),
-)
-_CODES_1 = (
-    ("id", "16s"),
-    ("resource_type", "b"),
-)
-_RUN_2 = Struct(">b")
-_FIELDS_2 = (("pattern_type", 1),)
-_CODES_2 = (("pattern_type", "b"),)
-_RUN_3 = Struct(">bb")
-_FIELDS_3 = (
-    ("operation", 1),
-    ("permission_type", 1),
-)
-_CODES_3 = (
-    ("operation", "b"),
-    ("permission_type", "b"),
-)
+_RUN_1 = fixed_run(">16sb", "id", "resource_type")
+_RUN_2 = fixed_run(">b", "pattern_type")
+_RUN_3 = fixed_run(">bb", "operation", "permission_type")
 
 
 @dataclass(slots=True)
@@ -92,26 +72,6 @@ class AccessControlEntryRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 24
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "resource_type": 16, "resource_name": 17}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "id": 16,
-        "resource_type": 1,
-        "pattern_type": 1,
-        "operation": 1,
-        "permission_type": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "resource_type": ">b",
-        "pattern_type": ">b",
-        "operation": ">b",
-        "permission_type": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -140,61 +100,6 @@ class AccessControlEntryRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_access_control_entry_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[AccessControlEntryRecord, int]:
-    """Read `access_control_entry_record`, version 0."""
-    if end - pos < 17:
-        raise truncated_run(pos, end, _FIELDS_1)
-    id, resource_type = _RUN_1.unpack_from(buf, pos)
-    id = uuid_of(id)
-    pos += 17
-    try:
-        resource_name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("resource_name")
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (pattern_type,) = _RUN_2.unpack_from(buf, pos)
-    pos += 1
-    try:
-        principal, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("principal")
-    try:
-        host, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("host")
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    operation, permission_type = _RUN_3.unpack_from(buf, pos)
-    pos += 2
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return AccessControlEntryRecord(
-        id=id,
-        resource_type=resource_type,
-        resource_name=resource_name,
-        pattern_type=pattern_type,
-        principal=principal,
-        host=host,
-        operation=operation,
-        permission_type=permission_type,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_access_control_entry_record = {
-    0: _read_access_control_entry_record,
-}
-
-
 def read_access_control_entry_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[AccessControlEntryRecord, int]:
@@ -202,79 +107,90 @@ def read_access_control_entry_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_access_control_entry_record.get(version)
-    if reader is None:
+    if version not in AccessControlEntryRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_access_control_entry_record(
-    out: bytearray, v: AccessControlEntryRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `access_control_entry_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.id.bytes, v.resource_type)
+    if end - pos < 17:
+        raise _RUN_1.truncated(pos, end)
+    id, resource_type = _RUN_1.unpack_from(buf, pos)
+    id = uuid_of(id)
+    pos += 17
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text_is_compact(out, v.resource_name, opt)
-    except EncodeError as error:
+        resource_name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("resource_name")
-    values_2 = (v.pattern_type,)
+    if end - pos < 1:
+        raise _RUN_2.truncated(pos, end)
+    (pattern_type,) = _RUN_2.unpack_from(buf, pos)
+    pos += 1
     try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        write_text_is_compact(out, v.principal, opt)
-    except EncodeError as error:
+        principal, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("principal")
     try:
-        write_text_is_compact(out, v.host, opt)
-    except EncodeError as error:
+        host, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("host")
-    values_3 = (v.operation, v.permission_type)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_access_control_entry_record = {
-    0: _write_access_control_entry_record,
-}
+    if end - pos < 2:
+        raise _RUN_3.truncated(pos, end)
+    operation, permission_type = _RUN_3.unpack_from(buf, pos)
+    pos += 2
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return AccessControlEntryRecord(
+        id,
+        resource_type,
+        resource_name,
+        pattern_type,
+        principal,
+        host,
+        operation,
+        permission_type,
+        tagged_fields,
+    ), pos
 
 
 def write_access_control_entry_record(
     out: bytearray, v: AccessControlEntryRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `access_control_entry_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_access_control_entry_record.get(version)
-    if writer is None:
+    """Append `access_control_entry_record` to `out`. Raises EncodeError."""
+    if version not in AccessControlEntryRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.id.bytes, v.resource_type)
+    try:
+        write_text(out, v.resource_name, opt, True)
+    except EncodeError as error:
+        raise error.within("resource_name")
+    out += _RUN_2.packed(v.pattern_type)
+    try:
+        write_text(out, v.principal, opt, True)
+    except EncodeError as error:
+        raise error.within("principal")
+    try:
+        write_text(out, v.host, opt, True)
+    except EncodeError as error:
+        raise error.within("host")
+    out += _RUN_3.packed(v.operation, v.permission_type)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 AccessControlEntryRecord._functions = (read_access_control_entry_record, write_access_control_entry_record)
 
 
 messages.natively(
-    globals(),
-    """
-AccessControlEntryRecord
-  id uuid
-  resource_type s1
-  resource_name text:uvarint32+1
-  pattern_type s1
-  principal text:uvarint32+1
-  host text:uvarint32+1
-  operation s1
-  permission_type s1
-  tagged_fields tags
-""",
+    {
+        AccessControlEntryRecord: (
+            messages.Wire("id", "uuid"),
+            messages.Wire("resource_type", "s1"),
+            messages.Wire("resource_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("pattern_type", "s1"),
+            messages.Wire("principal", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("operation", "s1"),
+            messages.Wire("permission_type", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

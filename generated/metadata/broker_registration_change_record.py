@@ -9,23 +9,22 @@ versions 0-3, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
     read_uuid,
-    truncated_run,
     unknown_version,
     write_tags,
 )
@@ -43,24 +42,14 @@ __all__ = [
     "write_uuid_list",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("value", 1),)
-_CODES_1 = (("value", "b"),)
-_RUN_2 = Struct(">iq")
-_FIELDS_2 = (
-    ("broker_id", 4),
-    ("broker_epoch", 8),
-)
-_CODES_2 = (
-    ("broker_id", "i"),
-    ("broker_epoch", "q"),
-)
+_RUN_1 = fixed_run(">b", "value")
+_RUN_2 = fixed_run(">iq", "broker_id", "broker_epoch")
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
     return value, pos
@@ -68,29 +57,19 @@ def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
 
 def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int8_value` to `out`. Raises EncodeError."""
-    values_1 = (v,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v)
 
 
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
     """Read `uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
-        raise Malformed(
-            "num_items_plus_one", "value not allowed", at=at, need="at least 1", have=num_items_plus_one
-        )
+        raise not_allowed("num_items_plus_one", num_items_plus_one, "at least 1", at)
     items_: list[UUID] = []
     for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
         try:
             item, pos = read_uuid(buf, pos, end, "")
-
         except FormatError as error:
             raise error.within("", len(items_))
         items_.append(item)
@@ -100,32 +79,22 @@ def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_RE
 def write_uuid_list(out: bytearray, v: list[UUID], opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
-    for count, item in enumerate(v):
-        try:
-            out += item.bytes
-        except EncodeError as error:
-            raise error.within("", count)
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
+    for item in v:
+        out += item.bytes
 
 
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
     """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
         items_ = []
         for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
             try:
                 item, pos = read_uuid(buf, pos, end, "")
-
             except FormatError as error:
                 raise error.within("", len(items_))
             items_.append(item)
@@ -135,16 +104,10 @@ def read_nullable_uuid_list(
 def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                out += item.bytes
-            except EncodeError as error:
-                raise error.within("", count)
+        for item in v:
+            out += item.bytes
 
 
 @dataclass(slots=True)
@@ -195,15 +158,6 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"broker_id": 0, "broker_epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -226,187 +180,6 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     """Optional fields, known and unknown."""
 
 
-def _read_broker_registration_change_record_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[BrokerRegistrationChangeRecord, int]:
-    """Read `broker_registration_change_record`, version 0."""
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_2)
-    broker_id, broker_epoch = _RUN_2.unpack_from(buf, pos)
-    pos += 12
-    fenced: int = 0
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    fenced, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("fenced")
-                ends_exactly("fenced", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return BrokerRegistrationChangeRecord(
-        broker_id=broker_id, broker_epoch=broker_epoch, fenced=fenced, tagged_fields=tagged_fields
-    ), pos
-
-
-def _read_broker_registration_change_record_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[BrokerRegistrationChangeRecord, int]:
-    """Read `broker_registration_change_record`, version 1."""
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_2)
-    broker_id, broker_epoch = _RUN_2.unpack_from(buf, pos)
-    pos += 12
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    fenced, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("fenced")
-                ends_exactly("fenced", pos, limit)
-            elif tag == 1:
-                try:
-                    in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("in_controlled_shutdown")
-                ends_exactly("in_controlled_shutdown", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return BrokerRegistrationChangeRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_broker_registration_change_record_v2(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[BrokerRegistrationChangeRecord, int]:
-    """Read `broker_registration_change_record`, version 2."""
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_2)
-    broker_id, broker_epoch = _RUN_2.unpack_from(buf, pos)
-    pos += 12
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
-    log_dirs: list[UUID] = []
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    fenced, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("fenced")
-                ends_exactly("fenced", pos, limit)
-            elif tag == 1:
-                try:
-                    in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("in_controlled_shutdown")
-                ends_exactly("in_controlled_shutdown", pos, limit)
-            elif tag == 2:
-                try:
-                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("log_dirs")
-                ends_exactly("log_dirs", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return BrokerRegistrationChangeRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        log_dirs=log_dirs,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_broker_registration_change_record_v3(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[BrokerRegistrationChangeRecord, int]:
-    """Read `broker_registration_change_record`, version 3."""
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_2)
-    broker_id, broker_epoch = _RUN_2.unpack_from(buf, pos)
-    pos += 12
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
-    log_dirs: list[UUID] = []
-    cordoned_log_dirs: list[UUID] | None = None
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    fenced, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("fenced")
-                ends_exactly("fenced", pos, limit)
-            elif tag == 1:
-                try:
-                    in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("in_controlled_shutdown")
-                ends_exactly("in_controlled_shutdown", pos, limit)
-            elif tag == 2:
-                try:
-                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("log_dirs")
-                ends_exactly("log_dirs", pos, limit)
-            elif tag == 3:
-                try:
-                    cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("cordoned_log_dirs")
-                ends_exactly("cordoned_log_dirs", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return BrokerRegistrationChangeRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        log_dirs=log_dirs,
-        cordoned_log_dirs=cordoned_log_dirs,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_broker_registration_change_record = {
-    0: _read_broker_registration_change_record_v0,
-    1: _read_broker_registration_change_record_v1,
-    2: _read_broker_registration_change_record_v2,
-    3: _read_broker_registration_change_record_v3,
-}
-
-
 def read_broker_registration_change_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[BrokerRegistrationChangeRecord, int]:
@@ -414,80 +187,58 @@ def read_broker_registration_change_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_broker_registration_change_record.get(version)
-    if reader is None:
+    if version not in BrokerRegistrationChangeRecord.VERSIONS:
         raise unknown_version("version", version, "0-3", pos)
-    return reader(buf, pos, end, opt, version)
+    if end - pos < 12:
+        raise _RUN_2.truncated(pos, end)
+    broker_id, broker_epoch = _RUN_2.unpack_from(buf, pos)
+    pos += 12
+    fenced = 0
+    in_controlled_shutdown = 0
+    log_dirs: list[UUID] = []
+    cordoned_log_dirs: list[UUID] | None = None
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                fenced, pos = read_int8_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("fenced")
+            ends_exactly("fenced", pos, limit)
+        elif tag == 1 and version >= 1:
+            try:
+                in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("in_controlled_shutdown")
+            ends_exactly("in_controlled_shutdown", pos, limit)
+        elif tag == 2 and version >= 2:
+            try:
+                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("log_dirs")
+            ends_exactly("log_dirs", pos, limit)
+        elif tag == 3 and version == 3:
+            try:
+                cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("cordoned_log_dirs")
+            ends_exactly("cordoned_log_dirs", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return BrokerRegistrationChangeRecord(
+        broker_id, broker_epoch, fenced, in_controlled_shutdown, log_dirs, cordoned_log_dirs, tagged_fields
+    ), pos
 
 
-def _write_broker_registration_change_record_v0(
+def write_broker_registration_change_record(
     out: bytearray, v: BrokerRegistrationChangeRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `broker_registration_change_record`, version 0, to `out`. Raises EncodeError."""
-    if v.in_controlled_shutdown != 0:
-        raise EncodeError("in_controlled_shutdown", "not in version 0", need=0, have=v.in_controlled_shutdown)
-    if v.log_dirs != []:
-        raise EncodeError("log_dirs", "not in version 0", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 0", need=None, have=v.cordoned_log_dirs)
-    values_2 = (v.broker_id, v.broker_epoch)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    if v.fenced != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.fenced, opt)
-        except EncodeError as error:
-            raise error.within("fenced")
-        tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_broker_registration_change_record_v1(
-    out: bytearray, v: BrokerRegistrationChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `broker_registration_change_record`, version 1, to `out`. Raises EncodeError."""
-    if v.log_dirs != []:
-        raise EncodeError("log_dirs", "not in version 1", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 1", need=None, have=v.cordoned_log_dirs)
-    values_2 = (v.broker_id, v.broker_epoch)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    if v.fenced != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.fenced, opt)
-        except EncodeError as error:
-            raise error.within("fenced")
-        tags.append((0, bytes(inner)))
-    if v.in_controlled_shutdown != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.in_controlled_shutdown, opt)
-        except EncodeError as error:
-            raise error.within("in_controlled_shutdown")
-        tags.append((1, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_broker_registration_change_record_v2(
-    out: bytearray, v: BrokerRegistrationChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `broker_registration_change_record`, version 2, to `out`. Raises EncodeError."""
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 2", need=None, have=v.cordoned_log_dirs)
-    values_2 = (v.broker_id, v.broker_epoch)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+    """Append `broker_registration_change_record` to `out`. Raises EncodeError."""
+    if version not in BrokerRegistrationChangeRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0-3", have=version)
+    out += _RUN_2.packed(v.broker_id, v.broker_epoch)
     tags = list(v.tagged_fields)
     if v.fenced != 0:
         inner = bytearray()
@@ -497,6 +248,10 @@ def _write_broker_registration_change_record_v2(
             raise error.within("fenced")
         tags.append((0, bytes(inner)))
     if v.in_controlled_shutdown != 0:
+        if version < 1:
+            raise EncodeError(
+                "in_controlled_shutdown", f"not in version {version}", need=0, have=v.in_controlled_shutdown
+            )
         inner = bytearray()
         try:
             write_int8_value(inner, v.in_controlled_shutdown, opt)
@@ -504,47 +259,19 @@ def _write_broker_registration_change_record_v2(
             raise error.within("in_controlled_shutdown")
         tags.append((1, bytes(inner)))
     if v.log_dirs != []:
+        if version < 2:
+            raise EncodeError("log_dirs", f"not in version {version}", need=[], have=v.log_dirs)
         inner = bytearray()
         try:
             write_uuid_list(inner, v.log_dirs, opt)
         except EncodeError as error:
             raise error.within("log_dirs")
         tags.append((2, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_broker_registration_change_record_v3(
-    out: bytearray, v: BrokerRegistrationChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `broker_registration_change_record`, version 3, to `out`. Raises EncodeError."""
-    values_2 = (v.broker_id, v.broker_epoch)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    if v.fenced != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.fenced, opt)
-        except EncodeError as error:
-            raise error.within("fenced")
-        tags.append((0, bytes(inner)))
-    if v.in_controlled_shutdown != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.in_controlled_shutdown, opt)
-        except EncodeError as error:
-            raise error.within("in_controlled_shutdown")
-        tags.append((1, bytes(inner)))
-    if v.log_dirs != []:
-        inner = bytearray()
-        try:
-            write_uuid_list(inner, v.log_dirs, opt)
-        except EncodeError as error:
-            raise error.within("log_dirs")
-        tags.append((2, bytes(inner)))
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
+        if version != 3:
+            raise EncodeError(
+                "cordoned_log_dirs", f"not in version {version}", need=None, have=v.cordoned_log_dirs
+            )
         inner = bytearray()
         try:
             write_nullable_uuid_list(inner, v.cordoned_log_dirs, opt)
@@ -554,24 +281,6 @@ def _write_broker_registration_change_record_v3(
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_broker_registration_change_record = {
-    0: _write_broker_registration_change_record_v0,
-    1: _write_broker_registration_change_record_v1,
-    2: _write_broker_registration_change_record_v2,
-    3: _write_broker_registration_change_record_v3,
-}
-
-
-def write_broker_registration_change_record(
-    out: bytearray, v: BrokerRegistrationChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `broker_registration_change_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_broker_registration_change_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0-3", have=version)
-    writer(out, v, opt, version)
-
-
 BrokerRegistrationChangeRecord._functions = (
     read_broker_registration_change_record,
     write_broker_registration_change_record,
@@ -579,15 +288,21 @@ BrokerRegistrationChangeRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-BrokerRegistrationChangeRecord
-  broker_id s4
-  broker_epoch s8
-  fenced s1 #0
-  in_controlled_shutdown s1 1-3 #1
-  log_dirs list:uvarint32+1:uuid 2-3 #2
-  cordoned_log_dirs ?list:uvarint32+1:uuid 3-3 #3
-  tagged_fields tags
-""",
+    {
+        BrokerRegistrationChangeRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("fenced", "s1", tag=0),
+            messages.Wire("in_controlled_shutdown", "s1", 1, 3, tag=1),
+            messages.Wire("log_dirs", messages.Counted("list", "uvarint32", "uuid", plus=1), 2, 3, tag=2),
+            messages.Wire(
+                "cordoned_log_dirs",
+                messages.Counted("list", "uvarint32", "uuid", plus=1, null=True),
+                3,
+                3,
+                tag=3,
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -14,7 +14,7 @@ from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ClearElrRecord",
@@ -49,38 +49,11 @@ class ClearElrRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_name": 0}
-    """Where fields start that always start there, in bytes."""
-
     topic_name: str = ""
     """A string."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_clear_elr_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[ClearElrRecord, int]:
-    """Read `clear_elr_record`, version 0."""
-    try:
-        topic_name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic_name")
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ClearElrRecord(topic_name=topic_name, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_clear_elr_record = {
-    0: _read_clear_elr_record,
-}
 
 
 def read_clear_elr_record(
@@ -90,45 +63,39 @@ def read_clear_elr_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_clear_elr_record.get(version)
-    if reader is None:
+    if version not in ClearElrRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions, version: int) -> None:
-    """Append `clear_elr_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.topic_name, opt)
-    except EncodeError as error:
+        topic_name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("topic_name")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_clear_elr_record = {
-    0: _write_clear_elr_record,
-}
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ClearElrRecord(topic_name, tagged_fields), pos
 
 
 def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions, version: int) -> None:
-    """Append `clear_elr_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_clear_elr_record.get(version)
-    if writer is None:
+    """Append `clear_elr_record` to `out`. Raises EncodeError."""
+    if version not in ClearElrRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.topic_name, opt, True)
+    except EncodeError as error:
+        raise error.within("topic_name")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClearElrRecord._functions = (read_clear_elr_record, write_clear_elr_record)
 
 
 messages.natively(
-    globals(),
-    """
-ClearElrRecord
-  topic_name text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ClearElrRecord: (
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,27 +8,26 @@ Kafka's ClientQuotaRecord: record in __cluster_metadata, number 14 of its kind; 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ClientQuotaRecord",
@@ -39,15 +38,7 @@ __all__ = [
     "write_entity_data",
 ]
 
-_RUN_1 = Struct(">d?")
-_FIELDS_1 = (
-    ("value", 8),
-    ("remove", 1),
-)
-_CODES_1 = (
-    ("value", "d"),
-    ("remove", "?"),
-)
+_RUN_1 = fixed_run(">d?", "value", "remove")
 
 
 @dataclass(slots=True)
@@ -59,9 +50,6 @@ class EntityData(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"entity_type": 0}
-    """Where fields start that always start there, in bytes."""
 
     entity_type: str = ""
     """A string."""
@@ -78,38 +66,32 @@ def read_entity_data(
 ) -> tuple[EntityData, int]:
     """Read `entity_data` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        entity_type, pos = read_text_is_compact(buf, pos, end, opt)
+        entity_type, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("entity_type")
     try:
-        entity_name, pos = read_nullable_text_is_compact(buf, pos, end, opt)
+        entity_name, pos = read_nullable_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("entity_name")
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return EntityData(entity_type=entity_type, entity_name=entity_name, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return EntityData(entity_type, entity_name, tagged_fields), pos
 
 
 def write_entity_data(out: bytearray, v: EntityData, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entity_data` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.entity_type, opt)
+        write_text(out, v.entity_type, opt, True)
     except EncodeError as error:
         raise error.within("entity_type")
     try:
-        write_nullable_text_is_compact(out, v.entity_name, opt)
+        write_nullable_text(out, v.entity_name, opt, True)
     except EncodeError as error:
         raise error.within("entity_name")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 EntityData._functions = (read_entity_data, write_entity_data)
@@ -141,15 +123,6 @@ class ClientQuotaRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 12
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"num_entity_plus_one": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"value": 8, "remove": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"value": ">d"}
-    """How `struct` says fields that are one number."""
-
     entity: list[EntityData] = field(default_factory=list)
     """An array of `entity_data`."""
 
@@ -166,19 +139,19 @@ class ClientQuotaRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_client_quota_record(
+def read_client_quota_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ClientQuotaRecord, int]:
-    """Read `client_quota_record`, version 0."""
+    """Read `client_quota_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if version not in ClientQuotaRecord.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
     at = pos
-    if pos < end and (num_entity_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_entity_plus_one, pos = read_uvarint32(buf, pos, end, "num_entity_plus_one")
+    num_entity_plus_one, pos = read_uvarint32(buf, pos, end, "num_entity_plus_one")
     if num_entity_plus_one < 1:
-        raise Malformed(
-            "num_entity_plus_one", "value not allowed", at=at, need="at least 1", have=num_entity_plus_one
-        )
+        raise not_allowed("num_entity_plus_one", num_entity_plus_one, "at least 1", at)
     entity: list[EntityData] = []
     for _ in range(bounded_count("entity", num_entity_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -187,100 +160,56 @@ def _read_client_quota_record(
             raise error.within("entity", len(entity))
         entity.append(item)
     try:
-        key, pos = read_text_is_compact(buf, pos, end, opt)
+        key, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("key")
     if end - pos < 9:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     value, remove = _RUN_1.unpack_from(buf, pos)
     pos += 9
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ClientQuotaRecord(
-        entity=entity, key=key, value=value, remove=remove, tagged_fields=tagged_fields
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ClientQuotaRecord(entity, key, value, remove, tagged_fields), pos
 
 
-_READERS_read_client_quota_record = {
-    0: _read_client_quota_record,
-}
-
-
-def read_client_quota_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[ClientQuotaRecord, int]:
-    """Read `client_quota_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    reader = _READERS_read_client_quota_record.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOptions, version: int) -> None:
-    """Append `client_quota_record`, version 0, to `out`. Raises EncodeError."""
+def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOptions, version: int) -> None:
+    """Append `client_quota_record` to `out`. Raises EncodeError."""
+    if version not in ClientQuotaRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=version)
     num_entity_plus_one = len(v.entity) + 1
-    try:
-        out += write_uvarint32(num_entity_plus_one)
-    except EncodeError as error:
-        raise error.within("num_entity_plus_one")
+    out += write_uvarint32(num_entity_plus_one, "num_entity_plus_one")
     for count, item in enumerate(v.entity):
         try:
             write_entity_data(out, item, opt)
         except EncodeError as error:
             raise error.within("entity", count)
     try:
-        write_text_is_compact(out, v.key, opt)
+        write_text(out, v.key, opt, True)
     except EncodeError as error:
         raise error.within("key")
-    values_1 = (v.value, v.remove)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except (StructError, OverflowError):
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_client_quota_record = {
-    0: _write_client_quota_record,
-}
-
-
-def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOptions, version: int) -> None:
-    """Append `client_quota_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_client_quota_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.value, v.remove)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClientQuotaRecord._functions = (read_client_quota_record, write_client_quota_record)
 
 
 messages.natively(
-    globals(),
-    """
-ClientQuotaRecord
-  entity list:uvarint32+1:EntityData
-  key text:uvarint32+1
-  value f8
-  remove bool8
-  tagged_fields tags
-
-EntityData
-  entity_type text:uvarint32+1
-  entity_name ?text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ClientQuotaRecord: (
+            messages.Wire("entity", messages.Counted("list", "uvarint32", EntityData, plus=1)),
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", "f8"),
+            messages.Wire("remove", "bool8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        EntityData: (
+            messages.Wire("entity_type", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("entity_name", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

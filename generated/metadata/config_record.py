@@ -8,23 +8,14 @@ Kafka's ConfigRecord: record in __cluster_metadata, number 4 of its kind; versio
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ConfigRecord",
@@ -32,9 +23,7 @@ __all__ = [
     "write_config_record",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("resource_type", 1),)
-_CODES_1 = (("resource_type", "b"),)
+_RUN_1 = fixed_run(">b", "resource_type")
 
 
 @dataclass(slots=True)
@@ -67,15 +56,6 @@ class ConfigRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"resource_type": 0, "resource_name": 1}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"resource_type": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"resource_type": ">b"}
-    """How `struct` says fields that are one number."""
-
     resource_type: int = 0
     """An int8."""
 
@@ -92,48 +72,6 @@ class ConfigRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_config_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[ConfigRecord, int]:
-    """Read `config_record`, version 0."""
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (resource_type,) = _RUN_1.unpack_from(buf, pos)
-    pos += 1
-    try:
-        resource_name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("resource_name")
-    try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("name")
-    try:
-        value, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("value")
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ConfigRecord(
-        resource_type=resource_type,
-        resource_name=resource_name,
-        name=name,
-        value=value,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_config_record = {
-    0: _read_config_record,
-}
-
-
 def read_config_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ConfigRecord, int]:
@@ -141,61 +79,63 @@ def read_config_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_config_record.get(version)
-    if reader is None:
+    if version not in ConfigRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, version: int) -> None:
-    """Append `config_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.resource_type,)
+    if end - pos < 1:
+        raise _RUN_1.truncated(pos, end)
+    (resource_type,) = _RUN_1.unpack_from(buf, pos)
+    pos += 1
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text_is_compact(out, v.resource_name, opt)
-    except EncodeError as error:
+        resource_name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("resource_name")
     try:
-        write_text_is_compact(out, v.name, opt)
-    except EncodeError as error:
+        name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("name")
     try:
-        write_nullable_text_is_compact(out, v.value, opt)
-    except EncodeError as error:
+        value, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("value")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_config_record = {
-    0: _write_config_record,
-}
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ConfigRecord(resource_type, resource_name, name, value, tagged_fields), pos
 
 
 def write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, version: int) -> None:
-    """Append `config_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_config_record.get(version)
-    if writer is None:
+    """Append `config_record` to `out`. Raises EncodeError."""
+    if version not in ConfigRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.resource_type)
+    try:
+        write_text(out, v.resource_name, opt, True)
+    except EncodeError as error:
+        raise error.within("resource_name")
+    try:
+        write_text(out, v.name, opt, True)
+    except EncodeError as error:
+        raise error.within("name")
+    try:
+        write_nullable_text(out, v.value, opt, True)
+    except EncodeError as error:
+        raise error.within("value")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConfigRecord._functions = (read_config_record, write_config_record)
 
 
 messages.natively(
-    globals(),
-    """
-ConfigRecord
-  resource_type s1
-  resource_name text:uvarint32+1
-  name text:uvarint32+1
-  value ?text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ConfigRecord: (
+            messages.Wire("resource_type", "s1"),
+            messages.Wire("resource_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,24 +9,23 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "DelegationTokenRecord",
@@ -34,17 +33,7 @@ __all__ = [
     "write_delegation_token_record",
 ]
 
-_RUN_1 = Struct(">qqq")
-_FIELDS_1 = (
-    ("issue_timestamp", 8),
-    ("max_timestamp", 8),
-    ("expiration_timestamp", 8),
-)
-_CODES_1 = (
-    ("issue_timestamp", "q"),
-    ("max_timestamp", "q"),
-    ("expiration_timestamp", "q"),
-)
+_RUN_1 = fixed_run(">qqq", "issue_timestamp", "max_timestamp", "expiration_timestamp")
 
 
 @dataclass(slots=True)
@@ -81,19 +70,6 @@ class DelegationTokenRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 29
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"owner": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"issue_timestamp": 8, "max_timestamp": 8, "expiration_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "issue_timestamp": ">q",
-        "max_timestamp": ">q",
-        "expiration_timestamp": ">q",
-    }
-    """How `struct` says fields that are one number."""
-
     owner: str = ""
     """A string."""
 
@@ -119,67 +95,6 @@ class DelegationTokenRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_delegation_token_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[DelegationTokenRecord, int]:
-    """Read `delegation_token_record`, version 0."""
-    try:
-        owner, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("owner")
-    try:
-        requester, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("requester")
-    at = pos
-    if pos < end and (num_renewers_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_renewers_plus_one, pos = read_uvarint32(buf, pos, end, "num_renewers_plus_one")
-    if num_renewers_plus_one < 1:
-        raise Malformed(
-            "num_renewers_plus_one", "value not allowed", at=at, need="at least 1", have=num_renewers_plus_one
-        )
-    renewers: list[str] = []
-    for _ in range(bounded_count("renewers", num_renewers_plus_one - 1, 1, pos, end, opt)):
-        try:
-            item, pos = read_text_is_compact(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("renewers", len(renewers))
-        renewers.append(item)
-    if end - pos < 24:
-        raise truncated_run(pos, end, _FIELDS_1)
-    issue_timestamp, max_timestamp, expiration_timestamp = _RUN_1.unpack_from(buf, pos)
-    pos += 24
-    try:
-        token_id, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("token_id")
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return DelegationTokenRecord(
-        owner=owner,
-        requester=requester,
-        renewers=renewers,
-        issue_timestamp=issue_timestamp,
-        max_timestamp=max_timestamp,
-        expiration_timestamp=expiration_timestamp,
-        token_id=token_id,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_delegation_token_record = {
-    0: _read_delegation_token_record,
-}
-
-
 def read_delegation_token_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[DelegationTokenRecord, int]:
@@ -187,78 +102,98 @@ def read_delegation_token_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_delegation_token_record.get(version)
-    if reader is None:
+    if version not in DelegationTokenRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_delegation_token_record(
-    out: bytearray, v: DelegationTokenRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `delegation_token_record`, version 0, to `out`. Raises EncodeError."""
-    num_renewers_plus_one = len(v.renewers) + 1
     try:
-        write_text_is_compact(out, v.owner, opt)
-    except EncodeError as error:
+        owner, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("owner")
     try:
-        write_text_is_compact(out, v.requester, opt)
-    except EncodeError as error:
+        requester, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("requester")
-    try:
-        out += write_uvarint32(num_renewers_plus_one)
-    except EncodeError as error:
-        raise error.within("num_renewers_plus_one")
-    for count, item in enumerate(v.renewers):
+    at = pos
+    num_renewers_plus_one, pos = read_uvarint32(buf, pos, end, "num_renewers_plus_one")
+    if num_renewers_plus_one < 1:
+        raise not_allowed("num_renewers_plus_one", num_renewers_plus_one, "at least 1", at)
+    renewers: list[str] = []
+    for _ in range(bounded_count("renewers", num_renewers_plus_one - 1, 1, pos, end, opt)):
         try:
-            write_text_is_compact(out, item, opt)
-        except EncodeError as error:
-            raise error.within("renewers", count)
-    values_1 = (v.issue_timestamp, v.max_timestamp, v.expiration_timestamp)
+            item, pos = read_text(buf, pos, end, opt, True)
+        except FormatError as error:
+            raise error.within("renewers", len(renewers))
+        renewers.append(item)
+    if end - pos < 24:
+        raise _RUN_1.truncated(pos, end)
+    issue_timestamp, max_timestamp, expiration_timestamp = _RUN_1.unpack_from(buf, pos)
+    pos += 24
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_text_is_compact(out, v.token_id, opt)
-    except EncodeError as error:
+        token_id, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("token_id")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_delegation_token_record = {
-    0: _write_delegation_token_record,
-}
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return DelegationTokenRecord(
+        owner,
+        requester,
+        renewers,
+        issue_timestamp,
+        max_timestamp,
+        expiration_timestamp,
+        token_id,
+        tagged_fields,
+    ), pos
 
 
 def write_delegation_token_record(
     out: bytearray, v: DelegationTokenRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `delegation_token_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_delegation_token_record.get(version)
-    if writer is None:
+    """Append `delegation_token_record` to `out`. Raises EncodeError."""
+    if version not in DelegationTokenRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.owner, opt, True)
+    except EncodeError as error:
+        raise error.within("owner")
+    try:
+        write_text(out, v.requester, opt, True)
+    except EncodeError as error:
+        raise error.within("requester")
+    num_renewers_plus_one = len(v.renewers) + 1
+    out += write_uvarint32(num_renewers_plus_one, "num_renewers_plus_one")
+    for count, item in enumerate(v.renewers):
+        try:
+            write_text(out, item, opt, True)
+        except EncodeError as error:
+            raise error.within("renewers", count)
+    out += _RUN_1.packed(v.issue_timestamp, v.max_timestamp, v.expiration_timestamp)
+    try:
+        write_text(out, v.token_id, opt, True)
+    except EncodeError as error:
+        raise error.within("token_id")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 DelegationTokenRecord._functions = (read_delegation_token_record, write_delegation_token_record)
 
 
 messages.natively(
-    globals(),
-    """
-DelegationTokenRecord
-  owner text:uvarint32+1
-  requester text:uvarint32+1
-  renewers list:uvarint32+1:text:uvarint32+1
-  issue_timestamp s8
-  max_timestamp s8
-  expiration_timestamp s8
-  token_id text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        DelegationTokenRecord: (
+            messages.Wire("owner", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("requester", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "renewers",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("issue_timestamp", "s8"),
+            messages.Wire("max_timestamp", "s8"),
+            messages.Wire("expiration_timestamp", "s8"),
+            messages.Wire("token_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

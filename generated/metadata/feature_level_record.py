@@ -9,22 +9,13 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "FeatureLevelRecord",
@@ -32,9 +23,7 @@ __all__ = [
     "write_feature_level_record",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("feature_level", 2),)
-_CODES_1 = (("feature_level", "h"),)
+_RUN_1 = fixed_run(">h", "feature_level")
 
 
 @dataclass(slots=True)
@@ -63,15 +52,6 @@ class FeatureLevelRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"feature_level": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"feature_level": ">h"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -82,34 +62,6 @@ class FeatureLevelRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_feature_level_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[FeatureLevelRecord, int]:
-    """Read `feature_level_record`, version 0."""
-    try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("name")
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (feature_level,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return FeatureLevelRecord(name=name, feature_level=feature_level, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_feature_level_record = {
-    0: _read_feature_level_record,
-}
-
-
 def read_feature_level_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[FeatureLevelRecord, int]:
@@ -117,55 +69,47 @@ def read_feature_level_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_feature_level_record.get(version)
-    if reader is None:
+    if version not in FeatureLevelRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_feature_level_record(
-    out: bytearray, v: FeatureLevelRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `feature_level_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
-    except EncodeError as error:
+        name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("name")
-    values_1 = (v.feature_level,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_feature_level_record = {
-    0: _write_feature_level_record,
-}
+    if end - pos < 2:
+        raise _RUN_1.truncated(pos, end)
+    (feature_level,) = _RUN_1.unpack_from(buf, pos)
+    pos += 2
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return FeatureLevelRecord(name, feature_level, tagged_fields), pos
 
 
 def write_feature_level_record(
     out: bytearray, v: FeatureLevelRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `feature_level_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_feature_level_record.get(version)
-    if writer is None:
+    """Append `feature_level_record` to `out`. Raises EncodeError."""
+    if version not in FeatureLevelRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.name, opt, True)
+    except EncodeError as error:
+        raise error.within("name")
+    out += _RUN_1.packed(v.feature_level)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 FeatureLevelRecord._functions = (read_feature_level_record, write_feature_level_record)
 
 
 messages.natively(
-    globals(),
-    """
-FeatureLevelRecord
-  name text:uvarint32+1
-  feature_level s2
-  tagged_fields tags
-""",
+    {
+        FeatureLevelRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("feature_level", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -43,31 +43,8 @@ class NoOpRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"tagged_fields": 0}
-    """Where fields start that always start there, in bytes."""
-
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_no_op_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[NoOpRecord, int]:
-    """Read `no_op_record`, version 0."""
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return NoOpRecord(tagged_fields=tagged_fields), pos
-
-
-_READERS_read_no_op_record = {
-    0: _read_no_op_record,
-}
 
 
 def read_no_op_record(
@@ -77,40 +54,28 @@ def read_no_op_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_no_op_record.get(version)
-    if reader is None:
+    if version not in NoOpRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version: int) -> None:
-    """Append `no_op_record`, version 0, to `out`. Raises EncodeError."""
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_no_op_record = {
-    0: _write_no_op_record,
-}
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return NoOpRecord(tagged_fields), pos
 
 
 def write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version: int) -> None:
-    """Append `no_op_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_no_op_record.get(version)
-    if writer is None:
+    """Append `no_op_record` to `out`. Raises EncodeError."""
+    if version not in NoOpRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 NoOpRecord._functions = (read_no_op_record, write_no_op_record)
 
 
 messages.natively(
-    globals(),
-    """
-NoOpRecord
-  tagged_fields tags
-""",
+    {
+        NoOpRecord: (messages.Wire("tagged_fields", "tags"),),
+    }
 )

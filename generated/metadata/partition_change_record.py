@@ -9,7 +9,6 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -20,13 +19,12 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
     read_numbers,
     read_tags,
     read_uuid,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_numbers,
@@ -48,31 +46,16 @@ __all__ = [
     "write_partition_change_record",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("value", 4),)
-_CODES_1 = (("value", "i"),)
-_RUN_2 = Struct(">b")
-_FIELDS_2 = (("value", 1),)
-_CODES_2 = (("value", "b"),)
-_RUN_3 = Struct(">i16s")
-_FIELDS_3 = (
-    ("partition_id", 4),
-    ("topic_id", 16),
-)
-_CODES_3 = (
-    ("partition_id", "i"),
-    ("topic_id", "16s"),
-)
+_RUN_1 = fixed_run(">i", "value")
+_RUN_2 = fixed_run(">b", "value")
+_RUN_3 = fixed_run(">i16s", "partition_id", "topic_id")
 
 
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
         items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
@@ -82,10 +65,7 @@ def read_nullable_int32_list(
 def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_int32_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
         write_numbers(out, "", v, ">i")
 
@@ -93,7 +73,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
 def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int32_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     return value, pos
@@ -101,17 +81,13 @@ def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_
 
 def write_int32_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int32_value` to `out`. Raises EncodeError."""
-    values_1 = (v,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v)
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (value,) = _RUN_2.unpack_from(buf, pos)
     pos += 1
     return value, pos
@@ -119,28 +95,20 @@ def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
 
 def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int8_value` to `out`. Raises EncodeError."""
-    values_2 = (v,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
+    out += _RUN_2.packed(v)
 
 
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
     """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
         items_ = []
         for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
             try:
                 item, pos = read_uuid(buf, pos, end, "")
-
             except FormatError as error:
                 raise error.within("", len(items_))
             items_.append(item)
@@ -150,16 +118,10 @@ def read_nullable_uuid_list(
 def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                out += item.bytes
-            except EncodeError as error:
-                raise error.within("", count)
+        for item in v:
+            out += item.bytes
 
 
 @dataclass(slots=True)
@@ -220,15 +182,6 @@ class PartitionChangeRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 21
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"partition_id": 0, "topic_id": 4, "tagged_fields": 20}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"partition_id": 4, "topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     partition_id: int = -1
     """An int32."""
 
@@ -266,264 +219,6 @@ class PartitionChangeRecord(messages.VersionedMessage):
     """Optional fields, known and unknown."""
 
 
-def _read_partition_change_record_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionChangeRecord, int]:
-    """Read `partition_change_record`, version 0."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_3)
-    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 20
-    isr: list[int] | None = None
-    leader: int = -2
-    replicas: list[int] | None = None
-    removing_replicas: list[int] | None = None
-    adding_replicas: list[int] | None = None
-    leader_recovery_state: int = -1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("isr")
-                ends_exactly("isr", pos, limit)
-            elif tag == 1:
-                try:
-                    leader, pos = read_int32_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader")
-                ends_exactly("leader", pos, limit)
-            elif tag == 2:
-                try:
-                    replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("replicas")
-                ends_exactly("replicas", pos, limit)
-            elif tag == 3:
-                try:
-                    removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("removing_replicas")
-                ends_exactly("removing_replicas", pos, limit)
-            elif tag == 4:
-                try:
-                    adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("adding_replicas")
-                ends_exactly("adding_replicas", pos, limit)
-            elif tag == 5:
-                try:
-                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader_recovery_state")
-                ends_exactly("leader_recovery_state", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionChangeRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        isr=isr,
-        leader=leader,
-        replicas=replicas,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader_recovery_state=leader_recovery_state,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_partition_change_record_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionChangeRecord, int]:
-    """Read `partition_change_record`, version 1."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_3)
-    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 20
-    isr: list[int] | None = None
-    leader: int = -2
-    replicas: list[int] | None = None
-    removing_replicas: list[int] | None = None
-    adding_replicas: list[int] | None = None
-    leader_recovery_state: int = -1
-    directories: list[UUID] | None = None
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("isr")
-                ends_exactly("isr", pos, limit)
-            elif tag == 1:
-                try:
-                    leader, pos = read_int32_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader")
-                ends_exactly("leader", pos, limit)
-            elif tag == 2:
-                try:
-                    replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("replicas")
-                ends_exactly("replicas", pos, limit)
-            elif tag == 3:
-                try:
-                    removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("removing_replicas")
-                ends_exactly("removing_replicas", pos, limit)
-            elif tag == 4:
-                try:
-                    adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("adding_replicas")
-                ends_exactly("adding_replicas", pos, limit)
-            elif tag == 5:
-                try:
-                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader_recovery_state")
-                ends_exactly("leader_recovery_state", pos, limit)
-            elif tag == 8:
-                try:
-                    directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("directories")
-                ends_exactly("directories", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionChangeRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        isr=isr,
-        leader=leader,
-        replicas=replicas,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader_recovery_state=leader_recovery_state,
-        directories=directories,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_partition_change_record_v2(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionChangeRecord, int]:
-    """Read `partition_change_record`, version 2."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_3)
-    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 20
-    isr: list[int] | None = None
-    leader: int = -2
-    replicas: list[int] | None = None
-    removing_replicas: list[int] | None = None
-    adding_replicas: list[int] | None = None
-    leader_recovery_state: int = -1
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
-    directories: list[UUID] | None = None
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("isr")
-                ends_exactly("isr", pos, limit)
-            elif tag == 1:
-                try:
-                    leader, pos = read_int32_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader")
-                ends_exactly("leader", pos, limit)
-            elif tag == 2:
-                try:
-                    replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("replicas")
-                ends_exactly("replicas", pos, limit)
-            elif tag == 3:
-                try:
-                    removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("removing_replicas")
-                ends_exactly("removing_replicas", pos, limit)
-            elif tag == 4:
-                try:
-                    adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("adding_replicas")
-                ends_exactly("adding_replicas", pos, limit)
-            elif tag == 5:
-                try:
-                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader_recovery_state")
-                ends_exactly("leader_recovery_state", pos, limit)
-            elif tag == 6:
-                try:
-                    eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("eligible_leader_replicas")
-                ends_exactly("eligible_leader_replicas", pos, limit)
-            elif tag == 7:
-                try:
-                    last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("last_known_elr")
-                ends_exactly("last_known_elr", pos, limit)
-            elif tag == 8:
-                try:
-                    directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("directories")
-                ends_exactly("directories", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionChangeRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        isr=isr,
-        leader=leader,
-        replicas=replicas,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader_recovery_state=leader_recovery_state,
-        eligible_leader_replicas=eligible_leader_replicas,
-        last_known_elr=last_known_elr,
-        directories=directories,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_partition_change_record = {
-    0: _read_partition_change_record_v0,
-    1: _read_partition_change_record_v1,
-    2: _read_partition_change_record_v2,
-}
-
-
 def read_partition_change_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[PartitionChangeRecord, int]:
@@ -531,210 +226,174 @@ def read_partition_change_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_partition_change_record.get(version)
-    if reader is None:
+    if version not in PartitionChangeRecord.VERSIONS:
         raise unknown_version("version", version, "0-2", pos)
-    return reader(buf, pos, end, opt, version)
+    if end - pos < 20:
+        raise _RUN_3.truncated(pos, end)
+    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
+    topic_id = uuid_of(topic_id)
+    pos += 20
+    isr: list[int] | None = None
+    leader = -2
+    replicas: list[int] | None = None
+    removing_replicas: list[int] | None = None
+    adding_replicas: list[int] | None = None
+    leader_recovery_state = -1
+    eligible_leader_replicas: list[int] | None = None
+    last_known_elr: list[int] | None = None
+    directories: list[UUID] | None = None
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("isr")
+            ends_exactly("isr", pos, limit)
+        elif tag == 1:
+            try:
+                leader, pos = read_int32_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("leader")
+            ends_exactly("leader", pos, limit)
+        elif tag == 2:
+            try:
+                replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("replicas")
+            ends_exactly("replicas", pos, limit)
+        elif tag == 3:
+            try:
+                removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("removing_replicas")
+            ends_exactly("removing_replicas", pos, limit)
+        elif tag == 4:
+            try:
+                adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("adding_replicas")
+            ends_exactly("adding_replicas", pos, limit)
+        elif tag == 5:
+            try:
+                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("leader_recovery_state")
+            ends_exactly("leader_recovery_state", pos, limit)
+        elif tag == 6 and version == 2:
+            try:
+                eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("eligible_leader_replicas")
+            ends_exactly("eligible_leader_replicas", pos, limit)
+        elif tag == 7 and version == 2:
+            try:
+                last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("last_known_elr")
+            ends_exactly("last_known_elr", pos, limit)
+        elif tag == 8 and version >= 1:
+            try:
+                directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("directories")
+            ends_exactly("directories", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return PartitionChangeRecord(
+        partition_id,
+        topic_id,
+        isr,
+        leader,
+        replicas,
+        removing_replicas,
+        adding_replicas,
+        leader_recovery_state,
+        eligible_leader_replicas,
+        last_known_elr,
+        directories,
+        tagged_fields,
+    ), pos
 
 
-def _write_partition_change_record_v0(
+def write_partition_change_record(
     out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `partition_change_record`, version 0, to `out`. Raises EncodeError."""
+    """Append `partition_change_record` to `out`. Raises EncodeError."""
+    if version not in PartitionChangeRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0-2", have=version)
+    out += _RUN_3.packed(v.partition_id, v.topic_id.bytes)
+    tags = list(v.tagged_fields)
+    if v.isr is not None:
+        inner = bytearray()
+        try:
+            write_nullable_int32_list(inner, v.isr, opt)
+        except EncodeError as error:
+            raise error.within("isr")
+        tags.append((0, bytes(inner)))
+    if v.leader != -2:
+        inner = bytearray()
+        try:
+            write_int32_value(inner, v.leader, opt)
+        except EncodeError as error:
+            raise error.within("leader")
+        tags.append((1, bytes(inner)))
+    if v.replicas is not None:
+        inner = bytearray()
+        try:
+            write_nullable_int32_list(inner, v.replicas, opt)
+        except EncodeError as error:
+            raise error.within("replicas")
+        tags.append((2, bytes(inner)))
+    if v.removing_replicas is not None:
+        inner = bytearray()
+        try:
+            write_nullable_int32_list(inner, v.removing_replicas, opt)
+        except EncodeError as error:
+            raise error.within("removing_replicas")
+        tags.append((3, bytes(inner)))
+    if v.adding_replicas is not None:
+        inner = bytearray()
+        try:
+            write_nullable_int32_list(inner, v.adding_replicas, opt)
+        except EncodeError as error:
+            raise error.within("adding_replicas")
+        tags.append((4, bytes(inner)))
+    if v.leader_recovery_state != -1:
+        inner = bytearray()
+        try:
+            write_int8_value(inner, v.leader_recovery_state, opt)
+        except EncodeError as error:
+            raise error.within("leader_recovery_state")
+        tags.append((5, bytes(inner)))
     if v.eligible_leader_replicas is not None:
-        raise EncodeError(
-            "eligible_leader_replicas", "not in version 0", need=None, have=v.eligible_leader_replicas
-        )
-    if v.last_known_elr is not None:
-        raise EncodeError("last_known_elr", "not in version 0", need=None, have=v.last_known_elr)
-    if v.directories is not None:
-        raise EncodeError("directories", "not in version 0", need=None, have=v.directories)
-    values_3 = (v.partition_id, v.topic_id.bytes)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    if v.isr != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.isr, opt)
-        except EncodeError as error:
-            raise error.within("isr")
-        tags.append((0, bytes(inner)))
-    if v.leader != -2:
-        inner = bytearray()
-        try:
-            write_int32_value(inner, v.leader, opt)
-        except EncodeError as error:
-            raise error.within("leader")
-        tags.append((1, bytes(inner)))
-    if v.replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.replicas, opt)
-        except EncodeError as error:
-            raise error.within("replicas")
-        tags.append((2, bytes(inner)))
-    if v.removing_replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.removing_replicas, opt)
-        except EncodeError as error:
-            raise error.within("removing_replicas")
-        tags.append((3, bytes(inner)))
-    if v.adding_replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.adding_replicas, opt)
-        except EncodeError as error:
-            raise error.within("adding_replicas")
-        tags.append((4, bytes(inner)))
-    if v.leader_recovery_state != -1:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
-        tags.append((5, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_partition_change_record_v1(
-    out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `partition_change_record`, version 1, to `out`. Raises EncodeError."""
-    if v.eligible_leader_replicas is not None:
-        raise EncodeError(
-            "eligible_leader_replicas", "not in version 1", need=None, have=v.eligible_leader_replicas
-        )
-    if v.last_known_elr is not None:
-        raise EncodeError("last_known_elr", "not in version 1", need=None, have=v.last_known_elr)
-    values_3 = (v.partition_id, v.topic_id.bytes)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    if v.isr != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.isr, opt)
-        except EncodeError as error:
-            raise error.within("isr")
-        tags.append((0, bytes(inner)))
-    if v.leader != -2:
-        inner = bytearray()
-        try:
-            write_int32_value(inner, v.leader, opt)
-        except EncodeError as error:
-            raise error.within("leader")
-        tags.append((1, bytes(inner)))
-    if v.replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.replicas, opt)
-        except EncodeError as error:
-            raise error.within("replicas")
-        tags.append((2, bytes(inner)))
-    if v.removing_replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.removing_replicas, opt)
-        except EncodeError as error:
-            raise error.within("removing_replicas")
-        tags.append((3, bytes(inner)))
-    if v.adding_replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.adding_replicas, opt)
-        except EncodeError as error:
-            raise error.within("adding_replicas")
-        tags.append((4, bytes(inner)))
-    if v.leader_recovery_state != -1:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
-        tags.append((5, bytes(inner)))
-    if v.directories != None:
-        inner = bytearray()
-        try:
-            write_nullable_uuid_list(inner, v.directories, opt)
-        except EncodeError as error:
-            raise error.within("directories")
-        tags.append((8, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_partition_change_record_v2(
-    out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `partition_change_record`, version 2, to `out`. Raises EncodeError."""
-    values_3 = (v.partition_id, v.topic_id.bytes)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    if v.isr != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.isr, opt)
-        except EncodeError as error:
-            raise error.within("isr")
-        tags.append((0, bytes(inner)))
-    if v.leader != -2:
-        inner = bytearray()
-        try:
-            write_int32_value(inner, v.leader, opt)
-        except EncodeError as error:
-            raise error.within("leader")
-        tags.append((1, bytes(inner)))
-    if v.replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.replicas, opt)
-        except EncodeError as error:
-            raise error.within("replicas")
-        tags.append((2, bytes(inner)))
-    if v.removing_replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.removing_replicas, opt)
-        except EncodeError as error:
-            raise error.within("removing_replicas")
-        tags.append((3, bytes(inner)))
-    if v.adding_replicas != None:
-        inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.adding_replicas, opt)
-        except EncodeError as error:
-            raise error.within("adding_replicas")
-        tags.append((4, bytes(inner)))
-    if v.leader_recovery_state != -1:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
-        tags.append((5, bytes(inner)))
-    if v.eligible_leader_replicas != None:
+        if version != 2:
+            raise EncodeError(
+                "eligible_leader_replicas",
+                f"not in version {version}",
+                need=None,
+                have=v.eligible_leader_replicas,
+            )
         inner = bytearray()
         try:
             write_nullable_int32_list(inner, v.eligible_leader_replicas, opt)
         except EncodeError as error:
             raise error.within("eligible_leader_replicas")
         tags.append((6, bytes(inner)))
-    if v.last_known_elr != None:
+    if v.last_known_elr is not None:
+        if version != 2:
+            raise EncodeError("last_known_elr", f"not in version {version}", need=None, have=v.last_known_elr)
         inner = bytearray()
         try:
             write_nullable_int32_list(inner, v.last_known_elr, opt)
         except EncodeError as error:
             raise error.within("last_known_elr")
         tags.append((7, bytes(inner)))
-    if v.directories != None:
+    if v.directories is not None:
+        if version < 1:
+            raise EncodeError("directories", f"not in version {version}", need=None, have=v.directories)
         inner = bytearray()
         try:
             write_nullable_uuid_list(inner, v.directories, opt)
@@ -744,41 +403,38 @@ def _write_partition_change_record_v2(
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_partition_change_record = {
-    0: _write_partition_change_record_v0,
-    1: _write_partition_change_record_v1,
-    2: _write_partition_change_record_v2,
-}
-
-
-def write_partition_change_record(
-    out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `partition_change_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_partition_change_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0-2", have=version)
-    writer(out, v, opt, version)
-
-
 PartitionChangeRecord._functions = (read_partition_change_record, write_partition_change_record)
 
 
 messages.natively(
-    globals(),
-    """
-PartitionChangeRecord
-  partition_id s4
-  topic_id uuid
-  isr ?list:uvarint32+1:s4 #0
-  leader s4 #1
-  replicas ?list:uvarint32+1:s4 #2
-  removing_replicas ?list:uvarint32+1:s4 #3
-  adding_replicas ?list:uvarint32+1:s4 #4
-  leader_recovery_state s1 #5
-  eligible_leader_replicas ?list:uvarint32+1:s4 2-2 #6
-  last_known_elr ?list:uvarint32+1:s4 2-2 #7
-  directories ?list:uvarint32+1:uuid 1-2 #8
-  tagged_fields tags
-""",
+    {
+        PartitionChangeRecord: (
+            messages.Wire("partition_id", "s4"),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("isr", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=0),
+            messages.Wire("leader", "s4", tag=1),
+            messages.Wire("replicas", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=2),
+            messages.Wire(
+                "removing_replicas", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=3
+            ),
+            messages.Wire(
+                "adding_replicas", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=4
+            ),
+            messages.Wire("leader_recovery_state", "s1", tag=5),
+            messages.Wire(
+                "eligible_leader_replicas",
+                messages.Counted("list", "uvarint32", "s4", plus=1, null=True),
+                2,
+                2,
+                tag=6,
+            ),
+            messages.Wire(
+                "last_known_elr", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), 2, 2, tag=7
+            ),
+            messages.Wire(
+                "directories", messages.Counted("list", "uvarint32", "uuid", plus=1, null=True), 1, 2, tag=8
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,24 +8,23 @@ Kafka's PartitionRecord: record in __cluster_metadata, number 3 of its kind; ver
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     read_uuid,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_numbers,
@@ -43,35 +42,15 @@ __all__ = [
     "write_partition_record",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("value", 1),)
-_CODES_1 = (("value", "b"),)
-_RUN_2 = Struct(">i16s")
-_FIELDS_2 = (
-    ("partition_id", 4),
-    ("topic_id", 16),
-)
-_CODES_2 = (
-    ("partition_id", "i"),
-    ("topic_id", "16s"),
-)
-_RUN_3 = Struct(">iii")
-_FIELDS_3 = (
-    ("leader", 4),
-    ("leader_epoch", 4),
-    ("partition_epoch", 4),
-)
-_CODES_3 = (
-    ("leader", "i"),
-    ("leader_epoch", "i"),
-    ("partition_epoch", "i"),
-)
+_RUN_1 = fixed_run(">b", "value")
+_RUN_2 = fixed_run(">i16s", "partition_id", "topic_id")
+_RUN_3 = fixed_run(">iii", "leader", "leader_epoch", "partition_epoch")
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
     return value, pos
@@ -79,21 +58,14 @@ def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
 
 def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int8_value` to `out`. Raises EncodeError."""
-    values_1 = (v,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v)
 
 
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
         items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
@@ -103,10 +75,7 @@ def read_nullable_int32_list(
 def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_int32_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
         write_numbers(out, "", v, ">i")
 
@@ -165,26 +134,6 @@ class PartitionRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 37
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"partition_id": 0, "topic_id": 4, "num_replicas_plus_one": 20}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "partition_id": 4,
-        "topic_id": 16,
-        "leader": 4,
-        "leader_epoch": 4,
-        "partition_epoch": 4,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "partition_id": ">i",
-        "leader": ">i",
-        "leader_epoch": ">i",
-        "partition_epoch": ">i",
-    }
-    """How `struct` says fields that are one number."""
-
     partition_id: int = -1
     """An int32."""
 
@@ -228,361 +177,6 @@ class PartitionRecord(messages.VersionedMessage):
     """Optional fields, known and unknown."""
 
 
-def _read_partition_record_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionRecord, int]:
-    """Read `partition_record`, version 0."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_2)
-    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 20
-    at = pos
-    if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
-    if num_replicas_plus_one < 1:
-        raise Malformed(
-            "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
-        )
-    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
-    at = pos
-    if pos < end and (num_isr_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
-    if num_isr_plus_one < 1:
-        raise Malformed(
-            "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
-        )
-    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
-    at = pos
-    if pos < end and (num_removing_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
-    if num_removing_replicas_plus_one < 1:
-        raise Malformed(
-            "num_removing_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_removing_replicas_plus_one,
-        )
-    removing_replicas, pos = read_numbers(
-        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
-    )
-    at = pos
-    if pos < end and (num_adding_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
-    if num_adding_replicas_plus_one < 1:
-        raise Malformed(
-            "num_adding_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_adding_replicas_plus_one,
-        )
-    adding_replicas, pos = read_numbers(
-        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
-    )
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_3)
-    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
-    pos += 12
-    leader_recovery_state: int = 0
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader_recovery_state")
-                ends_exactly("leader_recovery_state", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        replicas=replicas,
-        isr=isr,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader=leader,
-        leader_epoch=leader_epoch,
-        partition_epoch=partition_epoch,
-        leader_recovery_state=leader_recovery_state,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_partition_record_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionRecord, int]:
-    """Read `partition_record`, version 1."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_2)
-    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 20
-    at = pos
-    if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
-    if num_replicas_plus_one < 1:
-        raise Malformed(
-            "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
-        )
-    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
-    at = pos
-    if pos < end and (num_isr_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
-    if num_isr_plus_one < 1:
-        raise Malformed(
-            "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
-        )
-    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
-    at = pos
-    if pos < end and (num_removing_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
-    if num_removing_replicas_plus_one < 1:
-        raise Malformed(
-            "num_removing_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_removing_replicas_plus_one,
-        )
-    removing_replicas, pos = read_numbers(
-        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
-    )
-    at = pos
-    if pos < end and (num_adding_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
-    if num_adding_replicas_plus_one < 1:
-        raise Malformed(
-            "num_adding_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_adding_replicas_plus_one,
-        )
-    adding_replicas, pos = read_numbers(
-        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
-    )
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_3)
-    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
-    pos += 12
-    at = pos
-    if pos < end and (num_directories_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
-    if num_directories_plus_one < 1:
-        raise Malformed(
-            "num_directories_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_directories_plus_one,
-        )
-    directories: list[UUID] = []
-    for _ in range(bounded_count("directories", num_directories_plus_one - 1, 16, pos, end, opt)):
-        try:
-            item_of_directories_, pos = read_uuid(buf, pos, end, "")
-
-        except FormatError as error:
-            raise error.within("directories", len(directories))
-        directories.append(item_of_directories_)
-    leader_recovery_state: int = 0
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader_recovery_state")
-                ends_exactly("leader_recovery_state", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        replicas=replicas,
-        isr=isr,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader=leader,
-        leader_epoch=leader_epoch,
-        partition_epoch=partition_epoch,
-        directories=directories,
-        leader_recovery_state=leader_recovery_state,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_partition_record_v2(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[PartitionRecord, int]:
-    """Read `partition_record`, version 2."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_2)
-    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 20
-    at = pos
-    if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
-    if num_replicas_plus_one < 1:
-        raise Malformed(
-            "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
-        )
-    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
-    at = pos
-    if pos < end and (num_isr_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
-    if num_isr_plus_one < 1:
-        raise Malformed(
-            "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
-        )
-    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
-    at = pos
-    if pos < end and (num_removing_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
-    if num_removing_replicas_plus_one < 1:
-        raise Malformed(
-            "num_removing_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_removing_replicas_plus_one,
-        )
-    removing_replicas, pos = read_numbers(
-        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
-    )
-    at = pos
-    if pos < end and (num_adding_replicas_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
-    if num_adding_replicas_plus_one < 1:
-        raise Malformed(
-            "num_adding_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_adding_replicas_plus_one,
-        )
-    adding_replicas, pos = read_numbers(
-        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
-    )
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_3)
-    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
-    pos += 12
-    at = pos
-    if pos < end and (num_directories_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
-    if num_directories_plus_one < 1:
-        raise Malformed(
-            "num_directories_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_directories_plus_one,
-        )
-    directories: list[UUID] = []
-    for _ in range(bounded_count("directories", num_directories_plus_one - 1, 16, pos, end, opt)):
-        try:
-            item_of_directories_, pos = read_uuid(buf, pos, end, "")
-
-        except FormatError as error:
-            raise error.within("directories", len(directories))
-        directories.append(item_of_directories_)
-    leader_recovery_state: int = 0
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("leader_recovery_state")
-                ends_exactly("leader_recovery_state", pos, limit)
-            elif tag == 1:
-                try:
-                    eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("eligible_leader_replicas")
-                ends_exactly("eligible_leader_replicas", pos, limit)
-            elif tag == 2:
-                try:
-                    last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("last_known_elr")
-                ends_exactly("last_known_elr", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return PartitionRecord(
-        partition_id=partition_id,
-        topic_id=topic_id,
-        replicas=replicas,
-        isr=isr,
-        removing_replicas=removing_replicas,
-        adding_replicas=adding_replicas,
-        leader=leader,
-        leader_epoch=leader_epoch,
-        partition_epoch=partition_epoch,
-        directories=directories,
-        leader_recovery_state=leader_recovery_state,
-        eligible_leader_replicas=eligible_leader_replicas,
-        last_known_elr=last_known_elr,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_partition_record = {
-    0: _read_partition_record_v0,
-    1: _read_partition_record_v1,
-    2: _read_partition_record_v2,
-}
-
-
 def read_partition_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[PartitionRecord, int]:
@@ -590,119 +184,123 @@ def read_partition_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_partition_record.get(version)
-    if reader is None:
+    if version not in PartitionRecord.VERSIONS:
         raise unknown_version("version", version, "0-2", pos)
-    return reader(buf, pos, end, opt, version)
+    if end - pos < 20:
+        raise _RUN_2.truncated(pos, end)
+    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
+    topic_id = uuid_of(topic_id)
+    pos += 20
+    at = pos
+    num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
+    if num_replicas_plus_one < 1:
+        raise not_allowed("num_replicas_plus_one", num_replicas_plus_one, "at least 1", at)
+    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
+    at = pos
+    num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
+    if num_isr_plus_one < 1:
+        raise not_allowed("num_isr_plus_one", num_isr_plus_one, "at least 1", at)
+    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
+    at = pos
+    num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
+    if num_removing_replicas_plus_one < 1:
+        raise not_allowed("num_removing_replicas_plus_one", num_removing_replicas_plus_one, "at least 1", at)
+    removing_replicas, pos = read_numbers(
+        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
+    )
+    at = pos
+    num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
+    if num_adding_replicas_plus_one < 1:
+        raise not_allowed("num_adding_replicas_plus_one", num_adding_replicas_plus_one, "at least 1", at)
+    adding_replicas, pos = read_numbers(
+        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
+    )
+    if end - pos < 12:
+        raise _RUN_3.truncated(pos, end)
+    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
+    pos += 12
+    directories: list[UUID] = []
+    if version >= 1:
+        at = pos
+        num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
+        if num_directories_plus_one < 1:
+            raise not_allowed("num_directories_plus_one", num_directories_plus_one, "at least 1", at)
+        for _ in range(bounded_count("directories", num_directories_plus_one - 1, 16, pos, end, opt)):
+            try:
+                item_of_directories_, pos = read_uuid(buf, pos, end, "")
+            except FormatError as error:
+                raise error.within("directories", len(directories))
+            directories.append(item_of_directories_)
+    leader_recovery_state = 0
+    eligible_leader_replicas: list[int] | None = None
+    last_known_elr: list[int] | None = None
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            try:
+                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("leader_recovery_state")
+            ends_exactly("leader_recovery_state", pos, limit)
+        elif tag == 1 and version == 2:
+            try:
+                eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("eligible_leader_replicas")
+            ends_exactly("eligible_leader_replicas", pos, limit)
+        elif tag == 2 and version == 2:
+            try:
+                last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("last_known_elr")
+            ends_exactly("last_known_elr", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return PartitionRecord(
+        partition_id,
+        topic_id,
+        replicas,
+        isr,
+        removing_replicas,
+        adding_replicas,
+        leader,
+        leader_epoch,
+        partition_epoch,
+        directories,
+        leader_recovery_state,
+        eligible_leader_replicas,
+        last_known_elr,
+        tagged_fields,
+    ), pos
 
 
-def _write_partition_record_v0(out: bytearray, v: PartitionRecord, opt: WriteOptions, version: int) -> None:
-    """Append `partition_record`, version 0, to `out`. Raises EncodeError."""
-    if v.directories != []:
-        raise EncodeError("directories", "not in version 0", need=[], have=v.directories)
-    if v.eligible_leader_replicas is not None:
-        raise EncodeError(
-            "eligible_leader_replicas", "not in version 0", need=None, have=v.eligible_leader_replicas
-        )
-    if v.last_known_elr is not None:
-        raise EncodeError("last_known_elr", "not in version 0", need=None, have=v.last_known_elr)
+def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions, version: int) -> None:
+    """Append `partition_record` to `out`. Raises EncodeError."""
+    if version not in PartitionRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0-2", have=version)
+    out += _RUN_2.packed(v.partition_id, v.topic_id.bytes)
     num_replicas_plus_one = len(v.replicas) + 1
-    num_isr_plus_one = len(v.isr) + 1
-    num_removing_replicas_plus_one = len(v.removing_replicas) + 1
-    num_adding_replicas_plus_one = len(v.adding_replicas) + 1
-    values_2 = (v.partition_id, v.topic_id.bytes)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_replicas_plus_one")
+    out += write_uvarint32(num_replicas_plus_one, "num_replicas_plus_one")
     write_numbers(out, "replicas", v.replicas, ">i")
-    try:
-        out += write_uvarint32(num_isr_plus_one)
-    except EncodeError as error:
-        raise error.within("num_isr_plus_one")
-    write_numbers(out, "isr", v.isr, ">i")
-    try:
-        out += write_uvarint32(num_removing_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_removing_replicas_plus_one")
-    write_numbers(out, "removing_replicas", v.removing_replicas, ">i")
-    try:
-        out += write_uvarint32(num_adding_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_adding_replicas_plus_one")
-    write_numbers(out, "adding_replicas", v.adding_replicas, ">i")
-    values_3 = (v.leader, v.leader_epoch, v.partition_epoch)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    if v.leader_recovery_state != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
-        tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_partition_record_v1(out: bytearray, v: PartitionRecord, opt: WriteOptions, version: int) -> None:
-    """Append `partition_record`, version 1, to `out`. Raises EncodeError."""
-    if v.eligible_leader_replicas is not None:
-        raise EncodeError(
-            "eligible_leader_replicas", "not in version 1", need=None, have=v.eligible_leader_replicas
-        )
-    if v.last_known_elr is not None:
-        raise EncodeError("last_known_elr", "not in version 1", need=None, have=v.last_known_elr)
-    num_replicas_plus_one = len(v.replicas) + 1
     num_isr_plus_one = len(v.isr) + 1
-    num_removing_replicas_plus_one = len(v.removing_replicas) + 1
-    num_adding_replicas_plus_one = len(v.adding_replicas) + 1
-    num_directories_plus_one = len(v.directories) + 1
-    values_2 = (v.partition_id, v.topic_id.bytes)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_replicas_plus_one")
-    write_numbers(out, "replicas", v.replicas, ">i")
-    try:
-        out += write_uvarint32(num_isr_plus_one)
-    except EncodeError as error:
-        raise error.within("num_isr_plus_one")
+    out += write_uvarint32(num_isr_plus_one, "num_isr_plus_one")
     write_numbers(out, "isr", v.isr, ">i")
-    try:
-        out += write_uvarint32(num_removing_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_removing_replicas_plus_one")
+    num_removing_replicas_plus_one = len(v.removing_replicas) + 1
+    out += write_uvarint32(num_removing_replicas_plus_one, "num_removing_replicas_plus_one")
     write_numbers(out, "removing_replicas", v.removing_replicas, ">i")
-    try:
-        out += write_uvarint32(num_adding_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_adding_replicas_plus_one")
+    num_adding_replicas_plus_one = len(v.adding_replicas) + 1
+    out += write_uvarint32(num_adding_replicas_plus_one, "num_adding_replicas_plus_one")
     write_numbers(out, "adding_replicas", v.adding_replicas, ">i")
-    values_3 = (v.leader, v.leader_epoch, v.partition_epoch)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_directories_plus_one)
-    except EncodeError as error:
-        raise error.within("num_directories_plus_one")
-    for count, item_of_directories_ in enumerate(v.directories):
-        try:
+    out += _RUN_3.packed(v.leader, v.leader_epoch, v.partition_epoch)
+    if version >= 1:
+        num_directories_plus_one = len(v.directories) + 1
+        out += write_uvarint32(num_directories_plus_one, "num_directories_plus_one")
+        for item_of_directories_ in v.directories:
             out += item_of_directories_.bytes
-        except EncodeError as error:
-            raise error.within("directories", count)
+    elif v.directories != []:
+        raise EncodeError("directories", f"not in version {version}", need=[], have=v.directories)
     tags = list(v.tagged_fields)
     if v.leader_recovery_state != 0:
         inner = bytearray()
@@ -711,71 +309,23 @@ def _write_partition_record_v1(out: bytearray, v: PartitionRecord, opt: WriteOpt
         except EncodeError as error:
             raise error.within("leader_recovery_state")
         tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_partition_record_v2(out: bytearray, v: PartitionRecord, opt: WriteOptions, version: int) -> None:
-    """Append `partition_record`, version 2, to `out`. Raises EncodeError."""
-    num_replicas_plus_one = len(v.replicas) + 1
-    num_isr_plus_one = len(v.isr) + 1
-    num_removing_replicas_plus_one = len(v.removing_replicas) + 1
-    num_adding_replicas_plus_one = len(v.adding_replicas) + 1
-    num_directories_plus_one = len(v.directories) + 1
-    values_2 = (v.partition_id, v.topic_id.bytes)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_replicas_plus_one")
-    write_numbers(out, "replicas", v.replicas, ">i")
-    try:
-        out += write_uvarint32(num_isr_plus_one)
-    except EncodeError as error:
-        raise error.within("num_isr_plus_one")
-    write_numbers(out, "isr", v.isr, ">i")
-    try:
-        out += write_uvarint32(num_removing_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_removing_replicas_plus_one")
-    write_numbers(out, "removing_replicas", v.removing_replicas, ">i")
-    try:
-        out += write_uvarint32(num_adding_replicas_plus_one)
-    except EncodeError as error:
-        raise error.within("num_adding_replicas_plus_one")
-    write_numbers(out, "adding_replicas", v.adding_replicas, ">i")
-    values_3 = (v.leader, v.leader_epoch, v.partition_epoch)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_directories_plus_one)
-    except EncodeError as error:
-        raise error.within("num_directories_plus_one")
-    for count, item_of_directories_ in enumerate(v.directories):
-        try:
-            out += item_of_directories_.bytes
-        except EncodeError as error:
-            raise error.within("directories", count)
-    tags = list(v.tagged_fields)
-    if v.leader_recovery_state != 0:
-        inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
-        tags.append((0, bytes(inner)))
-    if v.eligible_leader_replicas != None:
+    if v.eligible_leader_replicas is not None:
+        if version != 2:
+            raise EncodeError(
+                "eligible_leader_replicas",
+                f"not in version {version}",
+                need=None,
+                have=v.eligible_leader_replicas,
+            )
         inner = bytearray()
         try:
             write_nullable_int32_list(inner, v.eligible_leader_replicas, opt)
         except EncodeError as error:
             raise error.within("eligible_leader_replicas")
         tags.append((1, bytes(inner)))
-    if v.last_known_elr != None:
+    if v.last_known_elr is not None:
+        if version != 2:
+            raise EncodeError("last_known_elr", f"not in version {version}", need=None, have=v.last_known_elr)
         inner = bytearray()
         try:
             write_nullable_int32_list(inner, v.last_known_elr, opt)
@@ -785,41 +335,34 @@ def _write_partition_record_v2(out: bytearray, v: PartitionRecord, opt: WriteOpt
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_partition_record = {
-    0: _write_partition_record_v0,
-    1: _write_partition_record_v1,
-    2: _write_partition_record_v2,
-}
-
-
-def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions, version: int) -> None:
-    """Append `partition_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_partition_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0-2", have=version)
-    writer(out, v, opt, version)
-
-
 PartitionRecord._functions = (read_partition_record, write_partition_record)
 
 
 messages.natively(
-    globals(),
-    """
-PartitionRecord
-  partition_id s4
-  topic_id uuid
-  replicas list:uvarint32+1:s4
-  isr list:uvarint32+1:s4
-  removing_replicas list:uvarint32+1:s4
-  adding_replicas list:uvarint32+1:s4
-  leader s4
-  leader_epoch s4
-  partition_epoch s4
-  directories list:uvarint32+1:uuid 1-2
-  leader_recovery_state s1 #0
-  eligible_leader_replicas ?list:uvarint32+1:s4 2-2 #1
-  last_known_elr ?list:uvarint32+1:s4 2-2 #2
-  tagged_fields tags
-""",
+    {
+        PartitionRecord: (
+            messages.Wire("partition_id", "s4"),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("replicas", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("isr", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("removing_replicas", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("adding_replicas", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("leader", "s4"),
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("partition_epoch", "s4"),
+            messages.Wire("directories", messages.Counted("list", "uvarint32", "uuid", plus=1), 1, 2),
+            messages.Wire("leader_recovery_state", "s1", tag=0),
+            messages.Wire(
+                "eligible_leader_replicas",
+                messages.Counted("list", "uvarint32", "s4", plus=1, null=True),
+                2,
+                2,
+                tag=1,
+            ),
+            messages.Wire(
+                "last_known_elr", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), 2, 2, tag=2
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,20 +8,11 @@ Kafka's ProducerIdsRecord: record in __cluster_metadata, number 15 of its kind; 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
 __all__ = [
     "ProducerIdsRecord",
@@ -29,17 +20,7 @@ __all__ = [
     "write_producer_ids_record",
 ]
 
-_RUN_1 = Struct(">iqq")
-_FIELDS_1 = (
-    ("broker_id", 4),
-    ("broker_epoch", 8),
-    ("next_producer_id", 8),
-)
-_CODES_1 = (
-    ("broker_id", "i"),
-    ("broker_epoch", "q"),
-    ("next_producer_id", "q"),
-)
+_RUN_1 = fixed_run(">iqq", "broker_id", "broker_epoch", "next_producer_id")
 
 
 @dataclass(slots=True)
@@ -72,20 +53,6 @@ class ProducerIdsRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 21
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "broker_id": 0,
-        "broker_epoch": 4,
-        "next_producer_id": 12,
-        "tagged_fields": 20,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8, "next_producer_id": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q", "next_producer_id": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -99,35 +66,6 @@ class ProducerIdsRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_producer_ids_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[ProducerIdsRecord, int]:
-    """Read `producer_ids_record`, version 0."""
-    if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_1)
-    broker_id, broker_epoch, next_producer_id = _RUN_1.unpack_from(buf, pos)
-    pos += 20
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ProducerIdsRecord(
-        broker_id=broker_id,
-        broker_epoch=broker_epoch,
-        next_producer_id=next_producer_id,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_producer_ids_record = {
-    0: _read_producer_ids_record,
-}
-
-
 def read_producer_ids_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ProducerIdsRecord, int]:
@@ -135,48 +73,38 @@ def read_producer_ids_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_producer_ids_record.get(version)
-    if reader is None:
+    if version not in ProducerIdsRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOptions, version: int) -> None:
-    """Append `producer_ids_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.broker_id, v.broker_epoch, v.next_producer_id)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_producer_ids_record = {
-    0: _write_producer_ids_record,
-}
+    if end - pos < 20:
+        raise _RUN_1.truncated(pos, end)
+    broker_id, broker_epoch, next_producer_id = _RUN_1.unpack_from(buf, pos)
+    pos += 20
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ProducerIdsRecord(broker_id, broker_epoch, next_producer_id, tagged_fields), pos
 
 
 def write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOptions, version: int) -> None:
-    """Append `producer_ids_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_producer_ids_record.get(version)
-    if writer is None:
+    """Append `producer_ids_record` to `out`. Raises EncodeError."""
+    if version not in ProducerIdsRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.broker_id, v.broker_epoch, v.next_producer_id)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ProducerIdsRecord._functions = (read_producer_ids_record, write_producer_ids_record)
 
 
 messages.natively(
-    globals(),
-    """
-ProducerIdsRecord
-  broker_id s4
-  broker_epoch s8
-  next_producer_id s8
-  tagged_fields tags
-""",
+    {
+        ProducerIdsRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("next_producer_id", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

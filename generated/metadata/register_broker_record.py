@@ -9,31 +9,30 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
     read_uuid,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_text import read_nullable_text, write_nullable_text
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "BrokerEndpoint",
@@ -51,60 +50,13 @@ __all__ = [
     "write_uuid_list",
 ]
 
-_RUN_1 = Struct(">Hh")
-_FIELDS_1 = (
-    ("port", 2),
-    ("security_protocol", 2),
-)
-_CODES_1 = (
-    ("port", "H"),
-    ("security_protocol", "h"),
-)
-_RUN_2 = Struct(">hh")
-_FIELDS_2 = (
-    ("min_supported_version", 2),
-    ("max_supported_version", 2),
-)
-_CODES_2 = (
-    ("min_supported_version", "h"),
-    ("max_supported_version", "h"),
-)
-_RUN_3 = Struct(">i16sq")
-_FIELDS_3 = (
-    ("broker_id", 4),
-    ("incarnation_id", 16),
-    ("broker_epoch", 8),
-)
-_CODES_3 = (
-    ("broker_id", "i"),
-    ("incarnation_id", "16s"),
-    ("broker_epoch", "q"),
-)
-_RUN_4 = Struct(">?")
-_FIELDS_4 = (("fenced", 1),)
-_CODES_4 = (("fenced", "?"),)
-_RUN_5 = Struct(">??")
-_FIELDS_5 = (
-    ("fenced", 1),
-    ("in_controlled_shutdown", 1),
-)
-_CODES_5 = (
-    ("fenced", "?"),
-    ("in_controlled_shutdown", "?"),
-)
-_RUN_6 = Struct(">i?16sq")
-_FIELDS_6 = (
-    ("broker_id", 4),
-    ("is_migrating_zk_broker", 1),
-    ("incarnation_id", 16),
-    ("broker_epoch", 8),
-)
-_CODES_6 = (
-    ("broker_id", "i"),
-    ("is_migrating_zk_broker", "?"),
-    ("incarnation_id", "16s"),
-    ("broker_epoch", "q"),
-)
+_RUN_1 = fixed_run(">Hh", "port", "security_protocol")
+_RUN_2 = fixed_run(">hh", "min_supported_version", "max_supported_version")
+_RUN_3 = fixed_run(">i", "broker_id")
+_RUN_4 = fixed_run(">?", "is_migrating_zk_broker")
+_RUN_5 = fixed_run(">16sq", "incarnation_id", "broker_epoch")
+_RUN_6 = fixed_run(">?", "fenced")
+_RUN_7 = fixed_run(">?", "in_controlled_shutdown")
 
 
 @dataclass(slots=True)
@@ -121,15 +73,6 @@ class BrokerEndpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -152,49 +95,37 @@ def read_broker_endpoint(
 ) -> tuple[BrokerEndpoint, int]:
     """Read `broker_endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     try:
-        host, pos = read_text_is_compact(buf, pos, end, opt)
+        host, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("host")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     port, security_protocol = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return BrokerEndpoint(
-        name=name, host=host, port=port, security_protocol=security_protocol, tagged_fields=tagged_fields
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return BrokerEndpoint(name, host, port, security_protocol, tagged_fields), pos
 
 
 def write_broker_endpoint(out: bytearray, v: BrokerEndpoint, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `broker_endpoint` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
     try:
-        write_text_is_compact(out, v.host, opt)
+        write_text(out, v.host, opt, True)
     except EncodeError as error:
         raise error.within("host")
-    values_1 = (v.port, v.security_protocol)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.port, v.security_protocol)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 BrokerEndpoint._functions = (read_broker_endpoint, write_broker_endpoint)
@@ -214,15 +145,6 @@ class BrokerFeature(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -241,44 +163,29 @@ def read_broker_feature(
 ) -> tuple[BrokerFeature, int]:
     """Read `broker_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return BrokerFeature(
-        name=name,
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return BrokerFeature(name, min_supported_version, max_supported_version, tagged_fields), pos
 
 
 def write_broker_feature(out: bytearray, v: BrokerFeature, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `broker_feature` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
-    values_2 = (v.min_supported_version, v.max_supported_version)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 BrokerFeature._functions = (read_broker_feature, write_broker_feature)
@@ -287,19 +194,13 @@ BrokerFeature._functions = (read_broker_feature, write_broker_feature)
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
     """Read `uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
-        raise Malformed(
-            "num_items_plus_one", "value not allowed", at=at, need="at least 1", have=num_items_plus_one
-        )
+        raise not_allowed("num_items_plus_one", num_items_plus_one, "at least 1", at)
     items_: list[UUID] = []
     for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
         try:
             item, pos = read_uuid(buf, pos, end, "")
-
         except FormatError as error:
             raise error.within("", len(items_))
         items_.append(item)
@@ -309,32 +210,22 @@ def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_RE
 def write_uuid_list(out: bytearray, v: list[UUID], opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
-    for count, item in enumerate(v):
-        try:
-            out += item.bytes
-        except EncodeError as error:
-            raise error.within("", count)
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
+    for item in v:
+        out += item.bytes
 
 
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
     """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
         items_ = []
         for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
             try:
                 item, pos = read_uuid(buf, pos, end, "")
-
             except FormatError as error:
                 raise error.within("", len(items_))
             items_.append(item)
@@ -344,16 +235,10 @@ def read_nullable_uuid_list(
 def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(num_items_plus_one)
-    except EncodeError as error:
-        raise error.within("num_items_plus_one")
+    out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                out += item.bytes
-            except EncodeError as error:
-                raise error.within("", count)
+        for item in v:
+            out += item.bytes
 
 
 @dataclass(slots=True)
@@ -405,15 +290,6 @@ class RegisterBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 33
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"broker_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "incarnation_id": 16, "broker_epoch": 8, "fenced": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -451,413 +327,6 @@ class RegisterBrokerRecord(messages.VersionedMessage):
     """Optional fields, known and unknown."""
 
 
-def _read_register_broker_record_v0(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RegisterBrokerRecord, int]:
-    """Read `register_broker_record`, version 0."""
-    if end - pos < 28:
-        raise truncated_run(pos, end, _FIELDS_3)
-    broker_id, incarnation_id, broker_epoch = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = uuid_of(incarnation_id)
-    pos += 28
-    at = pos
-    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
-    if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
-    end_points: list[BrokerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_broker_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
-    at = pos
-    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
-    if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
-    features: list[BrokerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
-    try:
-        rack, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack")
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (fenced,) = _RUN_4.unpack_from(buf, pos)
-    pos += 1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RegisterBrokerRecord(
-        broker_id=broker_id,
-        incarnation_id=incarnation_id,
-        broker_epoch=broker_epoch,
-        end_points=end_points,
-        features=features,
-        rack=rack,
-        fenced=fenced,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_register_broker_record_v1(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RegisterBrokerRecord, int]:
-    """Read `register_broker_record`, version 1."""
-    if end - pos < 28:
-        raise truncated_run(pos, end, _FIELDS_3)
-    broker_id, incarnation_id, broker_epoch = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = uuid_of(incarnation_id)
-    pos += 28
-    at = pos
-    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
-    if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
-    end_points: list[BrokerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_broker_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
-    at = pos
-    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
-    if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
-    features: list[BrokerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
-    try:
-        rack, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack")
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_5)
-    fenced, in_controlled_shutdown = _RUN_5.unpack_from(buf, pos)
-    pos += 2
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RegisterBrokerRecord(
-        broker_id=broker_id,
-        incarnation_id=incarnation_id,
-        broker_epoch=broker_epoch,
-        end_points=end_points,
-        features=features,
-        rack=rack,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_register_broker_record_v2(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RegisterBrokerRecord, int]:
-    """Read `register_broker_record`, version 2."""
-    if end - pos < 29:
-        raise truncated_run(pos, end, _FIELDS_6)
-    broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = uuid_of(incarnation_id)
-    pos += 29
-    at = pos
-    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
-    if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
-    end_points: list[BrokerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_broker_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
-    at = pos
-    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
-    if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
-    features: list[BrokerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
-    try:
-        rack, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack")
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_5)
-    fenced, in_controlled_shutdown = _RUN_5.unpack_from(buf, pos)
-    pos += 2
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RegisterBrokerRecord(
-        broker_id=broker_id,
-        is_migrating_zk_broker=is_migrating_zk_broker,
-        incarnation_id=incarnation_id,
-        broker_epoch=broker_epoch,
-        end_points=end_points,
-        features=features,
-        rack=rack,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_register_broker_record_v3(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RegisterBrokerRecord, int]:
-    """Read `register_broker_record`, version 3."""
-    if end - pos < 29:
-        raise truncated_run(pos, end, _FIELDS_6)
-    broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = uuid_of(incarnation_id)
-    pos += 29
-    at = pos
-    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
-    if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
-    end_points: list[BrokerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_broker_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
-    at = pos
-    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
-    if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
-    features: list[BrokerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
-    try:
-        rack, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack")
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_5)
-    fenced, in_controlled_shutdown = _RUN_5.unpack_from(buf, pos)
-    pos += 2
-    log_dirs: list[UUID] = []
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("log_dirs")
-                ends_exactly("log_dirs", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RegisterBrokerRecord(
-        broker_id=broker_id,
-        is_migrating_zk_broker=is_migrating_zk_broker,
-        incarnation_id=incarnation_id,
-        broker_epoch=broker_epoch,
-        end_points=end_points,
-        features=features,
-        rack=rack,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        log_dirs=log_dirs,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-def _read_register_broker_record_v4(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RegisterBrokerRecord, int]:
-    """Read `register_broker_record`, version 4."""
-    if end - pos < 29:
-        raise truncated_run(pos, end, _FIELDS_6)
-    broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = uuid_of(incarnation_id)
-    pos += 29
-    at = pos
-    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
-    if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
-    end_points: list[BrokerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_broker_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
-    at = pos
-    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
-    if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
-    features: list[BrokerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
-    try:
-        rack, pos = read_nullable_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("rack")
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_5)
-    fenced, in_controlled_shutdown = _RUN_5.unpack_from(buf, pos)
-    pos += 2
-    log_dirs: list[UUID] = []
-    cordoned_log_dirs: list[UUID] | None = None
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                try:
-                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("log_dirs")
-                ends_exactly("log_dirs", pos, limit)
-            elif tag == 1:
-                try:
-                    cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-                except FormatError as error:
-                    raise error.within("cordoned_log_dirs")
-                ends_exactly("cordoned_log_dirs", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RegisterBrokerRecord(
-        broker_id=broker_id,
-        is_migrating_zk_broker=is_migrating_zk_broker,
-        incarnation_id=incarnation_id,
-        broker_epoch=broker_epoch,
-        end_points=end_points,
-        features=features,
-        rack=rack,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
-        log_dirs=log_dirs,
-        cordoned_log_dirs=cordoned_log_dirs,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_register_broker_record = {
-    0: _read_register_broker_record_v0,
-    1: _read_register_broker_record_v1,
-    2: _read_register_broker_record_v2,
-    3: _read_register_broker_record_v3,
-    4: _read_register_broker_record_v4,
-}
-
-
 def read_register_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RegisterBrokerRecord, int]:
@@ -865,266 +334,149 @@ def read_register_broker_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_register_broker_record.get(version)
-    if reader is None:
+    if version not in RegisterBrokerRecord.VERSIONS:
         raise unknown_version("version", version, "0-4", pos)
-    return reader(buf, pos, end, opt, version)
+    if end - pos < 4:
+        raise _RUN_3.truncated(pos, end)
+    (broker_id,) = _RUN_3.unpack_from(buf, pos)
+    pos += 4
+    is_migrating_zk_broker = False
+    if version >= 2:
+        if end - pos < 1:
+            raise _RUN_4.truncated(pos, end)
+        (is_migrating_zk_broker,) = _RUN_4.unpack_from(buf, pos)
+        pos += 1
+    if end - pos < 24:
+        raise _RUN_5.truncated(pos, end)
+    incarnation_id, broker_epoch = _RUN_5.unpack_from(buf, pos)
+    incarnation_id = uuid_of(incarnation_id)
+    pos += 24
+    at = pos
+    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if num_end_points_plus_one < 1:
+        raise not_allowed("num_end_points_plus_one", num_end_points_plus_one, "at least 1", at)
+    end_points: list[BrokerEndpoint] = []
+    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
+        try:
+            item, pos = read_broker_endpoint(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("end_points", len(end_points))
+        end_points.append(item)
+    at = pos
+    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if num_features_plus_one < 1:
+        raise not_allowed("num_features_plus_one", num_features_plus_one, "at least 1", at)
+    features: list[BrokerFeature] = []
+    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
+        try:
+            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
+        except FormatError as error:
+            raise error.within("features", len(features))
+        features.append(item_of_features_)
+    try:
+        rack, pos = read_nullable_text(buf, pos, end, opt, True)
+    except FormatError as error:
+        raise error.within("rack")
+    if end - pos < 1:
+        raise _RUN_6.truncated(pos, end)
+    (fenced,) = _RUN_6.unpack_from(buf, pos)
+    pos += 1
+    in_controlled_shutdown = False
+    if version >= 1:
+        if end - pos < 1:
+            raise _RUN_7.truncated(pos, end)
+        (in_controlled_shutdown,) = _RUN_7.unpack_from(buf, pos)
+        pos += 1
+    log_dirs: list[UUID] = []
+    cordoned_log_dirs: list[UUID] | None = None
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0 and version >= 3:
+            try:
+                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("log_dirs")
+            ends_exactly("log_dirs", pos, limit)
+        elif tag == 1 and version == 4:
+            try:
+                cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+            except FormatError as error:
+                raise error.within("cordoned_log_dirs")
+            ends_exactly("cordoned_log_dirs", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RegisterBrokerRecord(
+        broker_id,
+        is_migrating_zk_broker,
+        incarnation_id,
+        broker_epoch,
+        end_points,
+        features,
+        rack,
+        fenced,
+        in_controlled_shutdown,
+        log_dirs,
+        cordoned_log_dirs,
+        tagged_fields,
+    ), pos
 
 
-def _write_register_broker_record_v0(
+def write_register_broker_record(
     out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `register_broker_record`, version 0, to `out`. Raises EncodeError."""
-    if v.is_migrating_zk_broker != False:
+    """Append `register_broker_record` to `out`. Raises EncodeError."""
+    if version not in RegisterBrokerRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0-4", have=version)
+    out += _RUN_3.packed(v.broker_id)
+    if version >= 2:
+        out += _RUN_4.packed(v.is_migrating_zk_broker)
+    elif v.is_migrating_zk_broker:
         raise EncodeError(
-            "is_migrating_zk_broker", "not in version 0", need=False, have=v.is_migrating_zk_broker
+            "is_migrating_zk_broker", f"not in version {version}", need=False, have=v.is_migrating_zk_broker
         )
-    if v.in_controlled_shutdown != False:
+    out += _RUN_5.packed(v.incarnation_id.bytes, v.broker_epoch)
+    num_end_points_plus_one = len(v.end_points) + 1
+    out += write_uvarint32(num_end_points_plus_one, "num_end_points_plus_one")
+    for count, item in enumerate(v.end_points):
+        try:
+            write_broker_endpoint(out, item, opt)
+        except EncodeError as error:
+            raise error.within("end_points", count)
+    num_features_plus_one = len(v.features) + 1
+    out += write_uvarint32(num_features_plus_one, "num_features_plus_one")
+    for count, item_of_features_ in enumerate(v.features):
+        try:
+            write_broker_feature(out, item_of_features_, opt)
+        except EncodeError as error:
+            raise error.within("features", count)
+    try:
+        write_nullable_text(out, v.rack, opt, True)
+    except EncodeError as error:
+        raise error.within("rack")
+    out += _RUN_6.packed(v.fenced)
+    if version >= 1:
+        out += _RUN_7.packed(v.in_controlled_shutdown)
+    elif v.in_controlled_shutdown:
         raise EncodeError(
-            "in_controlled_shutdown", "not in version 0", need=False, have=v.in_controlled_shutdown
+            "in_controlled_shutdown", f"not in version {version}", need=False, have=v.in_controlled_shutdown
         )
-    if v.log_dirs != []:
-        raise EncodeError("log_dirs", "not in version 0", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 0", need=None, have=v.cordoned_log_dirs)
-    num_end_points_plus_one = len(v.end_points) + 1
-    num_features_plus_one = len(v.features) + 1
-    values_3 = (v.broker_id, v.incarnation_id.bytes, v.broker_epoch)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_end_points_plus_one)
-    except EncodeError as error:
-        raise error.within("num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_broker_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
-    try:
-        out += write_uvarint32(num_features_plus_one)
-    except EncodeError as error:
-        raise error.within("num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_broker_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    try:
-        write_nullable_text_is_compact(out, v.rack, opt)
-    except EncodeError as error:
-        raise error.within("rack")
-    values_4 = (v.fenced,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-def _write_register_broker_record_v1(
-    out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `register_broker_record`, version 1, to `out`. Raises EncodeError."""
-    if v.is_migrating_zk_broker != False:
-        raise EncodeError(
-            "is_migrating_zk_broker", "not in version 1", need=False, have=v.is_migrating_zk_broker
-        )
-    if v.log_dirs != []:
-        raise EncodeError("log_dirs", "not in version 1", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 1", need=None, have=v.cordoned_log_dirs)
-    num_end_points_plus_one = len(v.end_points) + 1
-    num_features_plus_one = len(v.features) + 1
-    values_3 = (v.broker_id, v.incarnation_id.bytes, v.broker_epoch)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_end_points_plus_one)
-    except EncodeError as error:
-        raise error.within("num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_broker_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
-    try:
-        out += write_uvarint32(num_features_plus_one)
-    except EncodeError as error:
-        raise error.within("num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_broker_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    try:
-        write_nullable_text_is_compact(out, v.rack, opt)
-    except EncodeError as error:
-        raise error.within("rack")
-    values_5 = (v.fenced, v.in_controlled_shutdown)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-def _write_register_broker_record_v2(
-    out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `register_broker_record`, version 2, to `out`. Raises EncodeError."""
-    if v.log_dirs != []:
-        raise EncodeError("log_dirs", "not in version 2", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 2", need=None, have=v.cordoned_log_dirs)
-    num_end_points_plus_one = len(v.end_points) + 1
-    num_features_plus_one = len(v.features) + 1
-    values_6 = (v.broker_id, v.is_migrating_zk_broker, v.incarnation_id.bytes, v.broker_epoch)
-    try:
-        out += _RUN_6.pack(*values_6)
-    except StructError:
-        raise bad_run(_CODES_6, values_6) from None
-    try:
-        out += write_uvarint32(num_end_points_plus_one)
-    except EncodeError as error:
-        raise error.within("num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_broker_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
-    try:
-        out += write_uvarint32(num_features_plus_one)
-    except EncodeError as error:
-        raise error.within("num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_broker_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    try:
-        write_nullable_text_is_compact(out, v.rack, opt)
-    except EncodeError as error:
-        raise error.within("rack")
-    values_5 = (v.fenced, v.in_controlled_shutdown)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-def _write_register_broker_record_v3(
-    out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `register_broker_record`, version 3, to `out`. Raises EncodeError."""
-    if v.cordoned_log_dirs is not None:
-        raise EncodeError("cordoned_log_dirs", "not in version 3", need=None, have=v.cordoned_log_dirs)
-    num_end_points_plus_one = len(v.end_points) + 1
-    num_features_plus_one = len(v.features) + 1
-    values_6 = (v.broker_id, v.is_migrating_zk_broker, v.incarnation_id.bytes, v.broker_epoch)
-    try:
-        out += _RUN_6.pack(*values_6)
-    except StructError:
-        raise bad_run(_CODES_6, values_6) from None
-    try:
-        out += write_uvarint32(num_end_points_plus_one)
-    except EncodeError as error:
-        raise error.within("num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_broker_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
-    try:
-        out += write_uvarint32(num_features_plus_one)
-    except EncodeError as error:
-        raise error.within("num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_broker_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    try:
-        write_nullable_text_is_compact(out, v.rack, opt)
-    except EncodeError as error:
-        raise error.within("rack")
-    values_5 = (v.fenced, v.in_controlled_shutdown)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
     tags = list(v.tagged_fields)
     if v.log_dirs != []:
+        if version < 3:
+            raise EncodeError("log_dirs", f"not in version {version}", need=[], have=v.log_dirs)
         inner = bytearray()
         try:
             write_uuid_list(inner, v.log_dirs, opt)
         except EncodeError as error:
             raise error.within("log_dirs")
         tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-def _write_register_broker_record_v4(
-    out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `register_broker_record`, version 4, to `out`. Raises EncodeError."""
-    num_end_points_plus_one = len(v.end_points) + 1
-    num_features_plus_one = len(v.features) + 1
-    values_6 = (v.broker_id, v.is_migrating_zk_broker, v.incarnation_id.bytes, v.broker_epoch)
-    try:
-        out += _RUN_6.pack(*values_6)
-    except StructError:
-        raise bad_run(_CODES_6, values_6) from None
-    try:
-        out += write_uvarint32(num_end_points_plus_one)
-    except EncodeError as error:
-        raise error.within("num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_broker_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
-    try:
-        out += write_uvarint32(num_features_plus_one)
-    except EncodeError as error:
-        raise error.within("num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_broker_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    try:
-        write_nullable_text_is_compact(out, v.rack, opt)
-    except EncodeError as error:
-        raise error.within("rack")
-    values_5 = (v.fenced, v.in_controlled_shutdown)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
-    tags = list(v.tagged_fields)
-    if v.log_dirs != []:
-        inner = bytearray()
-        try:
-            write_uuid_list(inner, v.log_dirs, opt)
-        except EncodeError as error:
-            raise error.within("log_dirs")
-        tags.append((0, bytes(inner)))
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
+        if version != 4:
+            raise EncodeError(
+                "cordoned_log_dirs", f"not in version {version}", need=None, have=v.cordoned_log_dirs
+            )
         inner = bytearray()
         try:
             write_nullable_uuid_list(inner, v.cordoned_log_dirs, opt)
@@ -1134,56 +486,43 @@ def _write_register_broker_record_v4(
     write_tags(out, tags, "tagged_fields")
 
 
-_WRITERS_write_register_broker_record = {
-    0: _write_register_broker_record_v0,
-    1: _write_register_broker_record_v1,
-    2: _write_register_broker_record_v2,
-    3: _write_register_broker_record_v3,
-    4: _write_register_broker_record_v4,
-}
-
-
-def write_register_broker_record(
-    out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `register_broker_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_register_broker_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0-4", have=version)
-    writer(out, v, opt, version)
-
-
 RegisterBrokerRecord._functions = (read_register_broker_record, write_register_broker_record)
 
 
 messages.natively(
-    globals(),
-    """
-RegisterBrokerRecord
-  broker_id s4
-  is_migrating_zk_broker bool8 2-4
-  incarnation_id uuid
-  broker_epoch s8
-  end_points list:uvarint32+1:BrokerEndpoint
-  features list:uvarint32+1:BrokerFeature
-  rack ?text:uvarint32+1
-  fenced bool8
-  in_controlled_shutdown bool8 1-4
-  log_dirs list:uvarint32+1:uuid 3-4 #0
-  cordoned_log_dirs ?list:uvarint32+1:uuid 4-4 #1
-  tagged_fields tags
-
-BrokerEndpoint
-  name text:uvarint32+1
-  host text:uvarint32+1
-  port u2
-  security_protocol s2
-  tagged_fields tags
-
-BrokerFeature
-  name text:uvarint32+1
-  min_supported_version s2
-  max_supported_version s2
-  tagged_fields tags
-""",
+    {
+        RegisterBrokerRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("is_migrating_zk_broker", "bool8", 2, 4),
+            messages.Wire("incarnation_id", "uuid"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("end_points", messages.Counted("list", "uvarint32", BrokerEndpoint, plus=1)),
+            messages.Wire("features", messages.Counted("list", "uvarint32", BrokerFeature, plus=1)),
+            messages.Wire("rack", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("fenced", "bool8"),
+            messages.Wire("in_controlled_shutdown", "bool8", 1, 4),
+            messages.Wire("log_dirs", messages.Counted("list", "uvarint32", "uuid", plus=1), 3, 4, tag=0),
+            messages.Wire(
+                "cordoned_log_dirs",
+                messages.Counted("list", "uvarint32", "uuid", plus=1, null=True),
+                4,
+                4,
+                tag=1,
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        BrokerEndpoint: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("security_protocol", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        BrokerFeature: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("min_supported_version", "s2"),
+            messages.Wire("max_supported_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,28 +9,27 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "ControllerEndpoint",
@@ -44,35 +43,9 @@ __all__ = [
     "write_register_controller_record",
 ]
 
-_RUN_1 = Struct(">Hh")
-_FIELDS_1 = (
-    ("port", 2),
-    ("security_protocol", 2),
-)
-_CODES_1 = (
-    ("port", "H"),
-    ("security_protocol", "h"),
-)
-_RUN_2 = Struct(">hh")
-_FIELDS_2 = (
-    ("min_supported_version", 2),
-    ("max_supported_version", 2),
-)
-_CODES_2 = (
-    ("min_supported_version", "h"),
-    ("max_supported_version", "h"),
-)
-_RUN_3 = Struct(">i16s?")
-_FIELDS_3 = (
-    ("controller_id", 4),
-    ("incarnation_id", 16),
-    ("zk_migration_ready", 1),
-)
-_CODES_3 = (
-    ("controller_id", "i"),
-    ("incarnation_id", "16s"),
-    ("zk_migration_ready", "?"),
-)
+_RUN_1 = fixed_run(">Hh", "port", "security_protocol")
+_RUN_2 = fixed_run(">hh", "min_supported_version", "max_supported_version")
+_RUN_3 = fixed_run(">i16s?", "controller_id", "incarnation_id", "zk_migration_ready")
 
 
 @dataclass(slots=True)
@@ -89,15 +62,6 @@ class ControllerEndpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -120,28 +84,23 @@ def read_controller_endpoint(
 ) -> tuple[ControllerEndpoint, int]:
     """Read `controller_endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     try:
-        host, pos = read_text_is_compact(buf, pos, end, opt)
+        host, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("host")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     port, security_protocol = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ControllerEndpoint(
-        name=name, host=host, port=port, security_protocol=security_protocol, tagged_fields=tagged_fields
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ControllerEndpoint(name, host, port, security_protocol, tagged_fields), pos
 
 
 def write_controller_endpoint(
@@ -149,22 +108,15 @@ def write_controller_endpoint(
 ) -> None:
     """Append `controller_endpoint` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
     try:
-        write_text_is_compact(out, v.host, opt)
+        write_text(out, v.host, opt, True)
     except EncodeError as error:
         raise error.within("host")
-    values_1 = (v.port, v.security_protocol)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.port, v.security_protocol)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ControllerEndpoint._functions = (read_controller_endpoint, write_controller_endpoint)
@@ -184,15 +136,6 @@ class ControllerFeature(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -211,44 +154,29 @@ def read_controller_feature(
 ) -> tuple[ControllerFeature, int]:
     """Read `controller_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ControllerFeature(
-        name=name,
-        min_supported_version=min_supported_version,
-        max_supported_version=max_supported_version,
-        tagged_fields=tagged_fields,
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ControllerFeature(name, min_supported_version, max_supported_version, tagged_fields), pos
 
 
 def write_controller_feature(out: bytearray, v: ControllerFeature, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `controller_feature` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
-    values_2 = (v.min_supported_version, v.max_supported_version)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ControllerFeature._functions = (read_controller_feature, write_controller_feature)
@@ -286,20 +214,6 @@ class RegisterControllerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 24
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "controller_id": 0,
-        "incarnation_id": 4,
-        "zk_migration_ready": 20,
-        "num_end_points_plus_one": 21,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"controller_id": 4, "incarnation_id": 16, "zk_migration_ready": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     controller_id: int = 0
     """An int32."""
 
@@ -319,28 +233,24 @@ class RegisterControllerRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_register_controller_record(
+def read_register_controller_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RegisterControllerRecord, int]:
-    """Read `register_controller_record`, version 0."""
+    """Read `register_controller_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if version not in RegisterControllerRecord.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
     if end - pos < 21:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise _RUN_3.truncated(pos, end)
     controller_id, incarnation_id, zk_migration_ready = _RUN_3.unpack_from(buf, pos)
     incarnation_id = uuid_of(incarnation_id)
     pos += 21
     at = pos
-    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
+        raise not_allowed("num_end_points_plus_one", num_end_points_plus_one, "at least 1", at)
     end_points: list[ControllerEndpoint] = []
     for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
         try:
@@ -349,14 +259,9 @@ def _read_register_controller_record(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
+        raise not_allowed("num_features_plus_one", num_features_plus_one, "at least 1", at)
     features: list[ControllerFeature] = []
     for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
         try:
@@ -365,116 +270,64 @@ def _read_register_controller_record(
             raise error.within("features", len(features))
         features.append(item_of_features_)
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return RegisterControllerRecord(
-        controller_id=controller_id,
-        incarnation_id=incarnation_id,
-        zk_migration_ready=zk_migration_ready,
-        end_points=end_points,
-        features=features,
-        tagged_fields=tagged_fields,
+        controller_id, incarnation_id, zk_migration_ready, end_points, features, tagged_fields
     ), pos
-
-
-_READERS_read_register_controller_record = {
-    0: _read_register_controller_record,
-}
-
-
-def read_register_controller_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RegisterControllerRecord, int]:
-    """Read `register_controller_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    reader = _READERS_read_register_controller_record.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_register_controller_record(
-    out: bytearray, v: RegisterControllerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `register_controller_record`, version 0, to `out`. Raises EncodeError."""
-    num_end_points_plus_one = len(v.end_points) + 1
-    num_features_plus_one = len(v.features) + 1
-    values_3 = (v.controller_id, v.incarnation_id.bytes, v.zk_migration_ready)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        out += write_uvarint32(num_end_points_plus_one)
-    except EncodeError as error:
-        raise error.within("num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_controller_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
-    try:
-        out += write_uvarint32(num_features_plus_one)
-    except EncodeError as error:
-        raise error.within("num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_controller_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_register_controller_record = {
-    0: _write_register_controller_record,
-}
 
 
 def write_register_controller_record(
     out: bytearray, v: RegisterControllerRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `register_controller_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_register_controller_record.get(version)
-    if writer is None:
+    """Append `register_controller_record` to `out`. Raises EncodeError."""
+    if version not in RegisterControllerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_3.packed(v.controller_id, v.incarnation_id.bytes, v.zk_migration_ready)
+    num_end_points_plus_one = len(v.end_points) + 1
+    out += write_uvarint32(num_end_points_plus_one, "num_end_points_plus_one")
+    for count, item in enumerate(v.end_points):
+        try:
+            write_controller_endpoint(out, item, opt)
+        except EncodeError as error:
+            raise error.within("end_points", count)
+    num_features_plus_one = len(v.features) + 1
+    out += write_uvarint32(num_features_plus_one, "num_features_plus_one")
+    for count, item_of_features_ in enumerate(v.features):
+        try:
+            write_controller_feature(out, item_of_features_, opt)
+        except EncodeError as error:
+            raise error.within("features", count)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RegisterControllerRecord._functions = (read_register_controller_record, write_register_controller_record)
 
 
 messages.natively(
-    globals(),
-    """
-RegisterControllerRecord
-  controller_id s4
-  incarnation_id uuid
-  zk_migration_ready bool8
-  end_points list:uvarint32+1:ControllerEndpoint
-  features list:uvarint32+1:ControllerFeature
-  tagged_fields tags
-
-ControllerEndpoint
-  name text:uvarint32+1
-  host text:uvarint32+1
-  port u2
-  security_protocol s2
-  tagged_fields tags
-
-ControllerFeature
-  name text:uvarint32+1
-  min_supported_version s2
-  max_supported_version s2
-  tagged_fields tags
-""",
+    {
+        RegisterControllerRecord: (
+            messages.Wire("controller_id", "s4"),
+            messages.Wire("incarnation_id", "uuid"),
+            messages.Wire("zk_migration_ready", "bool8"),
+            messages.Wire("end_points", messages.Counted("list", "uvarint32", ControllerEndpoint, plus=1)),
+            messages.Wire("features", messages.Counted("list", "uvarint32", ControllerFeature, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ControllerEndpoint: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("security_protocol", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ControllerFeature: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("min_supported_version", "s2"),
+            messages.Wire("max_supported_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,7 +9,6 @@ Kafka's RemoveAccessControlEntryRecord: record in __cluster_metadata, number 19 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -18,9 +17,8 @@ from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
@@ -32,9 +30,7 @@ __all__ = [
     "write_remove_access_control_entry_record",
 ]
 
-_RUN_1 = Struct(">16s")
-_FIELDS_1 = (("id", 16),)
-_CODES_1 = (("id", "16s"),)
+_RUN_1 = fixed_run(">16s", "id")
 
 
 @dataclass(slots=True)
@@ -63,42 +59,11 @@ class RemoveAccessControlEntryRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 17
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "tagged_fields": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_remove_access_control_entry_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemoveAccessControlEntryRecord, int]:
-    """Read `remove_access_control_entry_record`, version 0."""
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (id,) = _RUN_1.unpack_from(buf, pos)
-    id = uuid_of(id)
-    pos += 16
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemoveAccessControlEntryRecord(id=id, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_remove_access_control_entry_record = {
-    0: _read_remove_access_control_entry_record,
-}
 
 
 def read_remove_access_control_entry_record(
@@ -108,40 +73,29 @@ def read_remove_access_control_entry_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_remove_access_control_entry_record.get(version)
-    if reader is None:
+    if version not in RemoveAccessControlEntryRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remove_access_control_entry_record(
-    out: bytearray, v: RemoveAccessControlEntryRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `remove_access_control_entry_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.id.bytes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_remove_access_control_entry_record = {
-    0: _write_remove_access_control_entry_record,
-}
+    if end - pos < 16:
+        raise _RUN_1.truncated(pos, end)
+    (id,) = _RUN_1.unpack_from(buf, pos)
+    id = uuid_of(id)
+    pos += 16
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemoveAccessControlEntryRecord(id, tagged_fields), pos
 
 
 def write_remove_access_control_entry_record(
     out: bytearray, v: RemoveAccessControlEntryRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `remove_access_control_entry_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remove_access_control_entry_record.get(version)
-    if writer is None:
+    """Append `remove_access_control_entry_record` to `out`. Raises EncodeError."""
+    if version not in RemoveAccessControlEntryRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.id.bytes)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveAccessControlEntryRecord._functions = (
@@ -151,10 +105,10 @@ RemoveAccessControlEntryRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoveAccessControlEntryRecord
-  id uuid
-  tagged_fields tags
-""",
+    {
+        RemoveAccessControlEntryRecord: (
+            messages.Wire("id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

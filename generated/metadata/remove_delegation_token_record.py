@@ -15,7 +15,7 @@ from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "RemoveDelegationTokenRecord",
@@ -50,38 +50,11 @@ class RemoveDelegationTokenRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"token_id": 0}
-    """Where fields start that always start there, in bytes."""
-
     token_id: str = ""
     """A string."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_remove_delegation_token_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemoveDelegationTokenRecord, int]:
-    """Read `remove_delegation_token_record`, version 0."""
-    try:
-        token_id, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("token_id")
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemoveDelegationTokenRecord(token_id=token_id, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_remove_delegation_token_record = {
-    0: _read_remove_delegation_token_record,
-}
 
 
 def read_remove_delegation_token_record(
@@ -91,39 +64,31 @@ def read_remove_delegation_token_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_remove_delegation_token_record.get(version)
-    if reader is None:
+    if version not in RemoveDelegationTokenRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remove_delegation_token_record(
-    out: bytearray, v: RemoveDelegationTokenRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `remove_delegation_token_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.token_id, opt)
-    except EncodeError as error:
+        token_id, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("token_id")
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_remove_delegation_token_record = {
-    0: _write_remove_delegation_token_record,
-}
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemoveDelegationTokenRecord(token_id, tagged_fields), pos
 
 
 def write_remove_delegation_token_record(
     out: bytearray, v: RemoveDelegationTokenRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `remove_delegation_token_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remove_delegation_token_record.get(version)
-    if writer is None:
+    """Append `remove_delegation_token_record` to `out`. Raises EncodeError."""
+    if version not in RemoveDelegationTokenRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.token_id, opt, True)
+    except EncodeError as error:
+        raise error.within("token_id")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveDelegationTokenRecord._functions = (
@@ -133,10 +98,10 @@ RemoveDelegationTokenRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoveDelegationTokenRecord
-  token_id text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        RemoveDelegationTokenRecord: (
+            messages.Wire("token_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,7 +8,6 @@ Kafka's RemoveTopicRecord: record in __cluster_metadata, number 9 of its kind; v
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -17,9 +16,8 @@ from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
@@ -31,9 +29,7 @@ __all__ = [
     "write_remove_topic_record",
 ]
 
-_RUN_1 = Struct(">16s")
-_FIELDS_1 = (("topic_id", 16),)
-_CODES_1 = (("topic_id", "16s"),)
+_RUN_1 = fixed_run(">16s", "topic_id")
 
 
 @dataclass(slots=True)
@@ -62,42 +58,11 @@ class RemoveTopicRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 17
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "tagged_fields": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_remove_topic_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemoveTopicRecord, int]:
-    """Read `remove_topic_record`, version 0."""
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (topic_id,) = _RUN_1.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 16
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemoveTopicRecord(topic_id=topic_id, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_remove_topic_record = {
-    0: _read_remove_topic_record,
-}
 
 
 def read_remove_topic_record(
@@ -107,46 +72,37 @@ def read_remove_topic_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_remove_topic_record.get(version)
-    if reader is None:
+    if version not in RemoveTopicRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remove_topic_record(out: bytearray, v: RemoveTopicRecord, opt: WriteOptions, version: int) -> None:
-    """Append `remove_topic_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.topic_id.bytes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_remove_topic_record = {
-    0: _write_remove_topic_record,
-}
+    if end - pos < 16:
+        raise _RUN_1.truncated(pos, end)
+    (topic_id,) = _RUN_1.unpack_from(buf, pos)
+    topic_id = uuid_of(topic_id)
+    pos += 16
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemoveTopicRecord(topic_id, tagged_fields), pos
 
 
 def write_remove_topic_record(out: bytearray, v: RemoveTopicRecord, opt: WriteOptions, version: int) -> None:
-    """Append `remove_topic_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remove_topic_record.get(version)
-    if writer is None:
+    """Append `remove_topic_record` to `out`. Raises EncodeError."""
+    if version not in RemoveTopicRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.topic_id.bytes)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveTopicRecord._functions = (read_remove_topic_record, write_remove_topic_record)
 
 
 messages.natively(
-    globals(),
-    """
-RemoveTopicRecord
-  topic_id uuid
-  tagged_fields tags
-""",
+    {
+        RemoveTopicRecord: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -8,7 +8,6 @@ Kafka's TopicRecord: record in __cluster_metadata, number 2 of its kind; version
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -17,15 +16,14 @@ from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "TopicRecord",
@@ -33,9 +31,7 @@ __all__ = [
     "write_topic_record",
 ]
 
-_RUN_1 = Struct(">16s")
-_FIELDS_1 = (("topic_id", 16),)
-_CODES_1 = (("topic_id", "16s"),)
+_RUN_1 = fixed_run(">16s", "topic_id")
 
 
 @dataclass(slots=True)
@@ -63,12 +59,6 @@ class TopicRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     name: str = ""
     """A string."""
 
@@ -79,35 +69,6 @@ class TopicRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_topic_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[TopicRecord, int]:
-    """Read `topic_record`, version 0."""
-    try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("name")
-    if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (topic_id,) = _RUN_1.unpack_from(buf, pos)
-    topic_id = uuid_of(topic_id)
-    pos += 16
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicRecord(name=name, topic_id=topic_id, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_topic_record = {
-    0: _read_topic_record,
-}
-
-
 def read_topic_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[TopicRecord, int]:
@@ -115,51 +76,46 @@ def read_topic_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_topic_record.get(version)
-    if reader is None:
+    if version not in TopicRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, version: int) -> None:
-    """Append `topic_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
-    except EncodeError as error:
+        name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("name")
-    values_1 = (v.topic_id.bytes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_topic_record = {
-    0: _write_topic_record,
-}
+    if end - pos < 16:
+        raise _RUN_1.truncated(pos, end)
+    (topic_id,) = _RUN_1.unpack_from(buf, pos)
+    topic_id = uuid_of(topic_id)
+    pos += 16
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicRecord(name, topic_id, tagged_fields), pos
 
 
 def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, version: int) -> None:
-    """Append `topic_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_topic_record.get(version)
-    if writer is None:
+    """Append `topic_record` to `out`. Raises EncodeError."""
+    if version not in TopicRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.name, opt, True)
+    except EncodeError as error:
+        raise error.within("name")
+    out += _RUN_1.packed(v.topic_id.bytes)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicRecord._functions = (read_topic_record, write_topic_record)
 
 
 messages.natively(
-    globals(),
-    """
-TopicRecord
-  name text:uvarint32+1
-  topic_id uuid
-  tagged_fields tags
-""",
+    {
+        TopicRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,20 +9,11 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
 __all__ = [
     "UnfenceBrokerRecord",
@@ -30,15 +21,7 @@ __all__ = [
     "write_unfence_broker_record",
 ]
 
-_RUN_1 = Struct(">iq")
-_FIELDS_1 = (
-    ("id", 4),
-    ("epoch", 8),
-)
-_CODES_1 = (
-    ("id", "i"),
-    ("epoch", "q"),
-)
+_RUN_1 = fixed_run(">iq", "id", "epoch")
 
 
 @dataclass(slots=True)
@@ -67,15 +50,6 @@ class UnfenceBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 4, "epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"id": ">i", "epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     id: int = 0
     """An int32."""
 
@@ -86,30 +60,6 @@ class UnfenceBrokerRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_unfence_broker_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[UnfenceBrokerRecord, int]:
-    """Read `unfence_broker_record`, version 0."""
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_1)
-    id, epoch = _RUN_1.unpack_from(buf, pos)
-    pos += 12
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return UnfenceBrokerRecord(id=id, epoch=epoch, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_unfence_broker_record = {
-    0: _read_unfence_broker_record,
-}
-
-
 def read_unfence_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UnfenceBrokerRecord, int]:
@@ -117,51 +67,39 @@ def read_unfence_broker_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_unfence_broker_record.get(version)
-    if reader is None:
+    if version not in UnfenceBrokerRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_unfence_broker_record(
-    out: bytearray, v: UnfenceBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `unfence_broker_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.id, v.epoch)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_unfence_broker_record = {
-    0: _write_unfence_broker_record,
-}
+    if end - pos < 12:
+        raise _RUN_1.truncated(pos, end)
+    id, epoch = _RUN_1.unpack_from(buf, pos)
+    pos += 12
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return UnfenceBrokerRecord(id, epoch, tagged_fields), pos
 
 
 def write_unfence_broker_record(
     out: bytearray, v: UnfenceBrokerRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `unfence_broker_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_unfence_broker_record.get(version)
-    if writer is None:
+    """Append `unfence_broker_record` to `out`. Raises EncodeError."""
+    if version not in UnfenceBrokerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.id, v.epoch)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UnfenceBrokerRecord._functions = (read_unfence_broker_record, write_unfence_broker_record)
 
 
 messages.natively(
-    globals(),
-    """
-UnfenceBrokerRecord
-  id s4
-  epoch s8
-  tagged_fields tags
-""",
+    {
+        UnfenceBrokerRecord: (
+            messages.Wire("id", "s4"),
+            messages.Wire("epoch", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,20 +9,11 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
 __all__ = [
     "UnregisterBrokerRecord",
@@ -30,15 +21,7 @@ __all__ = [
     "write_unregister_broker_record",
 ]
 
-_RUN_1 = Struct(">iq")
-_FIELDS_1 = (
-    ("broker_id", 4),
-    ("broker_epoch", 8),
-)
-_CODES_1 = (
-    ("broker_id", "i"),
-    ("broker_epoch", "q"),
-)
+_RUN_1 = fixed_run(">iq", "broker_id", "broker_epoch")
 
 
 @dataclass(slots=True)
@@ -67,15 +50,6 @@ class UnregisterBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"broker_id": 0, "broker_epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -86,32 +60,6 @@ class UnregisterBrokerRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_unregister_broker_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[UnregisterBrokerRecord, int]:
-    """Read `unregister_broker_record`, version 0."""
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_1)
-    broker_id, broker_epoch = _RUN_1.unpack_from(buf, pos)
-    pos += 12
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return UnregisterBrokerRecord(
-        broker_id=broker_id, broker_epoch=broker_epoch, tagged_fields=tagged_fields
-    ), pos
-
-
-_READERS_read_unregister_broker_record = {
-    0: _read_unregister_broker_record,
-}
-
-
 def read_unregister_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UnregisterBrokerRecord, int]:
@@ -119,51 +67,39 @@ def read_unregister_broker_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_unregister_broker_record.get(version)
-    if reader is None:
+    if version not in UnregisterBrokerRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_unregister_broker_record(
-    out: bytearray, v: UnregisterBrokerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `unregister_broker_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.broker_id, v.broker_epoch)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_unregister_broker_record = {
-    0: _write_unregister_broker_record,
-}
+    if end - pos < 12:
+        raise _RUN_1.truncated(pos, end)
+    broker_id, broker_epoch = _RUN_1.unpack_from(buf, pos)
+    pos += 12
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return UnregisterBrokerRecord(broker_id, broker_epoch, tagged_fields), pos
 
 
 def write_unregister_broker_record(
     out: bytearray, v: UnregisterBrokerRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `unregister_broker_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_unregister_broker_record.get(version)
-    if writer is None:
+    """Append `unregister_broker_record` to `out`. Raises EncodeError."""
+    if version not in UnregisterBrokerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.broker_id, v.broker_epoch)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UnregisterBrokerRecord._functions = (read_unregister_broker_record, write_unregister_broker_record)
 
 
 messages.natively(
-    globals(),
-    """
-UnregisterBrokerRecord
-  broker_id s4
-  broker_epoch s8
-  tagged_fields tags
-""",
+    {
+        UnregisterBrokerRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,20 +9,11 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
 __all__ = [
     "UnregisterControllerRecord",
@@ -30,9 +21,7 @@ __all__ = [
     "write_unregister_controller_record",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("controller_id", 4),)
-_CODES_1 = (("controller_id", "i"),)
+_RUN_1 = fixed_run(">i", "controller_id")
 
 
 @dataclass(slots=True)
@@ -61,44 +50,11 @@ class UnregisterControllerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"controller_id": 0, "tagged_fields": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"controller_id": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     controller_id: int = 0
     """An int32."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_unregister_controller_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[UnregisterControllerRecord, int]:
-    """Read `unregister_controller_record`, version 0."""
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (controller_id,) = _RUN_1.unpack_from(buf, pos)
-    pos += 4
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return UnregisterControllerRecord(controller_id=controller_id, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_unregister_controller_record = {
-    0: _read_unregister_controller_record,
-}
 
 
 def read_unregister_controller_record(
@@ -108,40 +64,28 @@ def read_unregister_controller_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_unregister_controller_record.get(version)
-    if reader is None:
+    if version not in UnregisterControllerRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_unregister_controller_record(
-    out: bytearray, v: UnregisterControllerRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `unregister_controller_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.controller_id,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_unregister_controller_record = {
-    0: _write_unregister_controller_record,
-}
+    if end - pos < 4:
+        raise _RUN_1.truncated(pos, end)
+    (controller_id,) = _RUN_1.unpack_from(buf, pos)
+    pos += 4
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return UnregisterControllerRecord(controller_id, tagged_fields), pos
 
 
 def write_unregister_controller_record(
     out: bytearray, v: UnregisterControllerRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `unregister_controller_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_unregister_controller_record.get(version)
-    if writer is None:
+    """Append `unregister_controller_record` to `out`. Raises EncodeError."""
+    if version not in UnregisterControllerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.controller_id)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UnregisterControllerRecord._functions = (
@@ -151,10 +95,10 @@ UnregisterControllerRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-UnregisterControllerRecord
-  controller_id s4
-  tagged_fields tags
-""",
+    {
+        UnregisterControllerRecord: (
+            messages.Wire("controller_id", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,23 +9,14 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
-from ..primitives.blob import read_blob_is_compact, write_blob_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.blob import read_blob, write_blob
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "UserScramCredentialRecord",
@@ -33,12 +24,8 @@ __all__ = [
     "write_user_scram_credential_record",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("mechanism", 1),)
-_CODES_1 = (("mechanism", "b"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("iterations", 4),)
-_CODES_2 = (("iterations", "i"),)
+_RUN_1 = fixed_run(">b", "mechanism")
+_RUN_2 = fixed_run(">i", "iterations")
 
 
 @dataclass(slots=True)
@@ -74,15 +61,6 @@ class UserScramCredentialRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 10
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"mechanism": 1, "iterations": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b", "iterations": ">i"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -105,58 +83,6 @@ class UserScramCredentialRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_user_scram_credential_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[UserScramCredentialRecord, int]:
-    """Read `user_scram_credential_record`, version 0."""
-    try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("name")
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (mechanism,) = _RUN_1.unpack_from(buf, pos)
-    pos += 1
-    try:
-        salt, pos = read_blob_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("salt")
-    try:
-        stored_key, pos = read_blob_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("stored_key")
-    try:
-        server_key, pos = read_blob_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("server_key")
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_2)
-    (iterations,) = _RUN_2.unpack_from(buf, pos)
-    pos += 4
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return UserScramCredentialRecord(
-        name=name,
-        mechanism=mechanism,
-        salt=salt,
-        stored_key=stored_key,
-        server_key=server_key,
-        iterations=iterations,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_user_scram_credential_record = {
-    0: _read_user_scram_credential_record,
-}
-
-
 def read_user_scram_credential_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UserScramCredentialRecord, int]:
@@ -164,76 +90,82 @@ def read_user_scram_credential_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_user_scram_credential_record.get(version)
-    if reader is None:
+    if version not in UserScramCredentialRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_user_scram_credential_record(
-    out: bytearray, v: UserScramCredentialRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `user_scram_credential_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
-    except EncodeError as error:
+        name, pos = read_text(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("name")
-    values_1 = (v.mechanism,)
+    if end - pos < 1:
+        raise _RUN_1.truncated(pos, end)
+    (mechanism,) = _RUN_1.unpack_from(buf, pos)
+    pos += 1
     try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        write_blob_is_compact(out, v.salt, opt)
-    except EncodeError as error:
+        salt, pos = read_blob(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("salt")
     try:
-        write_blob_is_compact(out, v.stored_key, opt)
-    except EncodeError as error:
+        stored_key, pos = read_blob(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("stored_key")
     try:
-        write_blob_is_compact(out, v.server_key, opt)
-    except EncodeError as error:
+        server_key, pos = read_blob(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("server_key")
-    values_2 = (v.iterations,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_user_scram_credential_record = {
-    0: _write_user_scram_credential_record,
-}
+    if end - pos < 4:
+        raise _RUN_2.truncated(pos, end)
+    (iterations,) = _RUN_2.unpack_from(buf, pos)
+    pos += 4
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return UserScramCredentialRecord(
+        name, mechanism, salt, stored_key, server_key, iterations, tagged_fields
+    ), pos
 
 
 def write_user_scram_credential_record(
     out: bytearray, v: UserScramCredentialRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `user_scram_credential_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_user_scram_credential_record.get(version)
-    if writer is None:
+    """Append `user_scram_credential_record` to `out`. Raises EncodeError."""
+    if version not in UserScramCredentialRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_text(out, v.name, opt, True)
+    except EncodeError as error:
+        raise error.within("name")
+    out += _RUN_1.packed(v.mechanism)
+    try:
+        write_blob(out, v.salt, opt, True)
+    except EncodeError as error:
+        raise error.within("salt")
+    try:
+        write_blob(out, v.stored_key, opt, True)
+    except EncodeError as error:
+        raise error.within("stored_key")
+    try:
+        write_blob(out, v.server_key, opt, True)
+    except EncodeError as error:
+        raise error.within("server_key")
+    out += _RUN_2.packed(v.iterations)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UserScramCredentialRecord._functions = (read_user_scram_credential_record, write_user_scram_credential_record)
 
 
 messages.natively(
-    globals(),
-    """
-UserScramCredentialRecord
-  name text:uvarint32+1
-  mechanism s1
-  salt bytes:uvarint32+1
-  stored_key bytes:uvarint32+1
-  server_key bytes:uvarint32+1
-  iterations s4
-  tagged_fields tags
-""",
+    {
+        UserScramCredentialRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("mechanism", "s1"),
+            messages.Wire("salt", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("stored_key", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("server_key", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("iterations", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,20 +9,11 @@ flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    read_tags,
-    truncated_run,
-    unknown_version,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 
 __all__ = [
     "ZkMigrationStateRecord",
@@ -30,9 +21,7 @@ __all__ = [
     "write_zk_migration_state_record",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("zk_migration_state", 1),)
-_CODES_1 = (("zk_migration_state", "b"),)
+_RUN_1 = fixed_run(">b", "zk_migration_state")
 
 
 @dataclass(slots=True)
@@ -61,44 +50,11 @@ class ZkMigrationStateRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"zk_migration_state": 0, "tagged_fields": 1}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"zk_migration_state": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"zk_migration_state": ">b"}
-    """How `struct` says fields that are one number."""
-
     zk_migration_state: int = 0
     """An int8."""
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-
-def _read_zk_migration_state_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[ZkMigrationStateRecord, int]:
-    """Read `zk_migration_state_record`, version 0."""
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (zk_migration_state,) = _RUN_1.unpack_from(buf, pos)
-    pos += 1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return ZkMigrationStateRecord(zk_migration_state=zk_migration_state, tagged_fields=tagged_fields), pos
-
-
-_READERS_read_zk_migration_state_record = {
-    0: _read_zk_migration_state_record,
-}
 
 
 def read_zk_migration_state_record(
@@ -108,50 +64,38 @@ def read_zk_migration_state_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_zk_migration_state_record.get(version)
-    if reader is None:
+    if version not in ZkMigrationStateRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_zk_migration_state_record(
-    out: bytearray, v: ZkMigrationStateRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `zk_migration_state_record`, version 0, to `out`. Raises EncodeError."""
-    values_1 = (v.zk_migration_state,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_zk_migration_state_record = {
-    0: _write_zk_migration_state_record,
-}
+    if end - pos < 1:
+        raise _RUN_1.truncated(pos, end)
+    (zk_migration_state,) = _RUN_1.unpack_from(buf, pos)
+    pos += 1
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return ZkMigrationStateRecord(zk_migration_state, tagged_fields), pos
 
 
 def write_zk_migration_state_record(
     out: bytearray, v: ZkMigrationStateRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `zk_migration_state_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_zk_migration_state_record.get(version)
-    if writer is None:
+    """Append `zk_migration_state_record` to `out`. Raises EncodeError."""
+    if version not in ZkMigrationStateRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    out += _RUN_1.packed(v.zk_migration_state)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ZkMigrationStateRecord._functions = (read_zk_migration_state_record, write_zk_migration_state_record)
 
 
 messages.natively(
-    globals(),
-    """
-ZkMigrationStateRecord
-  zk_migration_state s1
-  tagged_fields tags
-""",
+    {
+        ZkMigrationStateRecord: (
+            messages.Wire("zk_migration_state", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

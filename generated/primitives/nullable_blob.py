@@ -10,88 +10,48 @@ versions put the number plus one as an unsigned varint, where 0 is null.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 
-from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    span,
-    truncated_run,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, span
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
     "read_nullable_blob",
-    "read_nullable_blob_is_compact",
     "write_nullable_blob",
-    "write_nullable_blob_is_compact",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("len_classic", 4),)
-_CODES_1 = (("len_classic", "i"),)
+_RUN_1 = fixed_run(">i", "len_classic")
 
 
 def read_nullable_blob(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
+    buf: bytes, pos: int, end: int, opt: ReadOptions, is_compact: bool
 ) -> tuple[bytes | None, int]:
     """Read `nullable_blob` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (len_classic,) = _RUN_1.unpack_from(buf, pos)
-    pos += 4
-    value: bytes | None = None
-    if len_classic >= 0:
-        stop = pos + len_classic
-        if not pos <= stop <= end:
-            span("", len_classic, pos, end)
-        value = buf[pos:stop]
-        pos = stop
-    return value, pos
-
-
-def read_nullable_blob_is_compact(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[bytes | None, int]:
-    """Read `nullable_blob` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (len_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
+    len_plus_one = 0
+    if is_compact:
         len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
+    len_classic = 0
+    if not is_compact:
+        if end - pos < 4:
+            raise _RUN_1.truncated(pos, end)
+        (len_classic,) = _RUN_1.unpack_from(buf, pos)
+        pos += 4
     value: bytes | None = None
-    if len_plus_one >= 1:
-        stop = pos + len_plus_one - 1
+    if (len_plus_one - 1 if is_compact else len_classic) >= 0:
+        stop = pos + (len_plus_one - 1 if is_compact else len_classic)
         if not pos <= stop <= end:
-            span("", len_plus_one - 1, pos, end)
+            span("", len_plus_one - 1 if is_compact else len_classic, pos, end)
         value = buf[pos:stop]
         pos = stop
     return value, pos
 
 
-def write_nullable_blob(out: bytearray, v: bytes | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
-    """Append `nullable_blob` to `out`. Raises EncodeError."""
-    len_classic = -1 if v is None else len(v)
-    values_1 = (len_classic,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v is not None:
-        out += v
-
-
-def write_nullable_blob_is_compact(
-    out: bytearray, v: bytes | None, opt: WriteOptions = DEFAULT_WRITE
-) -> None:
+def write_nullable_blob(out: bytearray, v: bytes | None, opt: WriteOptions, is_compact: bool) -> None:
     """Append `nullable_blob` to `out`. Raises EncodeError."""
     len_plus_one = 0 if v is None else len(v) + 1
-    try:
-        out += write_uvarint32(len_plus_one)
-    except EncodeError as error:
-        raise error.within("len_plus_one")
+    len_classic = -1 if v is None else len(v)
+    if is_compact:
+        out += write_uvarint32(len_plus_one, "len_plus_one")
+    if not is_compact:
+        out += _RUN_1.packed(len_classic)
     if v is not None:
         out += v

@@ -10,89 +10,49 @@ flexible versions put the number of bytes plus one as an unsigned varint, where 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 
-from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    bad_run,
-    encode_text,
-    span,
-    truncated_run,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, encode_text, fixed_run, span
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
     "read_nullable_text",
-    "read_nullable_text_is_compact",
     "write_nullable_text",
-    "write_nullable_text_is_compact",
 ]
 
-_RUN_1 = Struct(">h")
-_FIELDS_1 = (("len_classic", 2),)
-_CODES_1 = (("len_classic", "h"),)
+_RUN_1 = fixed_run(">h", "len_classic")
 
 
 def read_nullable_text(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
+    buf: bytes, pos: int, end: int, opt: ReadOptions, is_compact: bool
 ) -> tuple[str | None, int]:
     """Read `nullable_text` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_1)
-    (len_classic,) = _RUN_1.unpack_from(buf, pos)
-    pos += 2
-    value: str | None = None
-    if len_classic >= 0:
-        stop = pos + len_classic
-        if not pos <= stop <= end:
-            span("", len_classic, pos, end)
-        value = str(buf[pos:stop], "utf-8", "surrogateescape")
-        pos = stop
-    return value, pos
-
-
-def read_nullable_text_is_compact(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
-) -> tuple[str | None, int]:
-    """Read `nullable_text` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    if pos < end and (len_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
+    len_plus_one = 0
+    if is_compact:
         len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
+    len_classic = 0
+    if not is_compact:
+        if end - pos < 2:
+            raise _RUN_1.truncated(pos, end)
+        (len_classic,) = _RUN_1.unpack_from(buf, pos)
+        pos += 2
     value: str | None = None
-    if len_plus_one >= 1:
-        stop = pos + len_plus_one - 1
+    if (len_plus_one - 1 if is_compact else len_classic) >= 0:
+        stop = pos + (len_plus_one - 1 if is_compact else len_classic)
         if not pos <= stop <= end:
-            span("", len_plus_one - 1, pos, end)
+            span("", len_plus_one - 1 if is_compact else len_classic, pos, end)
         value = str(buf[pos:stop], "utf-8", "surrogateescape")
         pos = stop
     return value, pos
 
 
-def write_nullable_text(out: bytearray, v: str | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
+def write_nullable_text(out: bytearray, v: str | None, opt: WriteOptions, is_compact: bool) -> None:
     """Append `nullable_text` to `out`. Raises EncodeError."""
-    bytes_of_value = None if v is None else encode_text("value", v, "utf-8", "surrogateescape")
-    len_classic = -1 if bytes_of_value is None else len(bytes_of_value)
-    values_1 = (len_classic,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if bytes_of_value is not None:
-        out += bytes_of_value
-
-
-def write_nullable_text_is_compact(out: bytearray, v: str | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
-    """Append `nullable_text` to `out`. Raises EncodeError."""
-    bytes_of_value = None if v is None else encode_text("value", v, "utf-8", "surrogateescape")
+    bytes_of_value = None if v is None else encode_text("", v, "utf-8", "surrogateescape")
     len_plus_one = 0 if bytes_of_value is None else len(bytes_of_value) + 1
-    try:
-        out += write_uvarint32(len_plus_one)
-    except EncodeError as error:
-        raise error.within("len_plus_one")
+    len_classic = -1 if bytes_of_value is None else len(bytes_of_value)
+    if is_compact:
+        out += write_uvarint32(len_plus_one, "len_plus_one")
+    if not is_compact:
+        out += _RUN_1.packed(len_classic)
     if bytes_of_value is not None:
         out += bytes_of_value

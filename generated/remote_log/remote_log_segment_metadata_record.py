@@ -9,30 +9,29 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "RemoteLogSegmentIdEntry",
@@ -49,51 +48,15 @@ __all__ = [
     "write_topic_id_partition_entry",
 ]
 
-_RUN_1 = Struct(">16si")
-_FIELDS_1 = (
-    ("id", 16),
-    ("partition", 4),
+_RUN_1 = fixed_run(">16si", "id", "partition")
+_RUN_2 = fixed_run(">16s", "id")
+_RUN_3 = fixed_run(">iq", "leader_epoch", "offset")
+_RUN_4 = fixed_run(
+    ">qqiqq", "start_offset", "end_offset", "broker_id", "max_timestamp_ms", "event_timestamp_ms"
 )
-_CODES_1 = (
-    ("id", "16s"),
-    ("partition", "i"),
-)
-_RUN_2 = Struct(">16s")
-_FIELDS_2 = (("id", 16),)
-_CODES_2 = (("id", "16s"),)
-_RUN_3 = Struct(">iq")
-_FIELDS_3 = (
-    ("leader_epoch", 4),
-    ("offset", 8),
-)
-_CODES_3 = (
-    ("leader_epoch", "i"),
-    ("offset", "q"),
-)
-_RUN_4 = Struct(">qqiqq")
-_FIELDS_4 = (
-    ("start_offset", 8),
-    ("end_offset", 8),
-    ("broker_id", 4),
-    ("max_timestamp_ms", 8),
-    ("event_timestamp_ms", 8),
-)
-_CODES_4 = (
-    ("start_offset", "q"),
-    ("end_offset", "q"),
-    ("broker_id", "i"),
-    ("max_timestamp_ms", "q"),
-    ("event_timestamp_ms", "q"),
-)
-_RUN_5 = Struct(">i")
-_FIELDS_5 = (("segment_size_in_bytes", 4),)
-_CODES_5 = (("segment_size_in_bytes", "i"),)
-_RUN_6 = Struct(">b")
-_FIELDS_6 = (("remote_log_segment_state", 1),)
-_CODES_6 = (("remote_log_segment_state", "b"),)
-_RUN_7 = Struct(">?")
-_FIELDS_7 = (("txn_index_empty", 1),)
-_CODES_7 = (("txn_index_empty", "?"),)
+_RUN_5 = fixed_run(">i", "segment_size_in_bytes")
+_RUN_6 = fixed_run(">b", "remote_log_segment_state")
+_RUN_7 = fixed_run(">?", "txn_index_empty")
 
 
 @dataclass(slots=True)
@@ -105,15 +68,6 @@ class TopicIdPartitionEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 22
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -133,23 +87,20 @@ def read_topic_id_partition_entry(
 ) -> tuple[TopicIdPartitionEntry, int]:
     """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     id, partition = _RUN_1.unpack_from(buf, pos)
     id = uuid_of(id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicIdPartitionEntry(name=name, id=id, partition=partition, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicIdPartitionEntry(name, id, partition, tagged_fields), pos
 
 
 def write_topic_id_partition_entry(
@@ -157,18 +108,11 @@ def write_topic_id_partition_entry(
 ) -> None:
     """Append `topic_id_partition_entry` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
-    values_1 = (v.id.bytes, v.partition)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.id.bytes, v.partition)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
@@ -183,12 +127,6 @@ class RemoteLogSegmentIdEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 39
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id_partition": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""
@@ -209,21 +147,16 @@ def read_remote_log_segment_id_entry(
     except FormatError as error:
         raise error.within("topic_id_partition")
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (id,) = _RUN_2.unpack_from(buf, pos)
     id = uuid_of(id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemoteLogSegmentIdEntry(
-        topic_id_partition=topic_id_partition, id=id, tagged_fields=tagged_fields
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemoteLogSegmentIdEntry(topic_id_partition, id, tagged_fields), pos
 
 
 def write_remote_log_segment_id_entry(
@@ -234,15 +167,8 @@ def write_remote_log_segment_id_entry(
         write_topic_id_partition_entry(out, v.topic_id_partition, opt)
     except EncodeError as error:
         raise error.within("topic_id_partition")
-    values_2 = (v.id.bytes,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_2.packed(v.id.bytes)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoteLogSegmentIdEntry._functions = (read_remote_log_segment_id_entry, write_remote_log_segment_id_entry)
@@ -257,15 +183,6 @@ class SegmentLeaderEpochEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"leader_epoch": 0, "offset": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
-    """How `struct` says fields that are one number."""
 
     leader_epoch: int = 0
     """An int32."""
@@ -282,33 +199,23 @@ def read_segment_leader_epoch_entry(
 ) -> tuple[SegmentLeaderEpochEntry, int]:
     """Read `segment_leader_epoch_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise _RUN_3.truncated(pos, end)
     leader_epoch, offset = _RUN_3.unpack_from(buf, pos)
     pos += 12
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return SegmentLeaderEpochEntry(leader_epoch, offset, tagged_fields), pos
 
 
 def write_segment_leader_epoch_entry(
     out: bytearray, v: SegmentLeaderEpochEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `segment_leader_epoch_entry` to `out`. Raises EncodeError."""
-    values_3 = (v.leader_epoch, v.offset)
-    try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_3.packed(v.leader_epoch, v.offset)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SegmentLeaderEpochEntry._functions = (read_segment_leader_epoch_entry, write_segment_leader_epoch_entry)
@@ -355,31 +262,6 @@ class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 83
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"remote_log_segment_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "start_offset": 8,
-        "end_offset": 8,
-        "broker_id": 4,
-        "max_timestamp_ms": 8,
-        "event_timestamp_ms": 8,
-        "segment_size_in_bytes": 4,
-        "remote_log_segment_state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "start_offset": ">q",
-        "end_offset": ">q",
-        "broker_id": ">i",
-        "max_timestamp_ms": ">q",
-        "event_timestamp_ms": ">q",
-        "segment_size_in_bytes": ">i",
-        "remote_log_segment_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""
 
@@ -417,32 +299,30 @@ class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
     """Optional fields, known and unknown."""
 
 
-def _read_remote_log_segment_metadata_record(
+def read_remote_log_segment_metadata_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoteLogSegmentMetadataRecord, int]:
-    """Read `remote_log_segment_metadata_record`, version 0."""
+    """Read `remote_log_segment_metadata_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if version not in RemoteLogSegmentMetadataRecord.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
     try:
         remote_log_segment_id, pos = read_remote_log_segment_id_entry(buf, pos, end, opt)
     except FormatError as error:
         raise error.within("remote_log_segment_id")
     if end - pos < 36:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise _RUN_4.truncated(pos, end)
     start_offset, end_offset, broker_id, max_timestamp_ms, event_timestamp_ms = _RUN_4.unpack_from(buf, pos)
     pos += 36
     at = pos
-    if pos < end and (num_segment_leader_epochs_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_segment_leader_epochs_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_segment_leader_epochs_plus_one"
-        )
+    num_segment_leader_epochs_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_segment_leader_epochs_plus_one"
+    )
     if num_segment_leader_epochs_plus_one < 1:
-        raise Malformed(
-            "num_segment_leader_epochs_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_segment_leader_epochs_plus_one,
+        raise not_allowed(
+            "num_segment_leader_epochs_plus_one", num_segment_leader_epochs_plus_one, "at least 1", at
         )
     segment_leader_epochs: list[SegmentLeaderEpochEntry] = []
     for _ in range(
@@ -454,128 +334,76 @@ def _read_remote_log_segment_metadata_record(
             raise error.within("segment_leader_epochs", len(segment_leader_epochs))
         segment_leader_epochs.append(item)
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
+        raise _RUN_5.truncated(pos, end)
     (segment_size_in_bytes,) = _RUN_5.unpack_from(buf, pos)
     pos += 4
     try:
-        custom_metadata, pos = read_nullable_blob_is_compact(buf, pos, end, opt)
+        custom_metadata, pos = read_nullable_blob(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("custom_metadata")
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_6)
+        raise _RUN_6.truncated(pos, end)
     (remote_log_segment_state,) = _RUN_6.unpack_from(buf, pos)
     pos += 1
-    txn_index_empty: bool = False
+    txn_index_empty = False
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                if limit - pos < 1:
-                    raise truncated_run(pos, limit, (("txn_index_empty", 1),))
-                (txn_index_empty,) = _RUN_7.unpack_from(buf, pos)
-                pos += 1
-                ends_exactly("txn_index_empty", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            if limit - pos < 1:
+                raise _RUN_7.truncated(pos, limit)
+            (txn_index_empty,) = _RUN_7.unpack_from(buf, pos)
+            pos += 1
+            ends_exactly("txn_index_empty", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return RemoteLogSegmentMetadataRecord(
-        remote_log_segment_id=remote_log_segment_id,
-        start_offset=start_offset,
-        end_offset=end_offset,
-        broker_id=broker_id,
-        max_timestamp_ms=max_timestamp_ms,
-        event_timestamp_ms=event_timestamp_ms,
-        segment_leader_epochs=segment_leader_epochs,
-        segment_size_in_bytes=segment_size_in_bytes,
-        custom_metadata=custom_metadata,
-        remote_log_segment_state=remote_log_segment_state,
-        txn_index_empty=txn_index_empty,
-        tagged_fields=tagged_fields,
+        remote_log_segment_id,
+        start_offset,
+        end_offset,
+        broker_id,
+        max_timestamp_ms,
+        event_timestamp_ms,
+        segment_leader_epochs,
+        segment_size_in_bytes,
+        custom_metadata,
+        remote_log_segment_state,
+        txn_index_empty,
+        tagged_fields,
     ), pos
-
-
-_READERS_read_remote_log_segment_metadata_record = {
-    0: _read_remote_log_segment_metadata_record,
-}
-
-
-def read_remote_log_segment_metadata_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemoteLogSegmentMetadataRecord, int]:
-    """Read `remote_log_segment_metadata_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    reader = _READERS_read_remote_log_segment_metadata_record.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remote_log_segment_metadata_record(
-    out: bytearray, v: RemoteLogSegmentMetadataRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `remote_log_segment_metadata_record`, version 0, to `out`. Raises EncodeError."""
-    num_segment_leader_epochs_plus_one = len(v.segment_leader_epochs) + 1
-    try:
-        write_remote_log_segment_id_entry(out, v.remote_log_segment_id, opt)
-    except EncodeError as error:
-        raise error.within("remote_log_segment_id")
-    values_4 = (v.start_offset, v.end_offset, v.broker_id, v.max_timestamp_ms, v.event_timestamp_ms)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    try:
-        out += write_uvarint32(num_segment_leader_epochs_plus_one)
-    except EncodeError as error:
-        raise error.within("num_segment_leader_epochs_plus_one")
-    for count, item in enumerate(v.segment_leader_epochs):
-        try:
-            write_segment_leader_epoch_entry(out, item, opt)
-        except EncodeError as error:
-            raise error.within("segment_leader_epochs", count)
-    values_5 = (v.segment_size_in_bytes,)
-    try:
-        out += _RUN_5.pack(*values_5)
-    except StructError:
-        raise bad_run(_CODES_5, values_5) from None
-    try:
-        write_nullable_blob_is_compact(out, v.custom_metadata, opt)
-    except EncodeError as error:
-        raise error.within("custom_metadata")
-    values_6 = (v.remote_log_segment_state,)
-    try:
-        out += _RUN_6.pack(*values_6)
-    except StructError:
-        raise bad_run(_CODES_6, values_6) from None
-    tags = list(v.tagged_fields)
-    if v.txn_index_empty != False:
-        inner = bytearray()
-        try:
-            inner += _RUN_7.pack(v.txn_index_empty)
-        except StructError:
-            raise bad_run(_CODES_7, (v.txn_index_empty,)) from None
-        tags.append((0, bytes(inner)))
-    write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_remote_log_segment_metadata_record = {
-    0: _write_remote_log_segment_metadata_record,
-}
 
 
 def write_remote_log_segment_metadata_record(
     out: bytearray, v: RemoteLogSegmentMetadataRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `remote_log_segment_metadata_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remote_log_segment_metadata_record.get(version)
-    if writer is None:
+    """Append `remote_log_segment_metadata_record` to `out`. Raises EncodeError."""
+    if version not in RemoteLogSegmentMetadataRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_remote_log_segment_id_entry(out, v.remote_log_segment_id, opt)
+    except EncodeError as error:
+        raise error.within("remote_log_segment_id")
+    out += _RUN_4.packed(v.start_offset, v.end_offset, v.broker_id, v.max_timestamp_ms, v.event_timestamp_ms)
+    num_segment_leader_epochs_plus_one = len(v.segment_leader_epochs) + 1
+    out += write_uvarint32(num_segment_leader_epochs_plus_one, "num_segment_leader_epochs_plus_one")
+    for count, item in enumerate(v.segment_leader_epochs):
+        try:
+            write_segment_leader_epoch_entry(out, item, opt)
+        except EncodeError as error:
+            raise error.within("segment_leader_epochs", count)
+    out += _RUN_5.packed(v.segment_size_in_bytes)
+    try:
+        write_nullable_blob(out, v.custom_metadata, opt, True)
+    except EncodeError as error:
+        raise error.within("custom_metadata")
+    out += _RUN_6.packed(v.remote_log_segment_state)
+    tags = list(v.tagged_fields)
+    if v.txn_index_empty:
+        inner = bytearray()
+        inner += _RUN_7.packed(v.txn_index_empty)
+        tags.append((0, bytes(inner)))
+    write_tags(out, tags, "tagged_fields")
 
 
 RemoteLogSegmentMetadataRecord._functions = (
@@ -585,36 +413,39 @@ RemoteLogSegmentMetadataRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoteLogSegmentMetadataRecord
-  remote_log_segment_id RemoteLogSegmentIdEntry
-  start_offset s8
-  end_offset s8
-  broker_id s4
-  max_timestamp_ms s8
-  event_timestamp_ms s8
-  segment_leader_epochs list:uvarint32+1:SegmentLeaderEpochEntry
-  segment_size_in_bytes s4
-  custom_metadata ?bytes:uvarint32+1
-  remote_log_segment_state s1
-  txn_index_empty bool8 #0
-  tagged_fields tags
-
-RemoteLogSegmentIdEntry
-  topic_id_partition TopicIdPartitionEntry
-  id uuid
-  tagged_fields tags
-
-TopicIdPartitionEntry
-  name text:uvarint32+1
-  id uuid
-  partition s4
-  tagged_fields tags
-
-SegmentLeaderEpochEntry
-  leader_epoch s4
-  offset s8
-  tagged_fields tags
-""",
+    {
+        RemoteLogSegmentMetadataRecord: (
+            messages.Wire("remote_log_segment_id", RemoteLogSegmentIdEntry),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("end_offset", "s8"),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("max_timestamp_ms", "s8"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire(
+                "segment_leader_epochs",
+                messages.Counted("list", "uvarint32", SegmentLeaderEpochEntry, plus=1),
+            ),
+            messages.Wire("segment_size_in_bytes", "s4"),
+            messages.Wire("custom_metadata", messages.Counted("bytes", "uvarint32", plus=1, null=True)),
+            messages.Wire("remote_log_segment_state", "s1"),
+            messages.Wire("txn_index_empty", "bool8", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        RemoteLogSegmentIdEntry: (
+            messages.Wire("topic_id_partition", TopicIdPartitionEntry),
+            messages.Wire("id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicIdPartitionEntry: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("id", "uuid"),
+            messages.Wire("partition", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        SegmentLeaderEpochEntry: (
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("offset", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,29 +9,28 @@ kind; version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
-from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
+from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
 
 __all__ = [
     "RemoteLogSegmentMetadataSnapshotRecord",
@@ -42,41 +41,19 @@ __all__ = [
     "write_segment_leader_epoch_entry",
 ]
 
-_RUN_1 = Struct(">iq")
-_FIELDS_1 = (
-    ("leader_epoch", 4),
-    ("offset", 8),
+_RUN_1 = fixed_run(">iq", "leader_epoch", "offset")
+_RUN_2 = fixed_run(
+    ">16sqqiqq",
+    "segment_id",
+    "start_offset",
+    "end_offset",
+    "broker_id",
+    "max_timestamp_ms",
+    "event_timestamp_ms",
 )
-_CODES_1 = (
-    ("leader_epoch", "i"),
-    ("offset", "q"),
-)
-_RUN_2 = Struct(">16sqqiqq")
-_FIELDS_2 = (
-    ("segment_id", 16),
-    ("start_offset", 8),
-    ("end_offset", 8),
-    ("broker_id", 4),
-    ("max_timestamp_ms", 8),
-    ("event_timestamp_ms", 8),
-)
-_CODES_2 = (
-    ("segment_id", "16s"),
-    ("start_offset", "q"),
-    ("end_offset", "q"),
-    ("broker_id", "i"),
-    ("max_timestamp_ms", "q"),
-    ("event_timestamp_ms", "q"),
-)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("segment_size_in_bytes", 4),)
-_CODES_3 = (("segment_size_in_bytes", "i"),)
-_RUN_4 = Struct(">b")
-_FIELDS_4 = (("remote_log_segment_state", 1),)
-_CODES_4 = (("remote_log_segment_state", "b"),)
-_RUN_5 = Struct(">?")
-_FIELDS_5 = (("txn_index_empty", 1),)
-_CODES_5 = (("txn_index_empty", "?"),)
+_RUN_3 = fixed_run(">i", "segment_size_in_bytes")
+_RUN_4 = fixed_run(">b", "remote_log_segment_state")
+_RUN_5 = fixed_run(">?", "txn_index_empty")
 
 
 @dataclass(slots=True)
@@ -88,15 +65,6 @@ class SegmentLeaderEpochEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"leader_epoch": 0, "offset": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
-    """How `struct` says fields that are one number."""
 
     leader_epoch: int = 0
     """An int32."""
@@ -113,33 +81,23 @@ def read_segment_leader_epoch_entry(
 ) -> tuple[SegmentLeaderEpochEntry, int]:
     """Read `segment_leader_epoch_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     leader_epoch, offset = _RUN_1.unpack_from(buf, pos)
     pos += 12
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return SegmentLeaderEpochEntry(leader_epoch, offset, tagged_fields), pos
 
 
 def write_segment_leader_epoch_entry(
     out: bytearray, v: SegmentLeaderEpochEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `segment_leader_epoch_entry` to `out`. Raises EncodeError."""
-    values_1 = (v.leader_epoch, v.offset)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.leader_epoch, v.offset)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SegmentLeaderEpochEntry._functions = (read_segment_leader_epoch_entry, write_segment_leader_epoch_entry)
@@ -186,40 +144,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 60
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "segment_id": 0,
-        "start_offset": 16,
-        "end_offset": 24,
-        "broker_id": 32,
-        "max_timestamp_ms": 36,
-        "event_timestamp_ms": 44,
-        "num_segment_leader_epochs_plus_one": 52,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "segment_id": 16,
-        "start_offset": 8,
-        "end_offset": 8,
-        "broker_id": 4,
-        "max_timestamp_ms": 8,
-        "event_timestamp_ms": 8,
-        "segment_size_in_bytes": 4,
-        "remote_log_segment_state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "start_offset": ">q",
-        "end_offset": ">q",
-        "broker_id": ">i",
-        "max_timestamp_ms": ">q",
-        "event_timestamp_ms": ">q",
-        "segment_size_in_bytes": ">i",
-        "remote_log_segment_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     segment_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -257,31 +181,29 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
     """Optional fields, known and unknown."""
 
 
-def _read_remote_log_segment_metadata_snapshot_record(
+def read_remote_log_segment_metadata_snapshot_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, int]:
-    """Read `remote_log_segment_metadata_snapshot_record`, version 0."""
+    """Read `remote_log_segment_metadata_snapshot_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+
+    Raises FormatError; Unsupported for a version that the schema does not have.
+    """
+    if version not in RemoteLogSegmentMetadataSnapshotRecord.VERSIONS:
+        raise unknown_version("version", version, "0", pos)
     if end - pos < 52:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     segment_id, start_offset, end_offset, broker_id, max_timestamp_ms, event_timestamp_ms = (
         _RUN_2.unpack_from(buf, pos)
     )
     segment_id = uuid_of(segment_id)
     pos += 52
     at = pos
-    if pos < end and (num_segment_leader_epochs_plus_one := buf[pos]) < 0x80:
-        pos += 1
-    else:
-        num_segment_leader_epochs_plus_one, pos = read_uvarint32(
-            buf, pos, end, "num_segment_leader_epochs_plus_one"
-        )
+    num_segment_leader_epochs_plus_one, pos = read_uvarint32(
+        buf, pos, end, "num_segment_leader_epochs_plus_one"
+    )
     if num_segment_leader_epochs_plus_one < 1:
-        raise Malformed(
-            "num_segment_leader_epochs_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_segment_leader_epochs_plus_one,
+        raise not_allowed(
+            "num_segment_leader_epochs_plus_one", num_segment_leader_epochs_plus_one, "at least 1", at
         )
     segment_leader_epochs: list[SegmentLeaderEpochEntry] = []
     for _ in range(
@@ -293,73 +215,53 @@ def _read_remote_log_segment_metadata_snapshot_record(
             raise error.within("segment_leader_epochs", len(segment_leader_epochs))
         segment_leader_epochs.append(item)
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise _RUN_3.truncated(pos, end)
     (segment_size_in_bytes,) = _RUN_3.unpack_from(buf, pos)
     pos += 4
     try:
-        custom_metadata, pos = read_nullable_blob_is_compact(buf, pos, end, opt)
+        custom_metadata, pos = read_nullable_blob(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("custom_metadata")
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise _RUN_4.truncated(pos, end)
     (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
     pos += 1
-    txn_index_empty: bool = False
+    txn_index_empty = False
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            if tag == 0:
-                if limit - pos < 1:
-                    raise truncated_run(pos, limit, (("txn_index_empty", 1),))
-                (txn_index_empty,) = _RUN_5.unpack_from(buf, pos)
-                pos += 1
-                ends_exactly("txn_index_empty", pos, limit)
-            else:
-                tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        if tag == 0:
+            if limit - pos < 1:
+                raise _RUN_5.truncated(pos, limit)
+            (txn_index_empty,) = _RUN_5.unpack_from(buf, pos)
+            pos += 1
+            ends_exactly("txn_index_empty", pos, limit)
+        else:
+            tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
     return RemoteLogSegmentMetadataSnapshotRecord(
-        segment_id=segment_id,
-        start_offset=start_offset,
-        end_offset=end_offset,
-        broker_id=broker_id,
-        max_timestamp_ms=max_timestamp_ms,
-        event_timestamp_ms=event_timestamp_ms,
-        segment_leader_epochs=segment_leader_epochs,
-        segment_size_in_bytes=segment_size_in_bytes,
-        custom_metadata=custom_metadata,
-        remote_log_segment_state=remote_log_segment_state,
-        txn_index_empty=txn_index_empty,
-        tagged_fields=tagged_fields,
+        segment_id,
+        start_offset,
+        end_offset,
+        broker_id,
+        max_timestamp_ms,
+        event_timestamp_ms,
+        segment_leader_epochs,
+        segment_size_in_bytes,
+        custom_metadata,
+        remote_log_segment_state,
+        txn_index_empty,
+        tagged_fields,
     ), pos
 
 
-_READERS_read_remote_log_segment_metadata_snapshot_record = {
-    0: _read_remote_log_segment_metadata_snapshot_record,
-}
-
-
-def read_remote_log_segment_metadata_snapshot_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, int]:
-    """Read `remote_log_segment_metadata_snapshot_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
-
-    Raises FormatError; Unsupported for a version that the schema does not have.
-    """
-    reader = _READERS_read_remote_log_segment_metadata_snapshot_record.get(version)
-    if reader is None:
-        raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remote_log_segment_metadata_snapshot_record(
+def write_remote_log_segment_metadata_snapshot_record(
     out: bytearray, v: RemoteLogSegmentMetadataSnapshotRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `remote_log_segment_metadata_snapshot_record`, version 0, to `out`. Raises EncodeError."""
-    num_segment_leader_epochs_plus_one = len(v.segment_leader_epochs) + 1
-    values_2 = (
+    """Append `remote_log_segment_metadata_snapshot_record` to `out`. Raises EncodeError."""
+    if version not in RemoteLogSegmentMetadataSnapshotRecord.VERSIONS:
+        raise EncodeError("version", "unknown version", need="0", have=version)
+    out += _RUN_2.packed(
         v.segment_id.bytes,
         v.start_offset,
         v.end_offset,
@@ -367,57 +269,25 @@ def _write_remote_log_segment_metadata_snapshot_record(
         v.max_timestamp_ms,
         v.event_timestamp_ms,
     )
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    try:
-        out += write_uvarint32(num_segment_leader_epochs_plus_one)
-    except EncodeError as error:
-        raise error.within("num_segment_leader_epochs_plus_one")
+    num_segment_leader_epochs_plus_one = len(v.segment_leader_epochs) + 1
+    out += write_uvarint32(num_segment_leader_epochs_plus_one, "num_segment_leader_epochs_plus_one")
     for count, item in enumerate(v.segment_leader_epochs):
         try:
             write_segment_leader_epoch_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("segment_leader_epochs", count)
-    values_3 = (v.segment_size_in_bytes,)
+    out += _RUN_3.packed(v.segment_size_in_bytes)
     try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_nullable_blob_is_compact(out, v.custom_metadata, opt)
+        write_nullable_blob(out, v.custom_metadata, opt, True)
     except EncodeError as error:
         raise error.within("custom_metadata")
-    values_4 = (v.remote_log_segment_state,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+    out += _RUN_4.packed(v.remote_log_segment_state)
     tags = list(v.tagged_fields)
-    if v.txn_index_empty != False:
+    if v.txn_index_empty:
         inner = bytearray()
-        try:
-            inner += _RUN_5.pack(v.txn_index_empty)
-        except StructError:
-            raise bad_run(_CODES_5, (v.txn_index_empty,)) from None
+        inner += _RUN_5.packed(v.txn_index_empty)
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
-
-
-_WRITERS_write_remote_log_segment_metadata_snapshot_record = {
-    0: _write_remote_log_segment_metadata_snapshot_record,
-}
-
-
-def write_remote_log_segment_metadata_snapshot_record(
-    out: bytearray, v: RemoteLogSegmentMetadataSnapshotRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `remote_log_segment_metadata_snapshot_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remote_log_segment_metadata_snapshot_record.get(version)
-    if writer is None:
-        raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
 
 
 RemoteLogSegmentMetadataSnapshotRecord._functions = (
@@ -427,25 +297,28 @@ RemoteLogSegmentMetadataSnapshotRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoteLogSegmentMetadataSnapshotRecord
-  segment_id uuid
-  start_offset s8
-  end_offset s8
-  broker_id s4
-  max_timestamp_ms s8
-  event_timestamp_ms s8
-  segment_leader_epochs list:uvarint32+1:SegmentLeaderEpochEntry
-  segment_size_in_bytes s4
-  custom_metadata ?bytes:uvarint32+1
-  remote_log_segment_state s1
-  txn_index_empty bool8 #0
-  tagged_fields tags
-
-SegmentLeaderEpochEntry
-  leader_epoch s4
-  offset s8
-  tagged_fields tags
-""",
+    {
+        RemoteLogSegmentMetadataSnapshotRecord: (
+            messages.Wire("segment_id", "uuid"),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("end_offset", "s8"),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("max_timestamp_ms", "s8"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire(
+                "segment_leader_epochs",
+                messages.Counted("list", "uvarint32", SegmentLeaderEpochEntry, plus=1),
+            ),
+            messages.Wire("segment_size_in_bytes", "s4"),
+            messages.Wire("custom_metadata", messages.Counted("bytes", "uvarint32", plus=1, null=True)),
+            messages.Wire("remote_log_segment_state", "s1"),
+            messages.Wire("txn_index_empty", "bool8", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        SegmentLeaderEpochEntry: (
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("offset", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -9,7 +9,6 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -20,16 +19,15 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 
-from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "RemoteLogSegmentIdEntry",
@@ -43,30 +41,10 @@ __all__ = [
     "write_topic_id_partition_entry",
 ]
 
-_RUN_1 = Struct(">16si")
-_FIELDS_1 = (
-    ("id", 16),
-    ("partition", 4),
-)
-_CODES_1 = (
-    ("id", "16s"),
-    ("partition", "i"),
-)
-_RUN_2 = Struct(">16s")
-_FIELDS_2 = (("id", 16),)
-_CODES_2 = (("id", "16s"),)
-_RUN_3 = Struct(">iq")
-_FIELDS_3 = (
-    ("broker_id", 4),
-    ("event_timestamp_ms", 8),
-)
-_CODES_3 = (
-    ("broker_id", "i"),
-    ("event_timestamp_ms", "q"),
-)
-_RUN_4 = Struct(">b")
-_FIELDS_4 = (("remote_log_segment_state", 1),)
-_CODES_4 = (("remote_log_segment_state", "b"),)
+_RUN_1 = fixed_run(">16si", "id", "partition")
+_RUN_2 = fixed_run(">16s", "id")
+_RUN_3 = fixed_run(">iq", "broker_id", "event_timestamp_ms")
+_RUN_4 = fixed_run(">b", "remote_log_segment_state")
 
 
 @dataclass(slots=True)
@@ -78,15 +56,6 @@ class TopicIdPartitionEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 22
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -106,23 +75,20 @@ def read_topic_id_partition_entry(
 ) -> tuple[TopicIdPartitionEntry, int]:
     """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     id, partition = _RUN_1.unpack_from(buf, pos)
     id = uuid_of(id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicIdPartitionEntry(name=name, id=id, partition=partition, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicIdPartitionEntry(name, id, partition, tagged_fields), pos
 
 
 def write_topic_id_partition_entry(
@@ -130,18 +96,11 @@ def write_topic_id_partition_entry(
 ) -> None:
     """Append `topic_id_partition_entry` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
-    values_1 = (v.id.bytes, v.partition)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.id.bytes, v.partition)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
@@ -156,12 +115,6 @@ class RemoteLogSegmentIdEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 39
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id_partition": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""
@@ -182,21 +135,16 @@ def read_remote_log_segment_id_entry(
     except FormatError as error:
         raise error.within("topic_id_partition")
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_2)
+        raise _RUN_2.truncated(pos, end)
     (id,) = _RUN_2.unpack_from(buf, pos)
     id = uuid_of(id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemoteLogSegmentIdEntry(
-        topic_id_partition=topic_id_partition, id=id, tagged_fields=tagged_fields
-    ), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemoteLogSegmentIdEntry(topic_id_partition, id, tagged_fields), pos
 
 
 def write_remote_log_segment_id_entry(
@@ -207,15 +155,8 @@ def write_remote_log_segment_id_entry(
         write_topic_id_partition_entry(out, v.topic_id_partition, opt)
     except EncodeError as error:
         raise error.within("topic_id_partition")
-    values_2 = (v.id.bytes,)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_2.packed(v.id.bytes)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoteLogSegmentIdEntry._functions = (read_remote_log_segment_id_entry, write_remote_log_segment_id_entry)
@@ -253,19 +194,6 @@ class RemoteLogSegmentMetadataUpdateRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 54
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"remote_log_segment_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "event_timestamp_ms": 8, "remote_log_segment_state": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "broker_id": ">i",
-        "event_timestamp_ms": ">q",
-        "remote_log_segment_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""
 
@@ -285,49 +213,6 @@ class RemoteLogSegmentMetadataUpdateRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_remote_log_segment_metadata_update_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemoteLogSegmentMetadataUpdateRecord, int]:
-    """Read `remote_log_segment_metadata_update_record`, version 0."""
-    try:
-        remote_log_segment_id, pos = read_remote_log_segment_id_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("remote_log_segment_id")
-    if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_3)
-    broker_id, event_timestamp_ms = _RUN_3.unpack_from(buf, pos)
-    pos += 12
-    try:
-        custom_metadata, pos = read_nullable_blob_is_compact(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("custom_metadata")
-    if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
-    pos += 1
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemoteLogSegmentMetadataUpdateRecord(
-        remote_log_segment_id=remote_log_segment_id,
-        broker_id=broker_id,
-        event_timestamp_ms=event_timestamp_ms,
-        custom_metadata=custom_metadata,
-        remote_log_segment_state=remote_log_segment_state,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_remote_log_segment_metadata_update_record = {
-    0: _read_remote_log_segment_metadata_update_record,
-}
-
-
 def read_remote_log_segment_metadata_update_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoteLogSegmentMetadataUpdateRecord, int]:
@@ -335,53 +220,56 @@ def read_remote_log_segment_metadata_update_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_remote_log_segment_metadata_update_record.get(version)
-    if reader is None:
+    if version not in RemoteLogSegmentMetadataUpdateRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remote_log_segment_metadata_update_record(
-    out: bytearray, v: RemoteLogSegmentMetadataUpdateRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `remote_log_segment_metadata_update_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_remote_log_segment_id_entry(out, v.remote_log_segment_id, opt)
-    except EncodeError as error:
+        remote_log_segment_id, pos = read_remote_log_segment_id_entry(buf, pos, end, opt)
+    except FormatError as error:
         raise error.within("remote_log_segment_id")
-    values_3 = (v.broker_id, v.event_timestamp_ms)
+    if end - pos < 12:
+        raise _RUN_3.truncated(pos, end)
+    broker_id, event_timestamp_ms = _RUN_3.unpack_from(buf, pos)
+    pos += 12
     try:
-        out += _RUN_3.pack(*values_3)
-    except StructError:
-        raise bad_run(_CODES_3, values_3) from None
-    try:
-        write_nullable_blob_is_compact(out, v.custom_metadata, opt)
-    except EncodeError as error:
+        custom_metadata, pos = read_nullable_blob(buf, pos, end, opt, True)
+    except FormatError as error:
         raise error.within("custom_metadata")
-    values_4 = (v.remote_log_segment_state,)
-    try:
-        out += _RUN_4.pack(*values_4)
-    except StructError:
-        raise bad_run(_CODES_4, values_4) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_remote_log_segment_metadata_update_record = {
-    0: _write_remote_log_segment_metadata_update_record,
-}
+    if end - pos < 1:
+        raise _RUN_4.truncated(pos, end)
+    (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
+    pos += 1
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemoteLogSegmentMetadataUpdateRecord(
+        remote_log_segment_id,
+        broker_id,
+        event_timestamp_ms,
+        custom_metadata,
+        remote_log_segment_state,
+        tagged_fields,
+    ), pos
 
 
 def write_remote_log_segment_metadata_update_record(
     out: bytearray, v: RemoteLogSegmentMetadataUpdateRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `remote_log_segment_metadata_update_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remote_log_segment_metadata_update_record.get(version)
-    if writer is None:
+    """Append `remote_log_segment_metadata_update_record` to `out`. Raises EncodeError."""
+    if version not in RemoteLogSegmentMetadataUpdateRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_remote_log_segment_id_entry(out, v.remote_log_segment_id, opt)
+    except EncodeError as error:
+        raise error.within("remote_log_segment_id")
+    out += _RUN_3.packed(v.broker_id, v.event_timestamp_ms)
+    try:
+        write_nullable_blob(out, v.custom_metadata, opt, True)
+    except EncodeError as error:
+        raise error.within("custom_metadata")
+    out += _RUN_4.packed(v.remote_log_segment_state)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoteLogSegmentMetadataUpdateRecord._functions = (
@@ -391,25 +279,25 @@ RemoteLogSegmentMetadataUpdateRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoteLogSegmentMetadataUpdateRecord
-  remote_log_segment_id RemoteLogSegmentIdEntry
-  broker_id s4
-  event_timestamp_ms s8
-  custom_metadata ?bytes:uvarint32+1
-  remote_log_segment_state s1
-  tagged_fields tags
-
-RemoteLogSegmentIdEntry
-  topic_id_partition TopicIdPartitionEntry
-  id uuid
-  tagged_fields tags
-
-TopicIdPartitionEntry
-  name text:uvarint32+1
-  id uuid
-  partition s4
-  tagged_fields tags
-""",
+    {
+        RemoteLogSegmentMetadataUpdateRecord: (
+            messages.Wire("remote_log_segment_id", RemoteLogSegmentIdEntry),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire("custom_metadata", messages.Counted("bytes", "uvarint32", plus=1, null=True)),
+            messages.Wire("remote_log_segment_state", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        RemoteLogSegmentIdEntry: (
+            messages.Wire("topic_id_partition", TopicIdPartitionEntry),
+            messages.Wire("id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicIdPartitionEntry: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("id", "uuid"),
+            messages.Wire("partition", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

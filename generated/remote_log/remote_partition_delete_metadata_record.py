@@ -9,7 +9,6 @@ version 0, flexible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
@@ -20,15 +19,14 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
+    fixed_run,
     read_tags,
-    truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
 
-from ..primitives.text import read_text_is_compact, write_text_is_compact
+from ..primitives.text import read_text, write_text
 
 __all__ = [
     "RemotePartitionDeleteMetadataRecord",
@@ -39,26 +37,8 @@ __all__ = [
     "write_topic_id_partition_entry",
 ]
 
-_RUN_1 = Struct(">16si")
-_FIELDS_1 = (
-    ("id", 16),
-    ("partition", 4),
-)
-_CODES_1 = (
-    ("id", "16s"),
-    ("partition", "i"),
-)
-_RUN_2 = Struct(">iqb")
-_FIELDS_2 = (
-    ("broker_id", 4),
-    ("event_timestamp_ms", 8),
-    ("remote_partition_delete_state", 1),
-)
-_CODES_2 = (
-    ("broker_id", "i"),
-    ("event_timestamp_ms", "q"),
-    ("remote_partition_delete_state", "b"),
-)
+_RUN_1 = fixed_run(">16si", "id", "partition")
+_RUN_2 = fixed_run(">iqb", "broker_id", "event_timestamp_ms", "remote_partition_delete_state")
 
 
 @dataclass(slots=True)
@@ -70,15 +50,6 @@ class TopicIdPartitionEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 22
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -98,23 +69,20 @@ def read_topic_id_partition_entry(
 ) -> tuple[TopicIdPartitionEntry, int]:
     """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     try:
-        name, pos = read_text_is_compact(buf, pos, end, opt)
+        name, pos = read_text(buf, pos, end, opt, True)
     except FormatError as error:
         raise error.within("name")
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     id, partition = _RUN_1.unpack_from(buf, pos)
     id = uuid_of(id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return TopicIdPartitionEntry(name=name, id=id, partition=partition, tagged_fields=tagged_fields), pos
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return TopicIdPartitionEntry(name, id, partition, tagged_fields), pos
 
 
 def write_topic_id_partition_entry(
@@ -122,18 +90,11 @@ def write_topic_id_partition_entry(
 ) -> None:
     """Append `topic_id_partition_entry` to `out`. Raises EncodeError."""
     try:
-        write_text_is_compact(out, v.name, opt)
+        write_text(out, v.name, opt, True)
     except EncodeError as error:
         raise error.within("name")
-    values_1 = (v.id.bytes, v.partition)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
+    out += _RUN_1.packed(v.id.bytes, v.partition)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
@@ -170,23 +131,6 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 36
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id_partition": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "broker_id": 4,
-        "event_timestamp_ms": 8,
-        "remote_partition_delete_state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "broker_id": ">i",
-        "event_timestamp_ms": ">q",
-        "remote_partition_delete_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""
 
@@ -203,40 +147,6 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
     """Optional fields. None is defined; unknown ones are kept."""
 
 
-def _read_remote_partition_delete_metadata_record(
-    buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
-) -> tuple[RemotePartitionDeleteMetadataRecord, int]:
-    """Read `remote_partition_delete_metadata_record`, version 0."""
-    try:
-        topic_id_partition, pos = read_topic_id_partition_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic_id_partition")
-    if end - pos < 13:
-        raise truncated_run(pos, end, _FIELDS_2)
-    broker_id, event_timestamp_ms, remote_partition_delete_state = _RUN_2.unpack_from(buf, pos)
-    pos += 13
-    tagged_fields: list[tuple[int, bytes]] = []
-    if pos < end and not buf[pos]:
-        pos += 1
-    else:
-        found, after = read_tags(buf, pos, end, "tagged_fields")
-        for tag, pos, limit in found:
-            tagged_fields.append((tag, buf[pos:limit]))
-        pos = after
-    return RemotePartitionDeleteMetadataRecord(
-        topic_id_partition=topic_id_partition,
-        broker_id=broker_id,
-        event_timestamp_ms=event_timestamp_ms,
-        remote_partition_delete_state=remote_partition_delete_state,
-        tagged_fields=tagged_fields,
-    ), pos
-
-
-_READERS_read_remote_partition_delete_metadata_record = {
-    0: _read_remote_partition_delete_metadata_record,
-}
-
-
 def read_remote_partition_delete_metadata_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemotePartitionDeleteMetadataRecord, int]:
@@ -244,44 +154,38 @@ def read_remote_partition_delete_metadata_record(
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
-    reader = _READERS_read_remote_partition_delete_metadata_record.get(version)
-    if reader is None:
+    if version not in RemotePartitionDeleteMetadataRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    return reader(buf, pos, end, opt, version)
-
-
-def _write_remote_partition_delete_metadata_record(
-    out: bytearray, v: RemotePartitionDeleteMetadataRecord, opt: WriteOptions, version: int
-) -> None:
-    """Append `remote_partition_delete_metadata_record`, version 0, to `out`. Raises EncodeError."""
     try:
-        write_topic_id_partition_entry(out, v.topic_id_partition, opt)
-    except EncodeError as error:
+        topic_id_partition, pos = read_topic_id_partition_entry(buf, pos, end, opt)
+    except FormatError as error:
         raise error.within("topic_id_partition")
-    values_2 = (v.broker_id, v.event_timestamp_ms, v.remote_partition_delete_state)
-    try:
-        out += _RUN_2.pack(*values_2)
-    except StructError:
-        raise bad_run(_CODES_2, values_2) from None
-    if v.tagged_fields:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    else:
-        out.append(0)
-
-
-_WRITERS_write_remote_partition_delete_metadata_record = {
-    0: _write_remote_partition_delete_metadata_record,
-}
+    if end - pos < 13:
+        raise _RUN_2.truncated(pos, end)
+    broker_id, event_timestamp_ms, remote_partition_delete_state = _RUN_2.unpack_from(buf, pos)
+    pos += 13
+    tagged_fields: list[tuple[int, bytes]] = []
+    found, after = read_tags(buf, pos, end, "tagged_fields")
+    for tag, pos, limit in found:
+        tagged_fields.append((tag, buf[pos:limit]))
+    pos = after
+    return RemotePartitionDeleteMetadataRecord(
+        topic_id_partition, broker_id, event_timestamp_ms, remote_partition_delete_state, tagged_fields
+    ), pos
 
 
 def write_remote_partition_delete_metadata_record(
     out: bytearray, v: RemotePartitionDeleteMetadataRecord, opt: WriteOptions, version: int
 ) -> None:
-    """Append `remote_partition_delete_metadata_record` in the version that it names to `out`. Raises EncodeError."""
-    writer = _WRITERS_write_remote_partition_delete_metadata_record.get(version)
-    if writer is None:
+    """Append `remote_partition_delete_metadata_record` to `out`. Raises EncodeError."""
+    if version not in RemotePartitionDeleteMetadataRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    writer(out, v, opt, version)
+    try:
+        write_topic_id_partition_entry(out, v.topic_id_partition, opt)
+    except EncodeError as error:
+        raise error.within("topic_id_partition")
+    out += _RUN_2.packed(v.broker_id, v.event_timestamp_ms, v.remote_partition_delete_state)
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemotePartitionDeleteMetadataRecord._functions = (
@@ -291,19 +195,19 @@ RemotePartitionDeleteMetadataRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemotePartitionDeleteMetadataRecord
-  topic_id_partition TopicIdPartitionEntry
-  broker_id s4
-  event_timestamp_ms s8
-  remote_partition_delete_state s1
-  tagged_fields tags
-
-TopicIdPartitionEntry
-  name text:uvarint32+1
-  id uuid
-  partition s4
-  tagged_fields tags
-""",
+    {
+        RemotePartitionDeleteMetadataRecord: (
+            messages.Wire("topic_id_partition", TopicIdPartitionEntry),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire("remote_partition_delete_state", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicIdPartitionEntry: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("id", "uuid"),
+            messages.Wire("partition", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

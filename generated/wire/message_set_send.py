@@ -9,7 +9,6 @@ versions still told it. Those versions send the fetch responses of the protocol 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, Malformed
@@ -18,10 +17,10 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     span,
-    truncated_run,
 )
 
 __all__ = [
@@ -30,18 +29,8 @@ __all__ = [
     "write_message_set_send",
 ]
 
-_RUN_1 = Struct(">ih")
-_FIELDS_1 = (
-    ("len_body", 4),
-    ("error_code", 2),
-)
-_CODES_1 = (
-    ("len_body", "i"),
-    ("error_code", "h"),
-)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("len_body", 4),)
-_CODES_2 = (("len_body", "i"),)
+_RUN_1 = fixed_run(">ih", "len_body", "error_code")
+_RUN_2 = fixed_run(">i", "len_body")
 
 
 @dataclass(slots=True)
@@ -55,14 +44,12 @@ class MessageSetSend:
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0, "error_code": 4, "messages": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"len_body": ">i", "error_code": ">h"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "len_body": (0, ">i"),
+        "error_code": (4, ">h"),
+        "messages": (6, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     error_code: int = 0
     """0 is success; then the messages follow."""
@@ -105,41 +92,31 @@ def read_message_set_send(
     start_of_len_body = pos
     start_of_error_code = pos + 4
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     len_body, error_code = _RUN_1.unpack_from(buf, pos)
     if len_body < 2:
-        raise Malformed("len_body", "value not allowed", at=pos, need="at least 2", have=len_body)
+        raise not_allowed("len_body", len_body, "at least 2", pos)
     pos += 6
     stop = pos + len_body - 2
     if not pos <= stop <= end:
         span("messages", len_body - 2, pos, end)
     messages = buf[pos:stop]
     pos = stop
-    if len_body != pos - start_of_error_code:
+    computed = pos - start_of_error_code
+    if len_body != computed:
         raise Malformed(
-            "len_body",
-            "not the length of what it covers",
-            at=start_of_len_body,
-            need=pos - start_of_error_code,
-            have=len_body,
+            "len_body", "not the length of what it covers", at=start_of_len_body, need=computed, have=len_body
         )
-    return MessageSetSend(error_code=error_code, messages=messages), pos
+    return MessageSetSend(error_code, messages), pos
 
 
 def write_message_set_send(out: bytearray, v: MessageSetSend, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `message_set_send` to `out`. Raises EncodeError."""
     place_of_len_body = len(out)
     place_of_error_code = len(out) + 4
-    values_1 = (0, v.error_code)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(0, v.error_code)
     out += v.messages
     size = len(out) - place_of_error_code
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
-    try:
-        _RUN_2.pack_into(out, place_of_len_body, size)
-    except StructError:
-        raise bad_run(_CODES_2, (size,)) from None
+    _RUN_2.put(out, place_of_len_body, size)

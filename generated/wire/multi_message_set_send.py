@@ -9,7 +9,6 @@ later versions still told it: an answer for each of them, in the order of the re
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
@@ -18,11 +17,11 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
+    not_allowed,
     span,
     too_many,
-    truncated_run,
 )
 
 from .message_set_send import MessageSetSend, read_message_set_send, write_message_set_send
@@ -35,18 +34,8 @@ __all__ = [
     "write_part_list",
 ]
 
-_RUN_1 = Struct(">ih")
-_FIELDS_1 = (
-    ("len_body", 4),
-    ("error_code", 2),
-)
-_CODES_1 = (
-    ("len_body", "i"),
-    ("error_code", "h"),
-)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("len_body", 4),)
-_CODES_2 = (("len_body", "i"),)
+_RUN_1 = fixed_run(">ih", "len_body", "error_code")
+_RUN_2 = fixed_run(">i", "len_body")
 
 
 def read_part_list(
@@ -85,14 +74,12 @@ class MultiMessageSetSend:
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0, "error_code": 4, "parts": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"len_body": ">i", "error_code": ">h"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "len_body": (0, ">i"),
+        "error_code": (4, ">h"),
+        "parts": (6, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     error_code: int = 0
     """0, since each part has an error code of its own."""
@@ -132,10 +119,10 @@ def read_multi_message_set_send(
     start_of_len_body = pos
     start_of_error_code = pos + 4
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     len_body, error_code = _RUN_1.unpack_from(buf, pos)
     if len_body < 2:
-        raise Malformed("len_body", "value not allowed", at=pos, need="at least 2", have=len_body)
+        raise not_allowed("len_body", len_body, "at least 2", pos)
     pos += 6
     stop = span("parts", len_body - 2, pos, end)
     try:
@@ -143,15 +130,12 @@ def read_multi_message_set_send(
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("parts")
-    if len_body != pos - start_of_error_code:
+    computed = pos - start_of_error_code
+    if len_body != computed:
         raise Malformed(
-            "len_body",
-            "not the length of what it covers",
-            at=start_of_len_body,
-            need=pos - start_of_error_code,
-            have=len_body,
+            "len_body", "not the length of what it covers", at=start_of_len_body, need=computed, have=len_body
         )
-    return MultiMessageSetSend(error_code=error_code, parts=parts), pos
+    return MultiMessageSetSend(error_code, parts), pos
 
 
 def write_multi_message_set_send(
@@ -160,11 +144,7 @@ def write_multi_message_set_send(
     """Append `multi_message_set_send` to `out`. Raises EncodeError."""
     place_of_len_body = len(out)
     place_of_error_code = len(out) + 4
-    values_1 = (0, v.error_code)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(0, v.error_code)
     try:
         write_part_list(out, v.parts, opt)
     except EncodeError as error:
@@ -172,7 +152,4 @@ def write_multi_message_set_send(
     size = len(out) - place_of_error_code
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
-    try:
-        _RUN_2.pack_into(out, place_of_len_body, size)
-    except StructError:
-        raise bad_run(_CODES_2, (size,)) from None
+    _RUN_2.put(out, place_of_len_body, size)

@@ -301,8 +301,8 @@ class _UnitBuilder:
                     if item.field is not None and self._begins(item.field.id):
                         yield Mark(item.field.id, item.offset)
                 yield self._load(step)
-                for name in [each.id for each in _of_run(step)][-1:]:
-                    yield from self._after(name)
+                for each in _of_run(step):
+                    yield from self._after(each.id)
                 continue
             spec = step.field
             body: list[Step] = [Mark(spec.id)] if self._begins(spec.id) else []
@@ -311,7 +311,8 @@ class _UnitBuilder:
             if otherwise is not None:
                 body = [When(otherwise, tuple(body))]
             if self._section(spec) is None:
-                body += self._nulls(spec)
+                # a layout of no version knows nothing of what other versions refuse
+                body += self._nulls(self.struct.field(spec.id) or spec)
             yield from body if in_version is None else (When(in_version, tuple(body)),)
             yield from self._after(spec.id)
         holder = codec_field(self.struct)

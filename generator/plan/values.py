@@ -6,8 +6,10 @@ computes in, its printer has to guard the operation; `wide` says whether 64 bits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kodec.generator.schema.versions import VersionRange
 
@@ -40,6 +42,7 @@ __all__ = [
     "Whole",
     "arithmetic",
     "in_versions",
+    "known",
     "text_of",
     "values_in",
 ]
@@ -280,6 +283,49 @@ def values_in(value: Value) -> Iterable[Value]:
         case Choose(test=test, yes=yes, no=no):
             for each in (test, yes, no):
                 yield from values_in(each)
+
+
+def known(value: Value, names: Mapping[str, int | bool]) -> Value:
+    """A value where some fields and parameters are known; what follows from them is a constant."""
+    match value:
+        case FieldOf(name) if name in names:
+            return _constant(names[name])
+        case Unary("not", of):
+            inner = known(of, names)
+            return (
+                Constant(not inner.value, FLAG) if isinstance(inner, Constant) else Unary("not", inner, FLAG)
+            )
+        case Choose(test, yes, no, kind):
+            chosen = known(test, names)
+            if isinstance(chosen, Constant):
+                return known(yes if chosen.value else no, names)
+            return Choose(chosen, known(yes, names), known(no, names), kind)
+        case Binary(op, left, right, kind):
+            first, second = known(left, names), known(right, names)
+            if op in ("and", "or"):
+                for one, other in ((first, second), (second, first)):
+                    if isinstance(one, Constant):
+                        return other if bool(one.value) == (op == "and") else one
+            elif op in _DECIDED and isinstance(first, Constant) and isinstance(second, Constant):
+                return _constant(_DECIDED[op](first.value, second.value))
+            return Binary(op, first, second, kind)
+    return value
+
+
+def _constant(value: int | bool) -> Constant:
+    return Constant(value, FLAG if isinstance(value, bool) else Whole(value, value))
+
+
+_DECIDED: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "+": operator.add,
+    "-": operator.sub,
+}
 
 
 _LOOSEST = (("or",), ("and",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",))

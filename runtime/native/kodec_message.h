@@ -1,7 +1,7 @@
 /* Layouts of messages, as `messages.c` reads and writes by them. Needs Python.h.
  *
  * A layout is what one version of a class is on the wire, field by field, with where an object keeps each value. It is
- * made of the lines that the generator wrote (`kodec.runtime.messages` has their grammar) when a version is first met.
+ * made of the rows that the generator wrote (`Wire` of `kodec.runtime.messages`) when a version is first met.
  * Nothing here knows a format: there are wire types, lengths, lists, objects and tags. */
 #ifndef KODEC_MESSAGE_H
 #define KODEC_MESSAGE_H
@@ -73,11 +73,11 @@ struct km_layout {
   int whole;        /* made without an error */
 };
 
-/* A class and its lines. */
+/* A class and its rows. */
 struct km_message {
   PyObject_HEAD
-  PyObject *cls, *lines, *peers, *parse;
-  PyObject *entries;     /* what `parse` made of `lines`; NULL until it is needed */
+  PyObject *cls, *rows, *peers, *defaults;
+  PyObject *initials;    /* what `defaults` gave for `rows`: (value, whether it is called); NULL until it is needed */
   int started;           /* whether what follows is known */
   long first, versions;  /* 0 versions: the class has none */
   int inside;            /* whether the bytes say the version: at `at`, a number of kind `kind`, kept at `slot` */
@@ -89,12 +89,17 @@ struct km_message {
 static km_layout *km_make(km_message *message, long version);
 static PyTypeObject *km_message_type;
 
-/* ------------------------------------------------------------------ from lines to layouts */
+/* The places in a row, as `Wire` has them, and in what it says of a value, as `Only` and `Counted` have them. */
+enum { KM_NAME, KM_HOW, KM_FIRST, KM_LAST, KM_IGNORABLE, KM_TAG, KM_SAYS_VERSION, KM_ROW };
+enum { KM_WIRE, KM_ONLY, KM_ONE_VALUE };
+enum { KM_WHAT, KM_LENGTH, KM_ELEMENT, KM_PLUS, KM_NULL, KM_LONG_VALUE };
 
-/* The kind that is named from `text` up to `size`; -1 where none is. */
-static int km_kind_named(const char *text, size_t size) {
-  for (int kind = KM_U1; kind <= KM_TAGS; kind++)
-    if (strlen(km_kinds[kind].name) == size && memcmp(km_kinds[kind].name, text, size) == 0) return kind;
+/* ------------------------------------------------------------------ from rows to layouts */
+
+/* The kind that a text names; -1 where it names none, or is no text. */
+static int km_kind_named(PyObject *text) {
+  for (int kind = KM_U1; PyUnicode_Check(text) && kind <= KM_TAGS; kind++)
+    if (PyUnicode_CompareWithASCIIString(text, km_kinds[kind].name) == 0) return kind;
   return -1;
 }
 
@@ -107,17 +112,14 @@ static void km_value_clear(km_value *value) {
   Py_CLEAR(value->message);
 }
 
-static int km_refuse(km_message *message, const char *text) {
-  PyErr_Format(PyExc_ValueError, "%R: %s is nothing on the wire", message->cls, text);
+static int km_refuse(km_message *message, PyObject *how) {
+  if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%R: %R is nothing on the wire", message->cls, how);
   return -1;
 }
 
-static int km_parse_object(km_message *message, const char *name, long version, km_value *value) {
-  PyObject *const key = PyUnicode_FromString(name);
-  PyObject *const found = key == NULL ? NULL : PyDict_GetItemWithError(message->peers, key);
-  Py_XDECREF(key);
-  if (found == NULL && PyErr_Occurred()) return -1;
-  if (found == NULL || !PyObject_TypeCheck(found, km_message_type)) return km_refuse(message, name);
+static int km_set_object(km_message *message, PyObject *cls, long version, km_value *value) {
+  PyObject *const found = PyDict_GetItemWithError(message->peers, cls);
+  if (found == NULL || !PyObject_TypeCheck(found, km_message_type)) return km_refuse(message, cls);
   value->kind = KM_OBJECT;
   value->message = (km_message *)found;
   Py_INCREF(found);
@@ -125,45 +127,45 @@ static int km_parse_object(km_message *message, const char *name, long version, 
   return value->layout == NULL ? -1 : 0;
 }
 
-/* `?list:uvarint32+1:text:s2` and the like. */
-static int km_parse(km_message *message, const char *text, long version, km_value *value) {
-  const char *const whole = text;
-  size_t size;
+/* What a row says of a value: a wire type, an `Only`, a `Counted` or a class. */
+static int km_set_value(km_message *message, PyObject *how, long version, km_value *value) {
+  PyObject *element;
   int kind;
-  if (*text == '?') value->nullable = 1, text++;
-  size = strcspn(text, ":=");
-  kind = km_kind_named(text, size);
-  if (kind < 0) return value->nullable ? km_refuse(message, whole) : km_parse_object(message, text, version, value);
-  value->kind = (uint8_t)kind;
-  text += size;
-  if (kind < KM_TEXT || kind == KM_TAGS) {
-    if (*text == '=') {
-      char *end;
-      value->has_only = 1;
-      value->only = strtoll(text + 1, &end, 10);
-      text = end;
-      if (kind >= KM_U8) return km_refuse(message, whole);
-    }
-    return *text || value->nullable ? km_refuse(message, whole) : 0;
+  if (PyType_Check(how)) return km_set_object(message, how, version, value);
+  if (!PyTuple_Check(how)) {
+    kind = km_kind_named(how);
+    if (kind < 0 || (kind >= KM_TEXT && kind != KM_TAGS)) return km_refuse(message, how);
+    value->kind = (uint8_t)kind;
+    return 0;
   }
-  if (*text++ != ':') return km_refuse(message, whole);
-  size = strcspn(text, ":+");
-  kind = km_kind_named(text, size);
-  if (kind < 0 || (kind > KM_S4 && kind != KM_UVARINT)) return km_refuse(message, whole);
+  if (PyTuple_GET_SIZE(how) == KM_ONE_VALUE) {
+    kind = km_kind_named(PyTuple_GET_ITEM(how, KM_WIRE));
+    if (kind < 0 || kind >= KM_U8) return km_refuse(message, how);
+    value->kind = (uint8_t)kind;
+    value->has_only = 1;
+    value->only = PyLong_AsLongLong(PyTuple_GET_ITEM(how, KM_ONLY));
+    return PyErr_Occurred() ? -1 : 0;
+  }
+  if (PyTuple_GET_SIZE(how) != KM_LONG_VALUE) return km_refuse(message, how);
+  kind = km_kind_named(PyTuple_GET_ITEM(how, KM_LENGTH));
+  if (kind < 0 || (kind > KM_S4 && kind != KM_UVARINT)) return km_refuse(message, how);
   value->counted = 1;
   value->length = (uint8_t)kind;
-  text += size;
-  if (strncmp(text, "+1", 2) == 0) value->plus = 1, text += 2;
-  if (value->kind == KM_TEXT || value->kind == KM_BYTES) return *text ? km_refuse(message, whole) : 0;
-  if (*text++ != ':') return km_refuse(message, whole);
-  if (value->kind == KM_OBJECT)
-    return value->nullable ? km_parse_object(message, text, version, value) : km_refuse(message, whole);
+  value->plus = (uint8_t)PyObject_IsTrue(PyTuple_GET_ITEM(how, KM_PLUS));
+  value->nullable = (uint8_t)PyObject_IsTrue(PyTuple_GET_ITEM(how, KM_NULL));
+  kind = km_kind_named(PyTuple_GET_ITEM(how, KM_WHAT));
+  if (kind < KM_TEXT || kind == KM_TAGS) return km_refuse(message, how);
+  value->kind = (uint8_t)kind;
+  element = PyTuple_GET_ITEM(how, KM_ELEMENT);
+  if (kind == KM_TEXT || kind == KM_BYTES) return element == Py_None ? 0 : km_refuse(message, how);
+  if (kind == KM_OBJECT)
+    return value->nullable ? km_set_object(message, element, version, value) : km_refuse(message, how);
   value->element = PyMem_Calloc(1, sizeof *value->element);
   if (value->element == NULL) {
     PyErr_NoMemory();
     return -1;
   }
-  return km_parse(message, text, version, value->element);
+  return km_set_value(message, element, version, value->element);
 }
 
 /* The fewest bytes that a value takes. */
@@ -172,23 +174,22 @@ static Py_ssize_t km_least(const km_value *value) {
   return value->kind == KM_OBJECT ? value->layout->least : km_kinds[value->kind].least;
 }
 
-static int km_set_field(km_message *message, PyObject *entry, long version, km_field *field, int present) {
-  PyObject *const initial = PyTuple_GET_ITEM(entry, 6);
-  const char *text;
-  field->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(entry, 0));
+static int km_set_field(km_message *message, Py_ssize_t at, long version, km_field *field, int present) {
+  PyObject *const row = PyTuple_GET_ITEM(message->rows, at);
+  PyObject *const start = PyTuple_GET_ITEM(message->initials, at);
+  PyObject *const initial = PyTuple_GET_ITEM(start, 0);
+  field->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(row, KM_NAME));
   if (field->slot < 0) return -1;
-  field->ignorable = (uint8_t)PyObject_IsTrue(PyTuple_GET_ITEM(entry, 4));
-  field->tag = (uint32_t)PyLong_AsLong(PyTuple_GET_ITEM(entry, 5));
-  field->start = PyObject_IsTrue(PyTuple_GET_ITEM(entry, 7)) ? KM_CALLED : KM_SHARED;
+  field->ignorable = (uint8_t)PyObject_IsTrue(PyTuple_GET_ITEM(row, KM_IGNORABLE));
+  field->tag = (uint32_t)PyLong_AsLong(PyTuple_GET_ITEM(row, KM_TAG));
+  field->start = PyObject_IsTrue(PyTuple_GET_ITEM(start, 1)) ? KM_CALLED : KM_SHARED;
   if (field->start == KM_CALLED && initial == (PyObject *)&PyList_Type) field->start = KM_NEW_LIST;
   field->initial = initial;
   Py_INCREF(initial);
   if (PyErr_Occurred()) return -1;
   if (field->start == KM_CALLED && PyType_Check(initial)) {
-    PyObject *name = PyObject_GetAttrString(initial, "__name__");
-    PyObject *found = name == NULL ? NULL : PyDict_GetItemWithError(message->peers, name);
-    Py_XDECREF(name);
-    if (found != NULL && PyObject_TypeCheck(found, km_message_type) && ((km_message *)found)->cls == initial) {
+    PyObject *const found = PyDict_GetItemWithError(message->peers, initial);
+    if (found != NULL && PyObject_TypeCheck(found, km_message_type)) {
       km_message *const called = (km_message *)found;
       field->blank = km_make(called, called->versions ? called->first : KM_ANY);
       if (field->blank == NULL) return -1;
@@ -199,14 +200,12 @@ static int km_set_field(km_message *message, PyObject *entry, long version, km_f
       return -1;
     }
   }
-  if (!present) return 0;
-  text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 1));
-  return text == NULL ? -1 : km_parse(message, text, version, &field->value);
+  return present ? km_set_value(message, PyTuple_GET_ITEM(row, KM_HOW), version, &field->value) : 0;
 }
 
-/* Whether a line holds for the version. */
-static int km_holds(PyObject *entry, long version) {
-  const long first = PyLong_AsLong(PyTuple_GET_ITEM(entry, 2)), last = PyLong_AsLong(PyTuple_GET_ITEM(entry, 3));
+/* Whether a row holds for the version. */
+static int km_holds(PyObject *row, long version) {
+  const long first = PyLong_AsLong(PyTuple_GET_ITEM(row, KM_FIRST)), last = PyLong_AsLong(PyTuple_GET_ITEM(row, KM_LAST));
   return first < 0 || (first <= version && version <= last);
 }
 
@@ -215,19 +214,22 @@ static int km_by_tag(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Whether an attribute of the lines has one that holds for the version. */
-static int km_has(PyObject *entries, PyObject *name, long version) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); i++) {
-    PyObject *entry = PyTuple_GET_ITEM(entries, i);
-    if (PyTuple_GET_ITEM(entry, 0) == name && km_holds(entry, version)) return 1;
-  }
+/* Whether two rows are of one attribute. */
+static int km_same(PyObject *row, PyObject *other) {
+  PyObject *const name = PyTuple_GET_ITEM(row, KM_NAME);
+  return PyUnicode_Compare(name, PyTuple_GET_ITEM(other, KM_NAME)) == 0;
+}
+
+/* Whether the attribute of a row has one that holds for the version. */
+static int km_has(PyObject *rows, PyObject *row, long version) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++)
+    if (km_same(PyTuple_GET_ITEM(rows, i), row) && km_holds(PyTuple_GET_ITEM(rows, i), version)) return 1;
   return 0;
 }
 
 static int km_fill(km_message *message, long version, km_layout *layout) {
-  PyObject *const entries = message->entries;
-  const Py_ssize_t count = PyTuple_GET_SIZE(entries);
-  PyObject *before = NULL;
+  PyObject *const rows = message->rows;
+  const Py_ssize_t count = PyTuple_GET_SIZE(rows);
   layout->cls = (PyTypeObject *)message->cls;
   if (layout->cls->tp_itemsize || layout->cls->tp_alloc != PyType_GenericAlloc || !PyType_IS_GC(layout->cls) ||
       layout->cls->tp_dictoffset || layout->cls->tp_weaklistoffset) {
@@ -242,16 +244,15 @@ static int km_fill(km_message *message, long version, km_layout *layout) {
     return -1;
   }
   for (Py_ssize_t i = 0; i < count; i++) {
-    PyObject *const entry = PyTuple_GET_ITEM(entries, i);
-    PyObject *const name = PyTuple_GET_ITEM(entry, 0);
-    const int tagged = PyLong_AsLong(PyTuple_GET_ITEM(entry, 5)) >= 0;
-    if (km_holds(entry, version)) {
+    PyObject *const row = PyTuple_GET_ITEM(rows, i);
+    const int tagged = PyLong_AsLong(PyTuple_GET_ITEM(row, KM_TAG)) >= 0;
+    if (km_holds(row, version)) {
       km_field *const field = tagged ? &layout->tag[layout->tags++] : &layout->field[layout->fields++];
-      if (km_set_field(message, entry, version, field, 1) < 0) return -1;
-    } else if (name != before && !km_has(entries, name, version)) {
-      if (km_set_field(message, entry, version, &layout->gone[layout->absent++], 0) < 0) return -1;
+      if (km_set_field(message, i, version, field, 1) < 0) return -1;
+    } else if ((i == 0 || !km_same(PyTuple_GET_ITEM(rows, i - 1), row)) && !km_has(rows, row, version)) {
+      /* the rows of an attribute are neighbours */
+      if (km_set_field(message, i, version, &layout->gone[layout->absent++], 0) < 0) return -1;
     }
-    before = name; /* the lines of an attribute are neighbours */
   }
   if (layout->tags > KM_MOST_TAGS || (layout->tags && layout->field[layout->fields - 1].value.kind != KM_TAGS)) {
     PyErr_SetString(PyExc_ValueError, "tags without a section of tags at the end");
@@ -283,23 +284,26 @@ static void km_layout_clear(km_layout *layout) {
   memset(layout, 0, sizeof *layout);
 }
 
-/* What of a message is known once its lines have been read. */
+/* What of a message is known once its defaults are. */
 static int km_begin(km_message *message) {
-  PyObject *versions = NULL, *first = NULL, *entries = NULL;
+  PyObject *versions = NULL, *first = NULL, *initials = NULL;
   Py_ssize_t at = 0;
   int status = -1;
   if (message->started) return 0;
-  entries = PyObject_CallFunctionObjArgs(message->parse, message->cls, message->lines, NULL);
-  if (entries == NULL) return -1;
-  if (!PyTuple_CheckExact(entries)) {
-    PyErr_SetString(PyExc_TypeError, "lines are a tuple");
+  initials = PyObject_CallFunctionObjArgs(message->defaults, message->cls, message->rows, NULL);
+  if (initials == NULL) return -1;
+  if (!PyTuple_CheckExact(initials) || PyTuple_GET_SIZE(initials) != PyTuple_GET_SIZE(message->rows)) {
+    PyErr_SetString(PyExc_TypeError, "a default for each row");
     goto done;
   }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); i++)
-    if (!PyTuple_CheckExact(PyTuple_GET_ITEM(entries, i)) || PyTuple_GET_SIZE(PyTuple_GET_ITEM(entries, i)) != 9) {
-      PyErr_SetString(PyExc_TypeError, "a line is a tuple of nine");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(initials); i++) {
+    PyObject *const row = PyTuple_GET_ITEM(message->rows, i), *const start = PyTuple_GET_ITEM(initials, i);
+    if (!PyTuple_Check(row) || PyTuple_GET_SIZE(row) != KM_ROW || !PyUnicode_Check(PyTuple_GET_ITEM(row, KM_NAME)) ||
+        !PyTuple_CheckExact(start) || PyTuple_GET_SIZE(start) != 2) {
+      PyErr_SetString(PyExc_TypeError, "a row is a tuple of seven, a default one of two");
       goto done;
     }
+  }
   if (message->started) { /* by what was called */
     status = 0;
     goto done;
@@ -316,16 +320,15 @@ static int km_begin(km_message *message) {
     message->first = PyLong_AsLong(first);
     if (message->first == -1 && PyErr_Occurred()) goto done;
   }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries) && !message->inside; i++) {
-    PyObject *entry = PyTuple_GET_ITEM(entries, i);
-    const char *const text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 1));
-    const int kind = text == NULL ? -1 : km_kind_named(text, strcspn(text, ":="));
-    if (text == NULL) goto done;
-    if (PyObject_IsTrue(PyTuple_GET_ITEM(entry, 8))) {
-      message->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(entry, 0));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(message->rows) && !message->inside; i++) {
+    PyObject *const row = PyTuple_GET_ITEM(message->rows, i), *const how = PyTuple_GET_ITEM(row, KM_HOW);
+    const int only = PyTuple_Check(how) && PyTuple_GET_SIZE(how) == KM_ONE_VALUE;
+    const int kind = km_kind_named(only ? PyTuple_GET_ITEM(how, KM_WIRE) : how);
+    if (PyObject_IsTrue(PyTuple_GET_ITEM(row, KM_SAYS_VERSION))) {
+      message->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(row, KM_NAME));
       if (message->slot < 0) goto done;
       if (kind < 0 || kind > KM_S4) {
-        km_refuse(message, text);
+        km_refuse(message, how);
         goto done;
       }
       message->inside = 1;
@@ -340,12 +343,12 @@ static int km_begin(km_message *message) {
     PyErr_NoMemory();
     goto done;
   }
-  message->entries = entries;
-  entries = NULL;
+  message->initials = initials;
+  initials = NULL;
   message->started = 1;
   status = 0;
 done:
-  Py_XDECREF(entries);
+  Py_XDECREF(initials);
   Py_XDECREF(versions);
   Py_XDECREF(first);
   return status;

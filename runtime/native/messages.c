@@ -1,6 +1,6 @@
 /* Messages read and written natively, for `kodec.runtime.messages`: the methods of generated classes.
  *
- * A `Message` is a class with the lines that say what it is on the wire (kodec_message.h); `Function` and `Method`
+ * A `Message` is a class with the rows that say what it is on the wire (kodec_message.h); `Function` and `Method`
  * stand in place of its `from_bytes`, `read_from` and `to_bytes`. Each holds what it replaces, which is Python, and
  * calls it with the same arguments wherever the native code does not do it: so there is one set of errors. */
 #define PY_SSIZE_T_CLEAN
@@ -323,22 +323,22 @@ static PyType_Spec km_method_spec = {
 /* ------------------------------------------------------------------ messages */
 
 static PyObject *km_message_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"cls", "lines", "peers", "parse", NULL};
-  PyObject *cls, *lines, *peers, *parse;
+  static char *names[] = {"cls", "rows", "peers", "defaults", NULL};
+  PyObject *cls, *rows, *peers, *defaults;
   km_message *self;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!UO!O", names, &PyType_Type, &cls, &lines, &PyDict_Type, &peers,
-                                   &parse))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O", names, &PyType_Type, &cls, &PyTuple_Type, &rows,
+                                   &PyDict_Type, &peers, &defaults))
     return NULL;
   self = (km_message *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
   Py_INCREF(cls);
-  Py_INCREF(lines);
+  Py_INCREF(rows);
   Py_INCREF(peers);
-  Py_INCREF(parse);
+  Py_INCREF(defaults);
   self->cls = cls;
-  self->lines = lines;
+  self->rows = rows;
   self->peers = peers;
-  self->parse = parse;
+  self->defaults = defaults;
   return (PyObject *)self;
 }
 
@@ -352,8 +352,9 @@ static int km_message_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->cls);
   Py_VISIT(self->peers);
-  Py_VISIT(self->parse);
-  Py_VISIT(self->entries);
+  Py_VISIT(self->rows);
+  Py_VISIT(self->defaults);
+  Py_VISIT(self->initials);
   for (long i = 0; self->layouts != NULL && i <= self->versions; i++) {
     const km_layout *const layout = self->layouts[i];
     if (layout == NULL) continue;
@@ -381,10 +382,10 @@ static void km_message_dealloc(PyObject *object) {
       PyMem_Free(self->layouts[i]);
     }
   PyMem_Free(self->layouts);
-  Py_XDECREF(self->entries);
-  Py_XDECREF(self->parse);
+  Py_XDECREF(self->initials);
+  Py_XDECREF(self->defaults);
   Py_XDECREF(self->peers);
-  Py_XDECREF(self->lines);
+  Py_XDECREF(self->rows);
   Py_XDECREF(self->cls);
   type->tp_free(object);
   Py_DECREF(type);

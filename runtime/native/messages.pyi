@@ -1,13 +1,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from kodec.runtime.messages import Wire
+
 class Message:
     def __init__(
         self,
         cls: type,
-        lines: str,
-        peers: dict[str, Any],
-        parse: Callable[[type, str], tuple[tuple[object, ...], ...]],
+        rows: tuple[Wire, ...],
+        peers: dict[type, Any],
+        defaults: Callable[[type, tuple[Wire, ...]], tuple[tuple[object, bool], ...]],
     ) -> None: ...
 
 class Function:

@@ -60,14 +60,13 @@ def never(*_: object, **__: object) -> Any:
 def strictly(kind: Any) -> tuple[Any, Any, Any]:
     """The native methods of a class, with nothing behind them."""
     assert native is not None
-    table: dict[str, Any] = {}
+    peers: dict[type, Any] = {}
     module = sys.modules[kind.__module__]
-    found = re.search(r'natively\(\s*globals\(\),\s*"""\n(.*?)"""', inspect.getsource(module), re.DOTALL)
+    found = re.search(r"messages\.natively\((.*)\)", inspect.getsource(module), re.DOTALL)
     assert found is not None
-    for part in found[1].strip().split("\n\n"):
-        name, _, lines = part.partition("\n")
-        table[name] = native.Message(getattr(module, name), lines, table, messages._parsed)
-    message = table[kind.__name__]
+    for cls, rows in eval(found[1].strip(), vars(module)).items():
+        peers[cls] = native.Message(cls, rows, peers, messages._defaults)
+    message = peers[kind]
     return (
         native.Function(message, "from_bytes", never),
         native.Function(message, "read_from", never),
@@ -128,8 +127,9 @@ class Node:
 def test_objects_in_each_other() -> None:
     """What is too deep is left to Python, before the stack ends."""
     assert native is not None
-    peers: dict[str, Any] = {}
-    message = peers["Node"] = native.Message(Node, "nodes list:u1:Node", peers, messages._parsed)
+    peers: dict[type, Any] = {}
+    row = messages.Wire("nodes", messages.Counted("list", "u1", Node))
+    message = peers[Node] = native.Message(Node, (row,), peers, messages._defaults)
     read = native.Function(message, "from_bytes", lambda data: "in Python")
     write = native.Method(message, "to_bytes", lambda value: "in Python")
     for depth in (0, 5, 63, 64, 100, 200_000):
@@ -306,13 +306,24 @@ def test_methods_are_what_they_stand_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["partition_id s3", "partition_id list:s4", "partition_id ?s4", "partition_id Missing", "nothing s4"],
+    "row",
+    [
+        messages.Wire("partition_id", "s3"),
+        messages.Wire("partition_id", "list"),
+        messages.Wire("partition_id", messages.Counted("list", "s8", "s4")),
+        messages.Wire("partition_id", messages.Counted("list", "s4")),
+        messages.Wire("partition_id", messages.Counted("text", "s4", "s4")),
+        messages.Wire("partition_id", messages.Counted("s4", "s4", null=True)),
+        messages.Wire("partition_id", messages.Counted("object", "s1", Node)),
+        messages.Wire("partition_id", messages.Only("u8", 1)),
+        messages.Wire("partition_id", Node),
+        messages.Wire("nothing", "s4"),
+    ],
 )
-def test_lines_that_say_nothing(line: str) -> None:
+def test_rows_that_say_nothing(row: messages.Wire) -> None:
     assert native is not None
-    peers: dict[str, Any] = {}
-    message = peers["PartitionRecord"] = native.Message(PartitionRecord, line, peers, messages._parsed)
+    peers: dict[type, Any] = {}
+    message = peers[PartitionRecord] = native.Message(PartitionRecord, (row,), peers, messages._defaults)
     for _ in range(2):
         with pytest.raises((ValueError, KeyError)):
             native.Function(message, "from_bytes", never)(bytes(100), version=0)

@@ -11,6 +11,7 @@ import pytest
 
 from kodec.generator.driver import load
 from kodec.generator.modules import Modules
+from kodec.generator.plan.build import program_of
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.tables import message_tables
 from kodec.runtime import messages
@@ -37,37 +38,46 @@ TAIL = """types:
 enums:
   color: {0: red}
 """
-PARTS = "\n\nPart\n  x s1\n\nLetter\n  version u1 version\n  new s1 1-1"
-TABLE = "NAME\n  number s4\n  text text:s2"
+PARTS = {
+    "Part": ['messages.Wire("x", "s1")'],
+    "Letter": [
+        'messages.Wire("version", "u1", says_version=True)',
+        'messages.Wire("new", "s1", 1, 1)',
+    ],
+}
+TABLE = ['"number", "s4"', '"text", messages.Counted("text", "s2")']
 
 
 KNOWN = {
     "nothing more": ("", TABLE),
     "a field since": (
         "  - {id: since, type: u8, if: version >= 1, -since: 1}\n",
-        TABLE + "\n  since u8 1-2",
+        [*TABLE, '"since", "u8", 1, 2'],
     ),
     "a field until": (
         "  - {id: until, type: f8, if: version <= 1, -until: 1, -ignorable: true}\n",
-        TABLE + "\n  until f8 0-1 ignorable",
+        [*TABLE, '"until", "f8", 0, 1, ignorable=True'],
     ),
     "objects": (
         "  - {id: one, type: part}\n"
         "  - {id: num_parts, type: u1, -derive: count_of(parts)}\n"
         "  - {id: parts, type: part, repeat: expr, repeat-expr: num_parts}\n",
-        TABLE + "\n  one Part\n  parts list:u1:Part",
+        [*TABLE, '"one", Part', '"parts", messages.Counted("list", "u1", Part)'],
     ),
     "a list that may be null": (
         "  - {id: num_ids, type: unsigned_varint, -derive: count_of(ids) + 1}\n"
         "  - {id: ids, type: s4, repeat: expr, repeat-expr: num_ids.value - 1, if: num_ids.value >= 1,\n"
         "     -nullable: num_ids.value == 0}\n",
-        TABLE + "\n  ids ?list:uvarint32+1:s4",
+        [*TABLE, '"ids", messages.Counted("list", "uvarint32", "s4", plus=1, null=True)'],
     ),
     "tags": (
         "  - {id: others, type: tagged_fields, if: version >= 2, -since: 2}\n",
-        TABLE + "\n  others tags 2-2",
+        [*TABLE, '"others", "tags", 2, 2'],
     ),
-    "one value only": ("  - {id: magic, type: s1, valid: {eq: -3}}\n", TABLE + "\n  magic s1=-3"),
+    "one value only": (
+        "  - {id: magic, type: s1, valid: {eq: -3}}\n",
+        [*TABLE, '"magic", messages.Only("s1", -3)'],
+    ),
 }
 
 UNKNOWN = {
@@ -101,7 +111,7 @@ CASES = [*KNOWN, *UNKNOWN]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[Any, str]]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[Any, dict[str, list[str]]]]]:
     """Of each case, the class of its message and its table."""
     folder = tmp_path_factory.mktemp("tables")
     for path in PRIMITIVES.glob("*.ksy"):
@@ -112,14 +122,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[A
         (folder / f"note{number}.ksy").write_text(text)
     (folder / "plain.ksy").write_text("meta: {id: plain, endian: be}\nseq: [{id: number, type: s4}]\n")
     model = load(folder)
-    facts = Facts(model)
+    facts, program = Facts(model), program_of(model)
     with Modules(model) as modules:
         found = {}
         for number, case in enumerate(CASES):
             schema = model.schema(f"note{number}")
-            found[case] = (getattr(modules.of(schema), f"Note{number}"), message_tables(facts, schema))
+            found[case] = (
+                getattr(modules.of(schema), f"Note{number}"),
+                message_tables(facts, program, schema),
+            )
         plain = model.schema("plain")
-        found["plain"] = (modules.of(plain).Plain, message_tables(facts, plain))
+        found["plain"] = (modules.of(plain).Plain, message_tables(facts, program, plain))
         yield found
 
 
@@ -131,24 +144,24 @@ def check_native(kind: Any, wanted: bool) -> None:
 
 
 @pytest.mark.parametrize("case", KNOWN)
-def test_what_is_known(made: dict[str, tuple[Any, str]], case: str) -> None:
+def test_what_is_known(made: dict[str, tuple[Any, dict[str, list[str]]]], case: str) -> None:
     kind, table = made[case]
-    assert table == KNOWN[case][1].replace("NAME", kind.__name__) + PARTS
+    assert table == {kind.__name__: [f"messages.Wire({row})" for row in KNOWN[case][1]], **PARTS}
     check_native(kind, True)
     both(kind, case)
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_what_is_left_to_python(made: dict[str, tuple[Any, str]], case: str) -> None:
+def test_what_is_left_to_python(made: dict[str, tuple[Any, dict[str, list[str]]]], case: str) -> None:
     kind, table = made[case]
-    assert table == ""
+    assert table == {}
     check_native(kind, False)
     both(kind, case)
 
 
-def test_what_is_no_message_is_left_to_python(made: dict[str, tuple[Any, str]]) -> None:
+def test_what_is_no_message_is_left_to_python(made: dict[str, tuple[Any, dict[str, list[str]]]]) -> None:
     kind, table = made["plain"]
-    assert table == ""
+    assert table == {}
     check_native(kind, False)
 
 

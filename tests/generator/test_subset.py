@@ -638,12 +638,3 @@ def test_tags_have_versions(versioned: ModuleType) -> None:
         kind(version=2, late=None).to_bytes()
     with pytest.raises(FormatError, match="late: null in a version"):
         kind.from_bytes(b"\2\1\1\1\1\0")
-
-
-def test_versions_with_one_layout_share_a_function(versioned: ModuleType) -> None:
-    """The layouts of what is inside do not multiply those outside, and are called without a look at the version."""
-    readers = versioned._READERS_read_x
-    assert len({readers[version] for version in (2, 3)}) == 2
-    assert len(set(versioned._READERS_read_item.values())) == 2
-    names = readers[3].__code__.co_names
-    assert "_read_item_v2" in names and "read_item" not in names

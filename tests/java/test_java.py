@@ -431,7 +431,8 @@ def test_how_numbers_are_stored_is_what_python_says(ask: Ask) -> None:
         found = {field.lower(): kind for field, kind in STORED.findall(text)}
         assert found == {
             field: {"b": "S1", "h": "S2BE", "i": "S4BE", "q": "S8BE", "I": "U4BE"}[form[1]]
-            for field, form in python.FORMATS.items()
+            for field, (_, form) in python.PLACES.items()
+            if form
         }
     questions, wanted = [], []
     for code, sign in (("bhiq", "S"), ("BHIQ", "U")):

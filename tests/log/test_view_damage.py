@@ -18,7 +18,7 @@ from kodec.log.views.transactions import read_transactions
 from kodec.runtime.crc import crc32c
 
 (MADE,) = (Path(__file__).parents[2] / "tests/data").glob("views-*")
-CRC_AT, RECORDS_AT = RecordBatch.OFFSETS["crc"], RecordBatch.OFFSETS["records"]
+CRC_AT, RECORDS_AT = RecordBatch.PLACES["crc"][0], RecordBatch.PLACES["records"][0]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kodec.generator.plan.build import program_of
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.kinds import Kinds
 from kodec.generator.target import File, Request
@@ -54,6 +55,7 @@ class _Python:
     def plan(self, request: Request) -> _Plan:
         back = Facts(request.model)
         kinds = Kinds(request.model)
+        program = program_of(request.model)
         modules: list[ModuleView] = []
         streams: list[StreamModule] = []
         found: list[ContractTests | StreamTests] = []
@@ -63,7 +65,7 @@ class _Python:
                 continue
             if not back.wanted(schema):
                 continue
-            view = Module(back, schema).build()
+            view = Module(back, program, schema).build()
             modules.append(view)
             if request.package is None:
                 continue

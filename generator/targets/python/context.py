@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
-from kodec.generator.schema.model import Field, Prim, Ref, Schema, TypeRef
+from kodec.generator.schema.model import Prim, Ref, Schema, TypeRef
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel, member_names
 from kodec.generator.targets.python.views.modules import Run as RunView
@@ -32,7 +32,7 @@ class Context:
             own |= {f"{verb}_{back.function(struct)}" for verb in ("read", "write")}
         # which schema each name of the module comes from
         self._imported = dict.fromkeys(own, schema.id)
-        self.runs: dict[tuple[str, str, tuple[tuple[str, str], ...]], RunView] = {}
+        self.runs: dict[tuple[str, tuple[str, ...]], RunView] = {}
 
     def relative(self, schema_id: str) -> str:
         here = posixpath.dirname(self.path)
@@ -62,37 +62,31 @@ class Context:
     def class_of(self, struct_name: str) -> str:
         return self.imported(struct_name, self.back.classes[struct_name])
 
-    def run_id(self, run: Run) -> int:
-        """The number of the `Struct` of a run, which is made when it is first asked for."""
-        codes, sizes, names = self.run_codes(run)
-        order = ">" if self.order(run) == "be" else "<"
-        key = (order, codes, tuple(names))
+    def run(self, form: str, names: tuple[str, ...]) -> int:
+        """The number of the run of these fields, which is made when it is first asked for."""
+        key = form, names
         if key not in self.runs:
-            self.runs[key] = RunView(len(self.runs) + 1, order + codes, tuple(sizes), tuple(names))
+            self.runs[key] = RunView(len(self.runs) + 1, form, names)
         return self.runs[key].number
 
-    def order(self, run: Run) -> str:
-        return byte_order(run.fields) or "be"
+    def run_id(self, run: Run) -> int:
+        """The number of the run of fields that are read in rows."""
+        codes, names = self._codes(run)
+        return self.run((">" if (byte_order(run.fields) or "be") == "be" else "<") + codes, tuple(names))
 
-    def run_codes(
-        self, run: Run, prefix: str = ""
-    ) -> tuple[str, list[tuple[str, int]], list[tuple[str, str]]]:
+    def _codes(self, run: Run, prefix: str = "") -> tuple[str, list[str]]:
         codes = ""
-        sizes: list[tuple[str, int]] = []
-        names: list[tuple[str, str]] = []
+        names: list[str] = []
         for item in run.fields:
             name = prefix + (item.field.id if item.field is not None else self.group_name(item))
             if item.inner is not None:
-                inner = self.run_codes(item.inner, f"{name}.")
+                inner = self._codes(item.inner, f"{name}.")
                 codes += inner[0]
-                sizes += inner[1]
-                names += inner[2]
+                names += inner[1]
                 continue
-            code = self.code(item)
-            codes += code
-            sizes.append((name, item.size))
-            names.append((name, code))
-        return codes, sizes, names
+            codes += self.code(item)
+            names.append(name)
+        return codes, names
 
     @staticmethod
     def group_name(item: RunField) -> str:
@@ -106,19 +100,6 @@ class Context:
             name = self.model.struct(kind.target).wire
         found = WIRE.get(name or "")
         return found if found is not None and found.python.code else None
-
-    def code_of_numbers(self, spec: Field) -> str | None:
-        """The code of `struct`, with the byte order, of a counted list of whole numbers without rules.
-
-        None of any other field.
-        """
-        kind = spec.type
-        plain = self.plain(kind)
-        if plain is None or plain.kind != "integer" or spec.repeat != "expr" or spec.valid or spec.enum:
-            return None
-        assert isinstance(kind, (Prim, Ref))
-        order = byte_order((RunField(spec, 0, plain.least, kind),))
-        return ("<" if order == "le" else ">") + plain.python.code
 
     def code(self, item: RunField) -> str:
         plain = None if isinstance(item.what, BitGroup) else self.plain(item.what)

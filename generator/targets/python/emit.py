@@ -46,19 +46,18 @@ def _import_line(start: str, names: list[str]) -> str:
     return start + "(\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
-def _params(dynamic: tuple[str, ...]) -> str:
+def _params(params: tuple[tuple[str, str], ...]) -> str:
     """What a function takes behind its options, which nobody may leave out then."""
-    return "".join(f", {name}: int" for name in dynamic)
+    return "".join(f", {name}: {kind}" for name, kind in params)
 
 
-def _keywords(names: tuple[str, ...], flags: tuple[str, ...], starred: bool = False) -> str:
+def _keywords(params: tuple[tuple[str, str], ...], starred: bool = False) -> str:
     """The parameters of a type as those of a method: each is given by its name."""
-    found = [f"{name}: int" for name in names] + [f"{name}: bool" for name in flags]
-    return "".join(f", {each}" for each in ([] if starred or not found else ["*"]) + found)
+    return (", *" if params and not starred else "") + _params(params)
 
 
-def _args(dynamic: tuple[str, ...]) -> str:
-    return "".join(f", {name}" for name in dynamic)
+def _args(params: tuple[tuple[str, str], ...]) -> str:
+    return "".join(f", {name}" for name, _ in params)
 
 
 _TEMPLATES = Templates(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kodec.generator.plan import values as plan
+from kodec.generator.plan.values import Value
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "Operand", "emit", "negate", "operand"]
+__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "Operand", "emit", "value_text"]
 
 Resolve = Callable[[str], str]
 _PYTHON = {"/": "//"}
@@ -52,11 +54,6 @@ def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -
     return text if own >= binds else f"({text})"
 
 
-def operand(expr: ex.Expr, resolve: Resolve, model: Model) -> str:
-    """The same, ready to be put beside `+`, `and` and a comparison."""
-    return emit(expr, resolve, model, _PRODUCT)
-
-
 def _text(expr: ex.Expr, resolve: Resolve, model: Model) -> tuple[int, str]:
     def sub(part: ex.Expr, binds: int) -> str:
         return emit(part, resolve, model, binds)
@@ -91,11 +88,66 @@ def _text(expr: ex.Expr, resolve: Resolve, model: Model) -> tuple[int, str]:
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
-def negate(expr: ex.Expr) -> ex.Expr:
-    """The opposite of a condition, kept readable: `a >= b` becomes `a < b`."""
-    match expr:
-        case ex.Binary(op, left, right) if op in _OPPOSITE:
-            return ex.Binary(_OPPOSITE[op], left, right)
-        case ex.Unary("not", of):
-            return of
-    return ex.Unary("not", expr)
+# -- values of a plan ---------------------------------------------------------------------------------
+
+
+def value_text(value: Value, field: Callable[[str], str], item: str = "item", binds: int = _TERNARY) -> str:
+    """A value as Python; `field` says how a field of the unit is spelled, `item` what an element is."""
+    own, text = _value(value, field, item)
+    return text if own >= binds else f"({text})"
+
+
+def _value(value: Value, field: Callable[[str], str], item: str) -> tuple[int, str]:
+    def sub(part: Value, binds: int) -> str:
+        return value_text(part, field, item, binds)
+
+    match value:
+        case plan.Constant(found):
+            negative = isinstance(found, (int, float)) and found < 0
+            return (_SIGN if negative else _ATOM), repr(found)
+        case plan.FieldOf(name) | plan.Peeked(name=name):
+            return _ATOM, field(name)
+        case plan.Item():
+            return _ATOM, item
+        case plan.MemberOf(of, name):
+            return _ATOM, f"{sub(of, _ATOM)}.{attribute(name)}"
+        case plan.SizeOf(of):
+            return _ATOM, f"len({sub(of, _TERNARY)})"
+        case plan.Number(of):
+            return _ATOM, f"int({sub(of, _TERNARY)})"
+        case plan.IsNull(of):
+            return _COMPARE, f"{sub(of, _BAR)} is None"
+        case plan.Unary("not", of):
+            return _opposite(of, field, item)
+        case plan.Unary(op, of):
+            return _SIGN, f"{op}{sub(of, _SIGN)}"
+        case plan.Binary("and", plan.Binary(">=", of, low), plan.Binary("<=", same, high)) if of == same:
+            return _COMPARE, f"{sub(low, _BAR)} <= {sub(of, _BAR)} <= {sub(high, _BAR)}"
+        case plan.Binary(op, left, right):
+            own = BINDS[op]
+            # a comparison of a comparison would chain in Python
+            return own, f"{sub(left, own + (own == _COMPARE))} {_PYTHON.get(op, op)} {sub(right, own + 1)}"
+        case plan.Choose(test, yes, no):
+            return _TERNARY, f"{sub(yes, _OR)} if {sub(test, _OR)} else {sub(no, _TERNARY)}"
+    raise TypeError(value)
+
+
+def _opposite(value: Value, field: Callable[[str], str], item: str) -> tuple[int, str]:
+    """What holds where a value does not, kept readable: `a >= b` becomes `a < b`."""
+    match value:
+        case plan.Unary("not", of):
+            return _value(of, field, item)
+        case plan.IsNull(of):
+            return _COMPARE, f"{value_text(of, field, item, _BAR)} is not None"
+        case plan.Binary("or", left, right):
+            test = plan.Binary(
+                "and", plan.Unary("not", left, plan.FLAG), plan.Unary("not", right, plan.FLAG), plan.FLAG
+            )
+            return _value(test, field, item)
+        case plan.Binary(op, left, right) if op in _OPPOSITE and not any(
+            # NaN is neither at least nor at most anything
+            isinstance(each.type, plan.Real)
+            for each in (left, right)
+        ):
+            return _value(plan.Binary(_OPPOSITE[op], left, right, plan.FLAG), field, item)
+    return _NOT, f"not {value_text(value, field, item, _NOT)}"

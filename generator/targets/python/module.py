@@ -4,58 +4,57 @@ from __future__ import annotations
 
 import keyword
 
-from kodec.generator.layout import Run, Variant
-from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
-from kodec.generator.schema.roles import codec_field, transparent
-from kodec.generator.targets.python.containers import Containers
-from kodec.generator.targets.python.facts import of_tag, targets_of
+from kodec.generator.plan.steps import Program
+from kodec.generator.schema.model import Enum, Field, Ref, Schema, Struct
+from kodec.generator.schema.roles import transparent
+from kodec.generator.targets.python.expressions import value_text
+from kodec.generator.targets.python.facts import Facts, of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
+from kodec.generator.targets.python.printer import Printer
 from kodec.generator.targets.python.rows import rows_view
 from kodec.generator.targets.python.tables import is_of_messages, message_tables
+from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.units import units_view
 from kodec.generator.targets.python.views.modules import (
     Attribute,
     Checksum,
     Constant,
-    Decode,
-    Dispatch,
     EnumClass,
     EnumMember,
     ModuleView,
-    Reader,
+    Peek,
+    PeekValue,
     StructView,
-    VersionAt,
-    Writer,
 )
-from kodec.generator.targets.python.writer import LayoutWriter
+from kodec.generator.targets.python.views.rows import Place
 from kodec.generator.text import Text, docstring, python_literal
 from kodec.generator.wire import WIRE
 
 __all__ = ["Module"]
 
 
-class Module(Containers):
+class Module(Types):
     """The view of a module: its classes and functions."""
+
+    def __init__(self, back: Facts, program: Program, schema: Schema) -> None:
+        super().__init__(back, schema)
+        self.program = program
 
     def build(self) -> ModuleView:
         structs = [self._struct(struct) for struct in self._ordered() if not self.back.in_runtime(struct)]
         enums = [self._enum(enum) for enum in self.schema.enums]
         exports = [name for view in structs for name in view.exports] + [view.name for view in enums]
-        siblings = sorted(
-            (self.relative(schema), sorted(names)) for schema, names in self.sibling_names.items()
-        )
         head = self.schema.title or Text(camel(self.schema.id))
         doc = self.schema.root.doc
         return ModuleView(
             self.schema,
             self.path,
             docstring(Text.of(head, ".\n\n", doc) if doc else Text.of(head, "."), ""),
-            tuple(siblings),
-            tuple(self.runs.values()),
+            self,
             tuple(enums),
             tuple(structs),
             tuple(sorted(exports)),
-            message_tables(self.back, self.schema),
+            message_tables(self.back, self.program, self.schema),
         )
 
     def _ordered(self) -> list[Struct]:
@@ -115,21 +114,10 @@ class Module(Containers):
         name = self.back.classes[struct.name]
         function = self.back.function(struct)
         inner = transparent(struct)
-        dynamic = tuple(local(param.id) for param in struct.params if param.type != "bool")
-        flags = tuple(param.id for param in struct.params if param.type == "bool")
-        returns = self.py_type(Ref(struct.name)) if inner is not None else name
-        readers: list[Reader] = []
-        writers: list[Writer] = []
+        printer = Printer(self, self.program.units[struct.name], struct)
         exports: list[str] = [] if inner is not None else [name]
-        for known in self.layouts.bindings(struct):
-            suffix = "".join(f"_{key}" for key, value in known.items() if value)
-            variants = self.layouts.variants(struct, known)
-            exports += [f"read_{function}{suffix}", f"write_{function}{suffix}"]
-            readers.append(self._reader(struct, f"{function}{suffix}", variants, returns))
-            if not readers[1:]:
-                decode = self._decode(struct, variants[0])
-            writers.append(self._writer(struct, f"{function}{suffix}", variants, returns))
-        if decode is not None:
+        exports += [f"read_{function}", f"write_{function}"]
+        if printer.unit.packed is not None:
             exports.append(f"read_{function}_head")
         rows = rows_view(self, struct, function)
         if rows is not None:
@@ -138,8 +126,8 @@ class Module(Containers):
         if units is not None:
             exports += [units.reader]
         peek = None
-        if any(each.peek_at is not None for each in struct.instances):
-            peek = self.peek(function, struct)
+        if printer.unit.peeks:
+            peek = self.peek(struct)
             exports += [peek.name, f"PEEK_{function.upper()}_AT", f"PEEK_{function.upper()}_SIZE"]
             exports += [f"{peek.name}_{value.name}" for value in peek.derived]
         checksum = self._checksum(struct)
@@ -150,34 +138,53 @@ class Module(Containers):
             function=function,
             doc=self._class_doc(struct),
             transparent=inner is not None,
-            reader=_chosen(f"read_{function}", flags),
-            writer=_chosen(f"write_{function}", flags),
-            returns=returns,
+            returns=self.py_type(Ref(struct.name)) if inner is not None else name,
             attrs=() if inner is not None else tuple(self._attributes(struct)),
             constants=() if inner is not None else tuple(self._constants(struct)),
-            dynamic=dynamic,
-            flags=tuple(map(local, flags)),
-            readers=tuple(readers),
-            writers=tuple(writers),
+            params=tuple(self.parameters(struct)),
+            printer=printer,
             peek=peek,
             checksum=checksum,
-            decode=decode,
             rows=rows,
             units=units,
             exports=tuple(exports),
-            base="" if inner is not None else self._base(dynamic, flags),
+            base="" if inner is not None else self._base(struct),
         )
 
-    def _base(self, dynamic: tuple[str, ...], flags: tuple[str, ...]) -> str:
+    def _base(self, struct: Struct) -> str:
         """The class that has the methods of messages, and of what is in them."""
-        if flags or not is_of_messages(self.schema):
+        if not is_of_messages(self.schema):
             return ""
-        return {(): "Message", ("version",): "VersionedMessage"}.get(dynamic, "")
+        return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
+            tuple(self.parameters(struct)), ""
+        )
 
-    def _decode(self, struct: Struct, variant: Variant) -> Decode | None:
-        """Of a container, which has one layout."""
-        holder = codec_field(struct)
-        return None if holder is None else self.decode(struct, variant.layout, holder)
+    def peek(self, struct: Struct) -> Peek:
+        """The numbers looked at before the type is read, as one call, and what follows from them alone."""
+        peeks = sorted(self.program.units[struct.name].peeks, key=lambda each: each.offset)
+        codes = ""
+        at = 0
+        for each in peeks:
+            codes += f"{each.offset - at}x" * (each.offset > at) + WIRE[each.wire].python.code
+            at = each.offset + WIRE[each.wire].least
+        order = "<" if any(each.order == "le" for each in peeks) else ">"
+        docs = {each.id: each.doc for each in struct.instances}
+        derived = [
+            PeekValue(
+                name,
+                value_text(value, local),
+                docstring(docs[name] or Text(f"`{name}`, from what was peeked."), "    "),
+            )
+            for name, value in self.program.units[struct.name].peeked
+        ]
+        return Peek(
+            f"peek_{self.back.function(struct)}",
+            order + codes,
+            tuple(local(each.name) for each in peeks),
+            at,
+            tuple(Place(each.name, each.offset) for each in peeks),
+            tuple(derived),
+        )
 
     def _checksum(self, struct: Struct) -> Checksum | None:
         found = self.back.checksum(struct)
@@ -258,65 +265,13 @@ class Module(Containers):
             found.append(Constant("SIZE", "int", str(shape.size), "Bytes that one takes."))
         else:
             found.append(Constant("MIN_SIZE", "int", str(shape.least), "The fewest bytes that one can take."))
-        for name, table, doc in (
-            ("OFFSETS", shape.offsets, "Where fields start that always start there, in bytes."),
-            ("SIZES", shape.sizes, "Bytes of fields that always take as many, where they are there."),
-        ):
-            items = ", ".join(f'"{key}": {value}' for key, value in table.items())
-            if items:
-                found.append(Constant(name, "dict[str, int]", f"{{{items}}}", doc))
-        items = ", ".join(f'"{key}": "{code}"' for key, code in shape.formats.items())
+        if is_of_messages(self.schema):
+            return found
+        names = dict.fromkeys((*shape.offsets, *shape.formats))
+        items = ", ".join(
+            f'"{name}": ({shape.offsets.get(name, -1)}, "{shape.formats.get(name, "")}")' for name in names
+        )
         if items:
-            doc = "How `struct` says fields that are one number."
-            found.append(Constant("FORMATS", "dict[str, str]", f"{{{items}}}", doc))
+            doc = "Where fields start, in bytes, -1 where that varies; and how `struct` says one number."
+            found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", doc))
         return found
-
-    # -- functions --------------------------------------------------------------------------------
-
-    def _reader(self, struct: Struct, function: str, variants: list[Variant], returns: str) -> Reader:
-        name = f"_read_{function}" if struct.versions else f"read_{function}"
-        bodies = [
-            self.read_body(body, variant.versions, struct, variant.layout, returns)
-            for body, variant in _named(name, variants)
-        ]
-        dispatch = self._dispatch(struct, name, variants) if struct.versions else None
-        return Reader(f"read_{function}", tuple(bodies), dispatch)
-
-    def _writer(self, struct: Struct, function: str, variants: list[Variant], returns: str) -> Writer:
-        name = f"_write_{function}" if struct.versions else f"write_{function}"
-        bodies = [
-            LayoutWriter(self, struct, variant.layout).body(body, variant.versions, returns)
-            for body, variant in _named(name, variants)
-        ]
-        dispatch = self._dispatch(struct, name, variants) if struct.versions else None
-        return Writer(f"write_{function}", tuple(bodies), dispatch)
-
-    def _dispatch(self, struct: Struct, stem: str, variants: list[Variant]) -> Dispatch:
-        table = {version: name for name, variant in _named(stem, variants) for version in variant.versions}
-        name = struct.version_field
-        peek = None
-        if struct.field(name) is not None:
-            first = variants[0].layout.steps[0]
-            if not isinstance(first, Run):
-                raise TypeError("the version must stand at a fixed place")
-            at = next(f for f in first.fields if f.field is not None and f.field.id == name)
-            assert isinstance(at.what, Prim)
-            order = ">" if at.what.endian == "be" else "<"
-            code = order + WIRE[at.what.name].python.code
-            peek = VersionAt(at.offset, at.size, code, self.run_id(first))
-        return Dispatch(table, str(struct.versions), name, local(name), peek)
-
-
-def _chosen(stem: str, flags: tuple[str, ...]) -> str:
-    """The function for the values of a type's `bool` parameters, as an expression of them."""
-    if not flags:
-        return stem
-    yes, no = _chosen(f"{stem}_{flags[0]}", flags[1:]), _chosen(stem, flags[1:])
-    return f"({yes} if {local(flags[0])} else {no})"
-
-
-def _named(stem: str, variants: list[Variant]) -> list[tuple[str, Variant]]:
-    """Each variant with the name of its function; of several, with its first version."""
-    if len(variants) == 1:
-        return [(stem, variants[0])]
-    return [(f"{stem}_v{variant.versions[0]}", variant) for variant in variants]

@@ -1,22 +1,51 @@
-"""What the native reader and writer of messages go by: each class as a few lines of text.
+"""What the native reader and writer of messages go by: the fields of each class as they stand on the wire.
 
-A line is a field: its attribute, what it is on the wire, and the versions that have it so, where not
-all have. `kodec.runtime.messages` has the grammar. All classes of a module are in its table, or it has
+A row is a field: its attribute, what it is on the wire, and the versions that have it so, where not all
+have. `kodec.runtime.messages` says what rows are. All classes of a module are in its table, or it has
 none: then they are read and written in Python alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kodec.generator.layout import BitGroup, Layout, Run
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Field, Prim, Ref, Schema, Str, Struct, TypeRef, Valid
-from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.facts import Facts, of_tag
+from kodec.generator.plan.steps import (
+    Chars,
+    Element,
+    Fixed,
+    FixedNumber,
+    Many,
+    Nested,
+    Octets,
+    One,
+    Program,
+    Require,
+    Rule,
+    Size,
+    Step,
+    Tagged,
+    TagPlan,
+    Unit,
+    Varint,
+    When,
+)
+from kodec.generator.plan.values import (
+    SECTION,
+    Binary,
+    Constant,
+    EnumOf,
+    FieldOf,
+    ListOf,
+    Maybe,
+    Type,
+    Value,
+    known,
+)
+from kodec.generator.schema.model import Schema
+from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.wire import ENCODINGS, INTRINSICS, VARINTS, WIRE
+from kodec.generator.wire import ENCODINGS, VARINTS, WIRE
 
 __all__ = ["is_of_messages", "message_tables"]
 
@@ -25,6 +54,7 @@ _LENGTHS = frozenset(
     name for name, row in WIRE.items() if row.kind == "integer" and row.bits <= 32 and not row.zigzag
 )
 _MOST_TAGS = 64
+_Known = Mapping[str, int | bool]
 
 
 class _Beyond(Exception):
@@ -33,11 +63,23 @@ class _Beyond(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A field in one version: `flags` follow the versions in its line."""
+    """A field in one version: `kind` and `flags` as Python."""
 
     name: str
     kind: str
-    flags: str
+    flags: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of one layout: how it is read, and the further condition that there is."""
+
+    name: str
+    type: Type
+    how: Element | Many | Tagged | None
+    rules: tuple[Rule, ...] = ()
+    guard: Value | None = None
+    refuses_null: bool = False
 
 
 def is_of_messages(schema: Schema) -> bool:
@@ -45,275 +87,303 @@ def is_of_messages(schema: Schema) -> bool:
     return bool(schema.root.versions) or schema.root.message is not None
 
 
-def message_tables(back: Facts, schema: Schema) -> str:
-    """The table of a schema's classes; empty where it is none of messages, or needs more than there is."""
+def message_tables(back: Facts, program: Program, schema: Schema) -> dict[str, list[str]]:
+    """The rows of each class; empty where the schema is none of messages, or needs more than there is."""
     if not is_of_messages(schema):
-        return ""
-    tables = _Tables(back, schema)
+        return {}
+    tables = _Tables(back, program, schema)
+    units = [program.units[each.name] for each in schema.structs if each.name in program.units]
     try:
-        parts = ["\n".join(tables.lines(struct)) for struct in schema.structs]
+        return {back.classes[unit.name]: tables.rows(unit) for unit in units if unit.stands_for is None}
     except _Beyond:
-        return ""
-    return "\n\n".join(part for part in parts if part)
+        return {}
 
 
 class _Tables:
-    def __init__(self, back: Facts, schema: Schema) -> None:
+    def __init__(self, back: Facts, program: Program, schema: Schema) -> None:
         self.back = back
-        self.model = back.model
-        self.layouts = back.layouts
+        self.program = program
         self.schema = schema
 
-    def lines(self, struct: Struct) -> Iterator[str]:
-        if self.back.in_runtime(struct) or transparent(struct) is not None:
-            return
+    def rows(self, unit: Unit) -> list[str]:
         # the methods of the base class have it as `version`
-        if any(param.type == "bool" or param.id != "version" for param in struct.params):
+        if any(each.name != "version" or unit.versions is None for each in unit.parameters):
             raise _Beyond
-        if any(each.peek_at is not None or each.parsed for each in struct.instances):
+        if unit.peeks or unit.packed is not None or not unit.fields:
             raise _Beyond
-        versions = list(struct.versions) if struct.versions else [None]
+        versions: list[int | None] = [None] if unit.versions is None else list(unit.versions)
         found: dict[_Entry, list[int | None]] = {}
         for version in versions:
-            layout = self.layouts.layout(struct, {} if version is None else {struct.version_field: version})
-            for entry in self._entries(struct, layout, version):
+            for entry in self._entries(unit, version):
                 found.setdefault(entry, []).append(version)
-        order = {name: index for index, name in enumerate(self._attributes(struct))}
-        if len(order) == 0 or sum(" #" in entry.flags for entry in found) > _MOST_TAGS:
+        if sum("tag=" in entry.flags for entry in found) > _MOST_TAGS:
             raise _Beyond
-        said = [entry for entry in found if entry.flags.endswith(" version")]
-        before = found and list(found)[: list(found).index(said[0])] if said else []
-        if any(len(found[entry]) != len(versions) or ":" in entry.kind for entry in before):
-            raise _Beyond
-        if said and (len(said) > 1 or said[0].kind.partition("=")[0] not in _LENGTHS - set(VARINTS)):
-            raise _Beyond
-        yield self.back.classes[struct.name]
-        for entry in sorted(found, key=lambda entry: order[entry.name]):
-            for first, last in _spans(found[entry]):
-                everywhere = first is None or (first, last) == (versions[0], versions[-1])
-                span = "" if everywhere else f" {first}-{last}"
-                yield f"  {entry.name} {entry.kind}{span}{entry.flags}"
-
-    def _attributes(self, struct: Struct) -> Iterator[str]:
-        for spec in struct.fields:
-            section = self.back.tag_section(spec)
-            for tag in () if section is None else section.tags:
-                yield attribute(tag.id)
-            yield attribute(spec.id)
-
-    # -- one version ------------------------------------------------------------------------------
-
-    def _entries(self, struct: Struct, layout: Layout, version: int | None) -> Iterator[_Entry]:
-        fields = self._fields(layout)
-        place = 0
-        while place < len(fields):
-            spec = fields[place]
-            original = struct.field(spec.id)
-            assert original is not None
-            flags = " ignorable" if original.ignorable else ""
-            if struct.params == () and struct.versions and spec.id == struct.version_field:
-                flags += " version"
-            if self.back.tag_section(spec) is not None:
-                if spec.condition is not None:
-                    raise _Beyond
-                for tag in layout.tags:
-                    made = of_tag(tag, spec)
-                    kind = self._kind(made, made.type, version)
-                    yield _Entry(
-                        attribute(tag.id), kind, (" ignorable" if tag.ignorable else "") + f" #{tag.number}"
-                    )
-                yield _Entry(attribute(spec.id), "tags", flags)
-            elif spec.derive is not None:
-                place += 1
-                kind = self._behind(struct, layout, spec, fields[place : place + 1], version)
-                spec = fields[place]
-                original = struct.field(spec.id)
-                assert original is not None
-                yield _Entry(attribute(spec.id), kind, " ignorable" if original.ignorable else "")
-            else:
-                if self.layouts.optional(struct, original) or spec.condition is not None or spec.repeat:
-                    raise _Beyond
-                yield _Entry(attribute(spec.id), self._kind(spec, spec.type, version), flags)
-            place += 1
-
-    def _fields(self, layout: Layout) -> list[Field]:
-        found: list[Field] = []
-        for step in layout.steps:
-            for item in step.fields if isinstance(step, Run) else (step,):
-                if item.field is None or isinstance(getattr(item, "what", None), BitGroup):
-                    raise _Beyond
-                found.append(item.field)
-        return found
-
-    def _behind(
-        self, struct: Struct, layout: Layout, length: Field, following: list[Field], version: int | None
-    ) -> str:
-        """What a field is that has its length, count or presence right in front."""
-        derive, plus = length.derive, 0
-        assert derive is not None
-        if derive.plus is not None:
-            if not isinstance(derive.plus, ex.Literal) or derive.plus.value not in (0, 1):
-                raise _Beyond
-            plus = int(derive.plus.value)
-        wire = self._wire(length.type)
-        if not following or not derive.is_length or derive.is_range or derive.first != following[0].id:
-            raise _Beyond
-        if wire not in _LENGTHS or length.enum or length.condition is not None or length.size is not None:
-            raise _Beyond
-        spec = following[0]
-        if derive.kind == "presence_of":
-            # 1 where it is there; where null is, says the sign
-            plus = 0 if WIRE[wire].signed else 1
-        null = self._null(struct, layout, spec, length, plus)
-        rule = length.valid
-        if rule is not None:
-            low = rule.min
-            if rule != Valid(min=low) or not isinstance(low, ex.Literal) or isinstance(low.value, str):
-                raise _Beyond
-            if low.value > plus or null:
-                raise _Beyond
-        said = f"{null}{{}}:{wire}{'+1' if plus else ''}"
-        measure = ex.Name(length.id) if not plus else ex.Binary("-", ex.Name(length.id), ex.Literal(plus))
-        bare = Field(spec.id, spec.type, spec.place)
-        plain = spec.valid is None and spec.enum is None
-        if derive.kind == "presence_of" and spec.repeat is None and spec.size is None and null:
-            return f"{said.format('object')}:{self._object(spec.type, version)}"
-        if derive.kind == "count_of" and spec.repeat == "expr" and spec.repeat_expr == measure and plain:
-            if spec.size is not None or spec.codec is not None:
-                raise _Beyond
-            return f"{said.format('list')}:{self._kind(bare, spec.type, version)}"
-        if derive.kind == "length_of" and spec.repeat is None and spec.size == measure and plain:
-            self._only(spec)
-            if isinstance(spec.type, Bytes):
-                return said.format("bytes")
-            if isinstance(spec.type, Str) and not spec.type.zero and _is_utf8(spec.type):
-                return said.format("text")
-        raise _Beyond
-
-    def _null(self, struct: Struct, layout: Layout, spec: Field, length: Field, plus: int) -> str:
-        """`?` where the field can be null: whatever its length says to be less than nothing."""
-        if spec.condition is None and spec.nullable is None:
-            return ""
-        there = spec.condition is not None and ex.settled(spec.condition)
-        sign = self.layouts.null_sign(struct, struct.field(spec.id) or spec, length, dict(layout.known))
-        if there != ex.Binary(">=", ex.Name(length.id), ex.Literal(plus)) or sign != plus - 1:
-            raise _Beyond
-        return "" if _refuses_null(spec) else "?"
-
-    # -- one value --------------------------------------------------------------------------------
-
-    def _kind(self, spec: Field, kind: TypeRef, version: int | None) -> str:
-        self._only(spec)
-        if spec.enum is not None or spec.size is not None or spec.condition is not None:
-            raise _Beyond
-        wire = self._wire(kind)
-        if wire:
-            return wire + (self._fixed(spec) if isinstance(kind, Prim) else self._free(spec))
-        if spec.valid is not None or not isinstance(kind, Ref):
-            raise _Beyond
-        target = self.model.struct(kind.target)
-        inner = transparent(target)
-        if inner is None:
-            return self._object(kind, version)
-        known: dict[str, int | bool] = {}
-        for param, arg in zip(target.params, kind.args, strict=True):
-            if not isinstance(arg, ex.Literal) or not isinstance(arg.value, bool):
-                raise _Beyond
-            known[param.id] = arg.value
-        if target.versions:
-            raise _Beyond
-        layout = self.layouts.layout(target, known)
-        fields = self._fields(layout)
-        if len(fields) == 1:
-            return self._kind(fields[0], fields[0].type, version)
-        if len(fields) != 2 or fields[0].derive is None:
-            raise _Beyond
-        found = self._behind(target, layout, fields[0], fields[1:], version)
-        return found.removeprefix("?") if _refuses_null(spec) else found
-
-    def _object(self, kind: TypeRef, version: int | None) -> str:
-        """The class of a type of this schema, which is in the same version as what holds it."""
-        if not isinstance(kind, Ref):
-            raise _Beyond
-        target = self.model.struct(kind.target)
-        if target.wire or self.model.schema_of(kind.target).id != self.schema.id:
-            raise _Beyond
-        if target.versions and not target.params:
-            # its own bytes say which version it is in
-            raise _Beyond
-        for param, arg in zip(target.params, kind.args, strict=True):
-            own = ex.Name(target.version_field)
-            if param.id != target.version_field or version is None:
-                raise _Beyond
-            if arg == own:
-                continue
-            here = self.layouts.variant_of(target, (ex.Literal(version),))
-            if not isinstance(arg, ex.Literal) or here is None or arg.value not in here.versions:
-                raise _Beyond
-        return self.back.classes[target.name]
-
-    def _wire(self, kind: TypeRef) -> str:
-        """The name of a wire type; empty of what is none, or not in the order of the network."""
-        if isinstance(kind, Prim):
-            return kind.name if kind.endian == "be" or kind.width == 1 else ""
-        if isinstance(kind, Ref):
-            wire = self.model.struct(kind.target).wire
-            return wire if wire in INTRINSICS else ""
-        return ""
+        self._check_version(found, len(versions))
+        order = {attribute(each.name): index for index, each in enumerate(unit.fields)}
+        return [
+            f'messages.Wire("{entry.name}", {entry.kind}{span}{entry.flags})'
+            for entry in sorted(found, key=lambda entry: order[entry.name])
+            for span in _spans(found[entry], versions)
+        ]
 
     @staticmethod
-    def _free(spec: Field) -> str:
-        if spec.valid is not None:
-            raise _Beyond
-        return ""
-
-    @staticmethod
-    def _fixed(spec: Field) -> str:
-        """`=` and the one number that is allowed, where there is but one."""
-        rule = spec.valid
-        if rule is None:
-            return ""
-        one = rule.eq
-        if isinstance(spec.type, Prim) and spec.type.width == 8:
-            raise _Beyond
-        if rule != Valid(eq=one) or not isinstance(one, ex.Literal) or not isinstance(one.value, int):
-            raise _Beyond
-        return f"={int(one.value)}"
-
-    @staticmethod
-    def _only(spec: Field) -> None:
-        """Nothing else is said of the field than the native code knows."""
-        if (
-            spec.codec is not None
-            or spec.process is not None
-            or spec.contents is not None
-            or spec.terminator is not None
-            or spec.pad_right is not None
-            or spec.size_eos
-            or spec.tags
-            or spec.repeat_until is not None
+    def _check_version(found: dict[_Entry, list[int | None]], count: int) -> None:
+        """What stands in front of a version is the same in all, and of fixed width."""
+        entries = list(found)
+        said = [entry for entry in entries if "says_version" in entry.flags]
+        for entry in entries[: entries.index(said[0])] if said else ():
+            if len(found[entry]) != count or "Counted" in entry.kind:
+                raise _Beyond
+        if said and (
+            len(said) > 1 or not any(f'"{wire}"' in said[0].kind for wire in _LENGTHS - set(VARINTS))
         ):
             raise _Beyond
 
+    # -- one version ------------------------------------------------------------------------------
 
-def _is_utf8(kind: Str) -> bool:
-    """Whether text is what Python reads as UTF-8, bytes that are none kept."""
-    form = ENCODINGS[kind.encoding]
-    return (form.python, form.errors) == ("utf-8", "surrogateescape")
+    def _entries(self, unit: Unit, version: int | None) -> Iterator[_Entry]:
+        names: dict[str, int | bool] = {} if version is None else {unit.version_name: version}
+        fields = list(self._fields(unit.steps, names))
+        place = 0
+        while place < len(fields):
+            spec = fields[place]
+            name = attribute(spec.name)
+            flags = ", ignorable=True" if unit.field(spec.name).droppable else ""
+            if unit.version is not None and spec.name == unit.version_name:
+                flags += ", says_version=True"
+            if isinstance(spec.how, Tagged):
+                for tag in spec.how.tags:
+                    if tag.versions is None or (version is not None and version in tag.versions):
+                        yield self._tag(unit, tag, version, names)
+                yield _Entry(name, '"tags"', flags)
+            elif any(each.name == spec.name for each in unit.derived):
+                place += 1
+                kind = self._behind(unit, spec, fields[place : place + 1], version, names)
+                name = attribute(fields[place].name)
+                flags = ", ignorable=True" if unit.field(fields[place].name).droppable else ""
+                yield _Entry(name, kind, flags)
+            else:
+                if spec.guard is not None or isinstance(spec.how, Many):
+                    raise _Beyond
+                yield _Entry(name, self._kind(spec, version, names), flags)
+            place += 1
+
+    def _tag(self, unit: Unit, tag: TagPlan, version: int | None, names: _Known) -> _Entry:
+        refuses = any(known(rule.test, names) != Constant(True, rule.test.type) for rule in tag.rules)
+        kind = self._kind(_Field(tag.name, tag.type, tag.element, refuses_null=refuses), version, names)
+        ignorable = ", ignorable=True" if unit.field(tag.name).droppable else ""
+        return _Entry(attribute(tag.name), kind, f"{ignorable}, tag={tag.number}")
+
+    def _fields(self, steps: tuple[Step, ...], names: _Known, guard: Value | None = None) -> Iterator[_Field]:
+        """The fields of the layout where `names` are known, in order."""
+        refused = {
+            each.name
+            for each in steps
+            if isinstance(each, Require) and not isinstance(known(each.rule.test, names), Constant)
+        }
+        for step in steps:
+            match step:
+                case When(test, inner):
+                    found = known(test, names)
+                    if not isinstance(found, Constant):
+                        if guard is not None:
+                            raise _Beyond
+                        for each in self._fields(inner, names, found):
+                            yield _Field(
+                                each.name, each.type, each.how, each.rules, found, each.name in refused
+                            )
+                    elif found.value:
+                        yield from self._fields(inner, names, guard)
+                case Fixed():
+                    yield from self._in_run(step)
+                case One(name, kind, element, rules):
+                    yield _Field(name, kind, element, rules, guard, name in refused)
+                case Many(name, kind):
+                    yield _Field(name, kind, step, step.rules, guard, name in refused)
+                case Tagged(name):
+                    yield _Field(name, SECTION, step)
+                case Require():
+                    pass
+                case _:
+                    raise _Beyond
+
+    @staticmethod
+    def _in_run(step: Fixed) -> Iterator[_Field]:
+        last = ""
+        objects = {path[0]: unit for path, unit in step.objects if len(path) == 1}
+        for slot in step.slots:
+            if slot.path[0] in objects:
+                if slot.path[0] != last:
+                    yield _Field(slot.path[0], slot.type, Nested(objects[slot.path[0]], ()))
+            elif slot.wire is None:
+                raise _Beyond
+            else:
+                yield _Field(slot.path[0], slot.type, FixedNumber(slot.wire, slot.order), slot.rules)
+            last = slot.path[0]
+
+    def _behind(
+        self, unit: Unit, length: _Field, following: list[_Field], version: int | None, names: _Known
+    ) -> str:
+        """What a field is that has its length, count or presence right in front."""
+        derived = next(each for each in unit.derived if each.name == length.name)
+        wire = _wire(length.how)
+        if wire not in _LENGTHS or length.guard is not None or isinstance(length.type, EnumOf):
+            raise _Beyond
+        if not following or derived.of != following[0].name or derived.kind in ("last", "most"):
+            raise _Beyond
+        plus = 0
+        if derived.plus is not None:
+            if not isinstance(derived.plus, Constant) or derived.plus.value not in (0, 1):
+                raise _Beyond
+            plus = int(derived.plus.value)
+        spec = following[0]
+        if derived.kind == "presence":
+            # 1 where it is there; where null is, says the sign
+            plus = 0 if WIRE[wire].signed else 1
+        null = spec.guard is not None
+        if null and (_bound(spec.guard) != (length.name, plus) or derived.null != plus - 1):
+            raise _Beyond
+        if derived.null is not None and not null:
+            raise _Beyond
+        null = null and not spec.refuses_null
+        for rule in length.rules:
+            bound = rule.wanted[0] if rule.need == "least" else None
+            if (
+                not isinstance(bound, Constant)
+                or not isinstance(bound.value, int)
+                or bound.value > plus
+                or null
+            ):
+                raise _Beyond
+        if spec.rules or isinstance(spec.type, EnumOf):
+            raise _Beyond
+        match derived.kind, spec.how:
+            case "presence", Nested(size=None, fills=False) if spec.guard is not None and null:
+                return _counted("object", wire, plus, null, self._object(spec.how, version, names))
+            case "count", Many(count=size, element=element, until=None) if _is_measure(
+                size, length, plus, names
+            ):
+                item = _Field("", _item(spec.type), element)
+                return _counted("list", wire, plus, null, self._kind(item, version, names))
+            case "length", Octets(size) if _is_measure(size, length, plus, names):
+                return _counted("bytes", wire, plus, null)
+            case "length", Chars(size, encoding) if _is_measure(size, length, plus, names):
+                form = ENCODINGS[encoding]
+                # text is what Python reads as UTF-8, bytes that are none kept
+                if (form.python, form.errors) == ("utf-8", "surrogateescape"):
+                    return _counted("text", wire, plus, null)
+        raise _Beyond
+
+    # -- one value --------------------------------------------------------------------------------
+
+    def _kind(self, spec: _Field, version: int | None, names: _Known) -> str:
+        if isinstance(spec.type, EnumOf) or spec.guard is not None:
+            raise _Beyond
+        wire = _wire(spec.how)
+        if wire:
+            return _only(wire, spec.rules)
+        if spec.rules or not isinstance(spec.how, Nested) or spec.how.size is not None or spec.how.fills:
+            raise _Beyond
+        target = self.program.units[spec.how.unit]
+        if target.stands_for is None:
+            return self._object(spec.how, version, names)
+        if target.versions is not None or target.peeks:
+            raise _Beyond
+        given: dict[str, int | bool] = {}
+        for param, argument in zip(target.parameters, spec.how.arguments, strict=True):
+            found = known(argument, names)
+            if not isinstance(found, Constant) or not isinstance(found.value, bool):
+                raise _Beyond
+            given[param.name] = found.value
+        fields = list(self._fields(target.steps, given))
+        if len(fields) == 1:
+            return self._kind(fields[0], version, given)
+        if len(fields) != 2 or all(each.name != fields[0].name for each in target.derived):
+            raise _Beyond
+        if spec.refuses_null:
+            last = fields[1]
+            fields[1] = _Field(last.name, last.type, last.how, last.rules, last.guard, True)
+        return self._behind(target, fields[0], fields[1:], version, given)
+
+    def _object(self, element: Nested, version: int | None, names: _Known) -> str:
+        """The class of a type of this schema, which is in the same version as what holds it."""
+        target = self.program.units[element.unit]
+        if target.stands_for is not None or element.unit.partition("::")[0] != self.schema.id:
+            raise _Beyond
+        if target.version is not None:
+            # its own bytes say which version it is in
+            raise _Beyond
+        for argument in element.arguments:
+            found = known(argument, names)
+            if version is None or not isinstance(found, Constant) or found.value != version:
+                raise _Beyond
+        return self.back.classes[element.unit]
 
 
-def _refuses_null(spec: Field) -> bool:
-    """Whether the version has no null for the field."""
-    return spec.null_versions is not None and not spec.null_versions
+def _wire(how: Element | Many | Tagged | None) -> str:
+    """The name of a wire type; empty of what is none, or not in the order of the network."""
+    if isinstance(how, FixedNumber):
+        return "" if how.order == "le" else how.wire
+    return how.wire if isinstance(how, Varint) else ""
 
 
-def _spans(versions: list[int | None]) -> Iterator[tuple[int | None, int | None]]:
-    """Neighbouring versions as the first and the last of them."""
-    first = last = versions[0]
-    for version in versions[1:]:
+def _only(wire: str, rules: tuple[Rule, ...]) -> str:
+    """A wire type, with the one number that is allowed where there is but one."""
+    if not rules:
+        return f'"{wire}"'
+    wanted = rules[0].wanted[0] if rules[0].need == "equal" else None
+    if len(rules) > 1 or not isinstance(wanted, Constant) or not isinstance(wanted.value, int):
+        raise _Beyond
+    if WIRE[wire].bits > 32 or wire in VARINTS:
+        raise _Beyond
+    return f'messages.Only("{wire}", {int(wanted.value)})'
+
+
+def _counted(what: str, wire: str, plus: int, null: bool, element: str = "") -> str:
+    parts = [f'"{what}"', f'"{wire}"']
+    parts += [element] if element else []
+    parts += [f"plus={plus}"] if plus else []
+    parts += ["null=True"] if null else []
+    return f"messages.Counted({', '.join(parts)})"
+
+
+def _bound(test: Value | None) -> tuple[str, int] | None:
+    """(field, bound) of `field >= bound`, also where something is taken from the field."""
+    match test:
+        case Binary(">=", FieldOf(name), Constant(int() as bound)):
+            return name, bound
+        case Binary(">=", Binary("-", FieldOf(name), Constant(int() as less)), Constant(int() as bound)):
+            return name, bound + less
+    return None
+
+
+def _is_measure(size: Size | None, length: _Field, plus: int, names: _Known) -> bool:
+    """Whether a size is what the length in front says."""
+    found = known(size.value, names) if size is not None else None
+    match found:
+        case FieldOf(name):
+            return name == length.name and not plus
+        case Binary("-", FieldOf(name), Constant(less)):
+            return name == length.name and less == plus
+    return False
+
+
+def _item(kind: Type) -> Type:
+    kind = kind.of if isinstance(kind, Maybe) else kind
+    assert isinstance(kind, ListOf)
+    return kind.item
+
+
+def _spans(found: list[int | None], versions: list[int | None]) -> Iterator[str]:
+    """The first and the last of neighbouring versions, as arguments; none where they are all."""
+    if found == versions:
+        yield ""
+        return
+    first = last = found[0]
+    for version in found[1:]:
         assert version is not None and last is not None
         if version != last + 1:
-            yield first, last
+            yield f", {first}, {last}"
             first = version
         last = version
-    yield first, last
+    yield f", {first}, {last}"

@@ -2,22 +2,113 @@
 
 from __future__ import annotations
 
-from kodec.generator.layout import Layout
+from dataclasses import dataclass
+
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    TEXT,
+    EnumOf,
+    ListOf,
+    Maybe,
+    Named,
+    ObjectOf,
+    Real,
+    Type,
+    Whole,
+)
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import fields_of
+from kodec.generator.targets.python.facts import NOTHING, of_tag
+from kodec.generator.targets.python.names import local
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["Types"]
+__all__ = ["FieldText", "Types"]
 
 _MOST_ZEROS = 1 << 16
 
 
+_PLAIN = {FLAG: "bool", TEXT: "str", OCTETS: "bytes", IDENTITY: "UUID"}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldText:
+    """A field as Python: its type and that of one element, what it is by default, and where it is not read.
+
+    `nullable` says that a length or the like in front of it says that it is null, `section` that it holds
+    tagged fields.
+    """
+
+    annotation: str
+    single: str
+    default: str
+    absent: str
+    droppable: bool
+    nullable: bool = False
+    section: bool = False
+
+
 class Types(Context):
     """Python types, defaults, and what an object keeps."""
+
+    def field_texts(self, struct: Struct) -> dict[str, FieldText]:
+        """Every field of a type, and every known one of its tagged section."""
+        found: dict[str, FieldText] = {}
+        for spec in struct.fields:
+            section = self.back.tag_section(spec)
+            for tag in () if section is None else section.tags:
+                kind, default = self.py_type(tag.type), self.plain_default(NOTHING, of_tag(tag, spec))
+                found[tag.id] = FieldText(kind, kind, default, default, tag.ignorable)
+            if section is not None:
+                kind = "list[tuple[int, bytes]]"
+                found[spec.id] = FieldText(kind, kind, "[]", "[]", False, section=True)
+                continue
+            found[spec.id] = FieldText(
+                self.annotation(struct, spec),
+                self.py_type(spec.type, spec),
+                self.plain_default(struct, spec),
+                self.absent_value(struct, spec),
+                spec.ignorable,
+                spec.nullable is not None,
+            )
+        return found
+
+    def kept(self, name: str) -> list[str]:
+        """The fields that objects of a type have which is part of a run."""
+        return [spec.id for spec in self.model.struct(name).fields if spec.contents is None]
+
+    def parameters(self, struct: Struct) -> list[tuple[str, str]]:
+        """What a type is told: names and types."""
+        return [(local(each.id), "bool" if each.type == "bool" else "int") for each in struct.params]
+
+    def function(self, verb: str, unit: str) -> str:
+        """The function that reads or writes a type."""
+        return self.imported(unit, f"{verb}_{self.back.function(self.model.struct(unit))}")
+
+    def enum_of(self, enum: str) -> str:
+        """The class of an enum."""
+        return self.imported(enum, self.back.enum_class(enum))
+
+    def type_text(self, kind: Type) -> str:
+        """A type of the plan."""
+        match kind:
+            case Whole() | EnumOf():
+                return "int"
+            case Real():
+                return "float"
+            case ObjectOf(unit):
+                return self.class_of(unit)
+            case ListOf():
+                return "list"
+            case Maybe(of):
+                return self.type_text(of)
+            case Named():
+                return _PLAIN[kind]
+        raise TypeError(kind)
 
     def py_type(self, kind: TypeRef, spec: Field | None = None) -> str:
         if spec is not None and spec.enum is not None:
@@ -53,17 +144,6 @@ class Types(Context):
                     kinds.add("bytes")
                 return " | ".join(sorted(kinds, key=lambda text: (text == "None", text)))
         raise TypeError(kind)
-
-    def items(self, layout: Layout) -> dict[str, str]:
-        """What an element of each list is called while a layout is read or written: one name has one type."""
-        found: dict[str, str] = {}
-        first: str | None = None
-        for spec in (spec for step in layout.steps for spec in fields_of(step) if spec.repeat is not None):
-            kind = self.py_type(spec.type, spec)
-            first = first or kind
-            # no schema name ends in `_`
-            found[spec.id] = "item" if kind == first else f"item_of_{spec.id}_"
-        return found
 
     def is_nullable(self, spec: Field) -> bool:
         if spec.nullable is not None:

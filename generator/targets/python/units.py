@@ -14,10 +14,10 @@ from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import SUM, TERNARY, emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, column_local
-from kodec.generator.targets.python.reader import Reader
-from kodec.generator.targets.python.views.reading import Place
+from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views.rows import (
     Assign,
+    Place,
     RowColumn,
     UnitBlob,
     UnitChecksum,
@@ -39,7 +39,7 @@ class _NotFlat(Exception):
     """The unit holds something that the fast path does not do; the careful reader still does."""
 
 
-def units_view(module: Reader, struct: Struct, function: str) -> Units | None:
+def units_view(module: Types, struct: Struct, function: str) -> Units | None:
     """The view of the row reader of `struct`, or None where it is not what the schema lists."""
     if listed_rows(module.model, module.schema.root) is not struct or struct.params or struct.versions:
         return None
@@ -66,7 +66,7 @@ def units_view(module: Reader, struct: Struct, function: str) -> Units | None:
 class _Flat:
     """Flattens a unit into operations on one buffer, its fields into local variables."""
 
-    def __init__(self, module: Reader) -> None:
+    def __init__(self, module: Types) -> None:
         self.module = module
         self.locals: dict[_Path, str] = {}
         self.fields: dict[_Path, tuple[Struct, Field]] = {}
@@ -183,7 +183,13 @@ class _Flat:
             raise _NotFlat
         self.used.add(name)
         env = Env({path[-1]: text for path, text in self.locals.items() if path[:-1] == at}, struct)
-        return [check.bad for check in self.module.checks(spec, name, "pos", env)]
+        bounds = (("!=", spec.valid.eq), ("<", spec.valid.min), (">", spec.valid.max))
+        model = self.module.model
+        found = [f"{name} {op} {emit(bound, env, model)}" for op, bound in bounds if bound is not None]
+        if spec.valid.any_of is not None:
+            choices = ", ".join(emit(choice, env, model) for choice in spec.valid.any_of)
+            found.append(f"{name} not in ({choices},)")
+        return found
 
     def _one(self, spec: Field, struct: Struct, at: _Path) -> UnitNumber | UnitBlob | UnitPart:
         module = self.module

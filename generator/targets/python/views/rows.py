@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kodec.generator.targets.python.views.reading import Place
-
 __all__ = [
     "Assign",
     "Blob",
     "HeadColumn",
     "ListOp",
     "Part",
+    "Place",
     "RowColumn",
     "RowOp",
     "Rows",
@@ -26,6 +25,14 @@ __all__ = [
     "Units",
     "Varint",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field stands, in bytes from the start of what holds it."""
+
+    name: str
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from struct import Struct
+from struct import Struct, calcsize
 
 from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.generated.log.producer_snapshot import Entry as SnapshotEntry
@@ -39,8 +39,7 @@ class Number:
     """
 
     def __init__(self, kind: type[RecordBatch], field: str) -> None:
-        self.at = kind.OFFSETS[field]
-        self.format = kind.FORMATS[field]
+        self.at, self.format = kind.PLACES[field]
         self._struct = Struct(self.format)
         self.size = self._struct.size
         self.most = (1 << 8 * self.size - self.format[-1].islower()) - 1
@@ -59,14 +58,14 @@ class Number:
         self._struct.pack_into(data, self.at, value)
 
 
-BATCH_HEAD = RecordBatch.OFFSETS["records"]
+BATCH_HEAD = RecordBatch.PLACES["records"][0]
 """A record batch of magic 2 before its records."""
 DELTA, COUNT = Number(RecordBatch, "last_offset_delta"), Number(RecordBatch, "num_records")
 """Of a record batch of magic 2: its last offset, relative to its first, and how many records it has."""
 OFFSET_ENTRY = offset_index.Entry.SIZE
 TIME_ENTRY = time_index.Entry.SIZE
 TXN_ENTRY = transaction_index.Entry.SIZE
-SNAPSHOT_HEAD = ProducerSnapshot.OFFSETS["entries"]
+SNAPSHOT_HEAD = ProducerSnapshot.PLACES["entries"][0]
 SNAPSHOT_ENTRY = SnapshotEntry.SIZE
 OFFSET = Number(RecordBatch, "base_offset")
 """The offset in the header of a batch of any magic, which a broker sets in place."""
@@ -74,7 +73,7 @@ EPOCH = Number(RecordBatch, "partition_leader_epoch")
 """Of a record batch of magic 2: its leader's epoch, which a broker sets in place."""
 LENGTH, MAGIC = Number(RecordBatch, "len_batch"), Number(RecordBatch, "magic")
 """The length of what follows it in a batch, and the format, of a batch of any magic."""
-MAX_RELATIVE = (1 << 8 * offset_index.Entry.SIZES["relative_offset"] - 1) - 1
+MAX_RELATIVE = (1 << 8 * calcsize(offset_index.Entry.PLACES["relative_offset"][1]) - 1) - 1
 """The largest offset relative to its segment's base offset."""
 MAX_SEGMENT = MAX_RELATIVE
 """The most bytes of a segment: a position in the offset index is as wide as a relative offset."""

@@ -14,7 +14,7 @@ __all__ = ["FAR", "Chain", "is_wrapper"]
 
 FAR = 16 * CHUNK
 """Lengths that have led so far need not be followed on."""
-_ATTRIBUTES_AT = MessageEntry.OFFSETS["message"] + Message.OFFSETS["attributes"]
+_ATTRIBUTES_AT = MessageEntry.PLACES["message"][0] + Message.PLACES["attributes"][0]
 _WITH_ATTRIBUTES = max(FRAME_SIZE, _ATTRIBUTES_AT + MessageAttributes.SIZE)
 
 

@@ -55,7 +55,7 @@ _HORIZON = 4 * FAR
 _GLANCE, _TRIAL = 64, 1024
 # How many batches one after another a value is looked for that ends with one of them.
 _FEW = 8
-_LENGTH = Struct(Message.FORMATS["len_value"])
+_LENGTH = Struct(Message.PLACES["len_value"][1])
 _VARINT = 5  # bytes
 
 
