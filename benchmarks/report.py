@@ -212,28 +212,33 @@ def _markdown_table(head: tuple[str, ...], lines: list[tuple[str, ...]], texts: 
 
 
 def _json(results: list[Result], about: list[str], absent: dict[str, str], settings: Settings) -> str:
-    cases = []
-    for result in results:
-        readers = []
-        for each in result.figures:
-            entry = asdict(each) | {"rate": each.rate, "mb_per_second": each.rate * result.raw_bytes / 1e6}
-            entry["times"] = {
-                base.name: dict(zip(("median", "least", "most"), ratio(each, base), strict=True))
-                for base in result.figures
-                if base.name in _BASES or base.gives == "bytes"
-            }
-            readers.append(entry)
-        cases.append(
-            {
-                "direction": result.direction, **asdict(result.case), "raw_bytes": result.raw_bytes,
-                "stored_bytes": result.stored_bytes, "readers": readers,
-            }
-        )  # fmt: skip
-    whole = {
+    """The figures that the table is made of, a line for each: the median, least and most of the rounds."""
+    head = {
         "facts": facts(), "settings": asdict(settings), "about": about, "absent": absent, "note": NOTE,
-        "targets": [asdict(verdict) for verdict in verdicts(results)], "cases": cases,
+        "targets": [asdict(verdict) for verdict in verdicts(results)],
     }  # fmt: skip
-    return json.dumps(whole, indent=1) + "\n"
+    lines = [f"{json.dumps(name)}: {json.dumps(found)}," for name, found in head.items()]
+    readers = [json.dumps(_summary(result, each)) for result in results for each in result.figures]
+    return "\n".join(["{", *lines, '"readers": [', ",\n".join(readers), "]", "}", ""])
+
+
+def _summary(result: Result, reader: Figures) -> dict[str, object]:
+    case = {"direction": result.direction, **asdict(result.case)}
+    sizes = {"raw_bytes": result.raw_bytes, "stored_bytes": result.stored_bytes}
+    rates = {"rate": reader.rate, "least": min(reader.rates), "most": max(reader.rates)}
+    times = {
+        base.name: dict(zip(("median", "least", "most"), map(_rounded, ratio(reader, base)), strict=True))
+        for base in result.figures
+        if base.name in _BASES or base.gives == "bytes"
+    }
+    named = {"reader": reader.name, "gives": reader.gives, "records": reader.records}
+    named |= {"written_bytes": reader.stored_bytes}
+    return case | sizes | named | {name: _rounded(rate) for name, rate in rates.items()} | {"times": times}
+
+
+def _rounded(figure: float) -> float:
+    """Four digits: more are noise."""
+    return float(f"{figure:.4g}")
 
 
 def svg(results: list[Result]) -> str:

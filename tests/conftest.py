@@ -1,16 +1,15 @@
-"""How tests run: in random order, in one process or several; in CI with one order and the same examples."""
+"""How tests run: in random order, in one process or several; properties draw fresh examples each time."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-# pytest-randomly seeds `random` before each test; hypothesis draws from a generator of its own.
-settings.register_profile("kodec", deadline=None)
-settings.register_profile("kodec-ci", deadline=None, derandomize=True)
-settings.load_profile("kodec-ci" if os.environ.get("CI") else "kodec")
+# pytest-randomly seeds `random` before each test; hypothesis draws from a generator of its own. What fails is
+# printed so that it can be run again as it was.
+settings.register_profile("kodec", deadline=None, print_blob=True)
+settings.load_profile("kodec")
 
 ROOT = Path(__file__).resolve().parent
 # Folders whose tests share what takes long to start.

@@ -136,13 +136,14 @@ static int reserve_rows(const kd_options *options, message_set_columns *c, size_
   return status;
 }
 
-/* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
+/* Where nothing is known from rows before: as much as is likely to come of so many bytes. An eighth more, as the last
+ * unit goes past what was asked for, and columns that then have to grow are copied. */
 static void expect_rows(const kd_options *options, message_set_columns *c, size_t bytes) {
   if (bytes > options->most_bytes) bytes = options->most_bytes;
   size_t rows = bytes / 12;
   if (rows > options->most_rows) rows = options->most_rows;
-  (void)bytes;
-  (void)rows;
+  bytes += bytes / 8;
+  rows += rows / 8;
   kd_expect(&c->offset.values, rows * 8);
   kd_expect(&c->timestamp.values, rows * 8);
   kd_expect(&c->timestamp_type.values, rows * 4);
@@ -192,15 +193,15 @@ static int push_unit(const message_set_unit *u, const uint8_t *buf, const uint8_
       if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
       if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
       if (WANTED(COLUMN_TIMESTAMP_TYPE)) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
-      if (WANTED(COLUMN_KEY)) kd_blob_add(&to_key, u->message.key, limit);
-      if (WANTED(COLUMN_VALUE)) kd_blob_add(&to_value, u->message.value, limit);
+      if (WANTED(COLUMN_KEY)) kd_blob_add(&to_key, at_row, u->message.key, limit);
+      if (WANTED(COLUMN_VALUE)) kd_blob_add(&to_value, at_row, u->message.value, limit);
       at_row++;
     } else {
     }
   }
   c->rows = at_row;
-  if (WANTED(COLUMN_KEY)) kd_blob_close(&c->key, &to_key);
-  if (WANTED(COLUMN_VALUE)) kd_blob_close(&c->value, &to_value);
+  if (WANTED(COLUMN_KEY)) kd_blob_close(&c->key, &to_key, at_row);
+  if (WANTED(COLUMN_VALUE)) kd_blob_close(&c->value, &to_value, at_row);
   return KD_OK;
 stopped:
   return where->status;

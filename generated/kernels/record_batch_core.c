@@ -115,13 +115,14 @@ static int reserve_rows(const kd_options *options, record_batch_columns *c, size
   return status;
 }
 
-/* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
+/* Where nothing is known from rows before: as much as is likely to come of so many bytes. An eighth more, as the last
+ * unit goes past what was asked for, and columns that then have to grow are copied. */
 static void expect_rows(const kd_options *options, record_batch_columns *c, size_t bytes) {
   if (bytes > options->most_bytes) bytes = options->most_bytes;
   size_t rows = bytes / 1;
   if (rows > options->most_rows) rows = options->most_rows;
-  (void)bytes;
-  (void)rows;
+  bytes += bytes / 8;
+  rows += rows / 8;
   kd_expect(&c->offset.values, rows * 8);
   kd_expect(&c->timestamp.values, rows * 8);
   kd_expect(&c->timestamp_type.values, rows * 4);
@@ -283,9 +284,9 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
         if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
         if (WANTED(COLUMN_TIMESTAMP_TYPE)) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
-        if (WANTED(COLUMN_KEY)) kd_blob_add(&to_key, row.body.key, limit);
-        if (WANTED(COLUMN_VALUE)) kd_blob_add(&to_value, row.body.value, limit);
-        if (WANTED(COLUMN_HEADERS)) kd_list_add(&to_headers, c->headers.rows.count);
+        if (WANTED(COLUMN_KEY)) kd_blob_add(&to_key, at_row, row.body.key, limit);
+        if (WANTED(COLUMN_VALUE)) kd_blob_add(&to_value, at_row, row.body.value, limit);
+        if (WANTED(COLUMN_HEADERS)) kd_list_add(&to_headers, at_row, c->headers.rows.count);
         at_row++;
       } else {
         if (WANTED(COLUMN_HEADERS)) cut_headers(c, before_headers);
@@ -294,9 +295,9 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   }
   if (p != end) STOP(KD_COUNT, FIELD_NUM_RECORDS, p);
   c->rows = at_row;
-  if (WANTED(COLUMN_KEY)) kd_blob_close(&c->key, &to_key);
-  if (WANTED(COLUMN_VALUE)) kd_blob_close(&c->value, &to_value);
-  if (WANTED(COLUMN_HEADERS)) kd_list_close(&c->headers.rows, &to_headers);
+  if (WANTED(COLUMN_KEY)) kd_blob_close(&c->key, &to_key, at_row);
+  if (WANTED(COLUMN_VALUE)) kd_blob_close(&c->value, &to_value, at_row);
+  if (WANTED(COLUMN_HEADERS)) kd_list_close(&c->headers.rows, at_row);
   return KD_OK;
 stopped:
   where->row = at_row - before;

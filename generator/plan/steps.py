@@ -38,6 +38,7 @@ __all__ = [
     "Program",
     "Require",
     "Rule",
+    "SetNull",
     "Size",
     "Slot",
     "Step",
@@ -112,6 +113,14 @@ class Fixed:
     slots: tuple[Slot, ...]
     size: int
     objects: tuple[tuple[tuple[str, ...], str], ...] = ()
+
+    @property
+    def groups(self) -> list[list[Slot]]:
+        """The slots by their place: bit fields share one."""
+        found: dict[int, list[Slot]] = {}
+        for slot in self.slots:
+            found.setdefault(slot.offset, []).append(slot)
+        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +268,16 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class SetNull:
+    """A field is null unless a step behind sets it. Versions that lack it leave its default.
+
+    A writer does nothing.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Require:
     """A rule of a field that is looked at after it, whether it was read or not."""
 
@@ -331,7 +350,7 @@ class CheckMost:
 
 
 Check = CheckLength | Checksum | CheckCount | CheckLast | CheckMost
-Step = Fixed | One | Many | Tagged | Stored | When | Require | Mark | Check
+Step = Fixed | One | Many | Tagged | Stored | When | SetNull | Require | Mark | Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +468,34 @@ class Unit:
 
     def field(self, name: str) -> FieldPlan:
         return next(each for each in self.fields if each.name == name)
+
+    def derivation(self, name: str) -> Derived | None:
+        """How a writer computes a field; None where it is given."""
+        return next((each for each in self.derived if each.name == name), None)
+
+    def step_of(self, name: str) -> One | Many:
+        """The step of a field that has one of its own."""
+        return next(
+            each for each in steps_in(self.steps) if isinstance(each, (One, Many)) and each.name == name
+        )
+
+    def wire_of(self, name: str) -> tuple[str, str]:
+        """(wire type, order) of a number of fixed width."""
+        slots = (slot for step in steps_in(self.steps) if isinstance(step, Fixed) for slot in step.slots)
+        found = next(slot for slot in slots if slot.path == (name,))
+        assert found.wire is not None
+        return found.wire, found.order
+
+    @property
+    def ranges(self) -> list[CheckLength | Checksum]:
+        """Lengths of what is there, and then checksums, which may cover them."""
+        found = [each for each in steps_in(self.steps) if isinstance(each, (CheckLength, Checksum))]
+        return sorted(found, key=lambda each: isinstance(each, Checksum))
+
+    @property
+    def marked(self) -> set[str]:
+        """The fields whose places a length or a checksum needs."""
+        return {name for each in self.ranges for name in (each.first, each.name)}
 
     @property
     def told_version(self) -> bool:

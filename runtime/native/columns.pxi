@@ -60,6 +60,27 @@ cdef Columns columns_of(kd_arrow *made):
     return columns
 
 
+def decompress(str codec, data, size_t limit):
+    """At most `limit` bytes that `data` decompresses to; None where it is for `kodec.runtime.compression` to do, or to refuse.
+
+    That is so for what is not LZ4 or snappy, for more bytes than that, and for what is unusual or wrong.
+    """
+    cdef Py_buffer view
+    cdef kd_buffer out
+    cdef bytes name = codec.encode()
+    cdef const char *named = name
+    cdef bint done
+    memset(&out, 0, sizeof(out))
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    with nogil:
+        done = kd_decompress(named, <const uint8_t *>view.buf if view.len else &NOTHING, view.len, limit, &out)
+    PyBuffer_Release(&view)
+    try:
+        return PyBytes_FromStringAndSize(<char *>out.data, out.size) if done else None
+    finally:
+        kd_free(&out)
+
+
 cdef class Rows(Bound):
     """Reads units one after another and keeps their rows, column by column.
 
@@ -73,12 +94,17 @@ cdef class Rows(Bound):
         elements: the most rows, with the elements of their lists, that one unit may have.
         bounds: for a column of whole numbers its least and its most value (None: no bound); other rows
             are left out, and units whose head says that they have none are passed over unread.
+        decompressed_bytes: decompress content of at most so many bytes without stopping, where its codec is one
+            that can be read natively, and there is nothing unusual in it; 0 to always stop.
 
     An object is to be used by one thread at a time; several may work at once, each with its own.
     """
 
     cdef char *c
     cdef kd_options o
+    # what was decompressed last, and the most bytes that this may be
+    cdef kd_buffer content_of
+    cdef size_t most_content
     cdef int order[64]
     cdef int count
     # views of the numbers that are alive, and how often what they show went elsewhere
@@ -97,6 +123,7 @@ cdef class Rows(Bound):
         size_t unit_bytes=1 << 30,
         size_t elements=1_000_000,
         bounds=None,
+        size_t decompressed_bytes=0,
     ):
         cdef int i
         known = self.kernel.columns
@@ -104,6 +131,9 @@ cdef class Rows(Bound):
         if len(set(wanted)) != len(wanted) or not set(wanted) <= set(known):
             raise ValueError(f"columns: some of {', '.join(known)}, each once; not {wanted}")
         memset(&self.o, 0, sizeof(self.o))
+        memset(&self.content_of, 0, sizeof(self.content_of))
+        # where a unit is a row, what is around it changes the rows inside
+        self.most_content = decompressed_bytes if self.k.rows != NULL else 0
         self.count = len(wanted)
         for i, name in enumerate(wanted):
             self.order[i] = self.kernel.column(name)
@@ -135,6 +165,7 @@ cdef class Rows(Bound):
         if self.c != NULL:
             self.k.clear(self.c)
             free(self.c)
+        kd_free(&self.content_of)
 
     cdef size_t rows_so_far(self) noexcept:
         return (<size_t *>self.c)[0]
@@ -176,6 +207,9 @@ cdef class Rows(Bound):
             try:
                 with nogil:
                     status = self.k.run(buf, pos, end, &self.o, self.c, self.u, &next, &self.w)
+                    while status == KD_COMPRESSED and self.append_content():
+                        pos = next + self.place.size
+                        status = self.k.run(buf, pos, end, &self.o, self.c, self.u, &next, &self.w)
                 self.reached(status, buf)
             finally:
                 self.busy = False
@@ -184,6 +218,21 @@ cdef class Rows(Bound):
         if status == KD_MEMORY:
             raise MemoryError
         return STATUSES[status], next
+
+    cdef bint append_content(self) noexcept nogil:
+        """Append the rows of a compressed unit; where it gives false none was appended, whatever the reason."""
+        cdef kd_buffer *content = &self.content_of
+        if self.most_content == 0:
+            return False
+        self.k.place(self.u, &self.place)
+        return (
+            kd_decompress(
+                self.k.codec(self.u), self.place.content.data, self.place.content.size, self.most_content, content
+            )
+            and self.k.rows(
+                self.u, content.data if content.size else &NOTHING, content.size, &self.o, self.c, &self.w
+            ) == KD_OK
+        )
 
     def rows(self, data):
         """Append the rows of the unit at which `run` stopped as compressed, whose content `data` was decompressed.

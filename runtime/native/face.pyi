@@ -37,6 +37,8 @@ class Bound:
 class Columns:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
+def decompress(codec: str, data: Buffer, limit: int) -> bytes | None: ...
+
 class Rows(Bound):
     def __init__(
         self,
@@ -50,6 +52,7 @@ class Rows(Bound):
         unit_bytes: int = ...,
         elements: int = 1_000_000,
         bounds: Mapping[str, tuple[int | None, int | None]] | None = None,
+        decompressed_bytes: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property

@@ -16,7 +16,7 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-__all__ = ["Columns", "Flattened", "Heads", "Kernel", "Objects", "Rows", "Shape", "Writer", "define", "in_order", "murmur2"]
+__all__ = ["Columns", "Flattened", "Heads", "Kernel", "Objects", "Rows", "Shape", "Writer", "decompress", "define", "in_order", "murmur2"]
 
 include "table.pxi"
 include "kernel.pxi"

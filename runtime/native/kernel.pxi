@@ -13,6 +13,7 @@ cdef class Kernel:
     cdef readonly str name
     cdef readonly tuple columns
     cdef readonly tuple heads
+    cdef dict index_of_number
 
     def __cinit__(self, capsule):
         self.k = <const kd_kernel *>PyCapsule_GetPointer(capsule, "kodec.kernel")
@@ -24,6 +25,7 @@ cdef class Kernel:
         self.name = self.k.name.decode()
         self.columns = tuple([self.k.columns[i].name.decode() for i in range(self.k.count_of_columns)])
         self.heads = tuple([self.k.heads[i].decode() for i in range(self.k.count_of_heads)])
+        self.index_of_number = {self.k.numbers[i].name.decode(): i for i in range(self.k.count_of_numbers)}
 
     cdef int column(self, name) except -1:
         """The index of a column. Raises ValueError."""
@@ -33,7 +35,7 @@ cdef class Kernel:
 
     cdef dict numbers(self, const char *unit):
         """The numbers in a unit's head, by name."""
-        return {self.k.numbers[i].name.decode(): self.number(i, unit) for i in range(self.k.count_of_numbers)}
+        return {name: self.number(i, unit) for name, i in self.index_of_number.items()}
 
     cdef number(self, int i, const char *unit):
         cdef const kd_number *number = &self.k.numbers[i]
@@ -47,13 +49,10 @@ cdef class Kernel:
         return (<const double *>at)[0]
 
     cdef int set_number(self, str name, char *unit, value) except -1:
-        cdef int i
-        for i in range(self.k.count_of_numbers):
-            if self.k.numbers[i].name == name.encode():
-                break
-        else:
+        i = self.index_of_number.get(name)
+        if i is None:
             raise ValueError(f"no number {name!r} in the head")
-        cdef const kd_number *number = &self.k.numbers[i]
+        cdef const kd_number *number = &self.k.numbers[<int>i]
         cdef char *at = unit + number.at
         if number.kind == b"i":
             (<int64_t *>at)[0] = value

@@ -112,13 +112,18 @@ KD_UNUSED static int kd_arrow_adopt(kd_arrow *parent, kd_arrow *child) {
 #ifndef KD_SPARE
 #define KD_SPARE 65536
 #endif
-/* Give a buffer away: its memory, cut to its size where much is left over. The next starts as large. */
+/* Give a buffer away: its memory, or a copy where much is left over, so that the large block stays for the next. That
+ * starts with as much room, so that it does not grow, which costs a copy and fresh memory. */
 KD_UNUSED static void *kd_give(kd_buffer *buffer) {
   uint8_t *data = buffer->data;
-  buffer->hope = buffer->size + buffer->size / 16;
   if (data != NULL && buffer->room > 4 * buffer->size + KD_SPARE) {
-    uint8_t *less = kd_resize(data, buffer->size, buffer->size + KD_SLACK);
-    if (less != NULL) data = less;
+    uint8_t *less = kd_resize(NULL, 0, buffer->size + KD_SLACK);
+    if (less != NULL) {
+      memcpy(less, data, buffer->size);
+      kd_release(data);
+      data = less;
+    }
+    buffer->hope = 2 * buffer->size + KD_SPARE;
   }
   buffer->data = NULL;
   buffer->size = buffer->room = 0;

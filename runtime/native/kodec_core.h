@@ -261,8 +261,9 @@ KD_INLINE int kd_read_zigzag32(const uint8_t **pos, const uint8_t *end, int64_t 
   uint64_t raw;
   int status = kd_uvarint(pos, end, 5, &raw);
   if (KD_LIKELY(status == KD_OK)) {
+    /* mostly lengths, of which the next field's place depends: a branch that is foreseen is faster than arithmetic */
     uint32_t low = (uint32_t)raw;
-    *out = (int64_t)(int32_t)(low >> 1 ^ (0U - (low & 1)));
+    *out = KD_LIKELY(!(low & 1)) ? (int64_t)(low >> 1) : -1 - (int64_t)(low >> 1);
   }
   return status;
 }
@@ -325,15 +326,17 @@ static struct {
 } kd_kept KD_UNUSED;
 
 KD_UNUSED static kd_block *kd_take_kept(size_t room) {
-  kd_block *found = NULL;
+  int best = -1;
   if (__atomic_test_and_set(&kd_kept.busy, __ATOMIC_ACQUIRE)) return NULL;
   for (int i = kd_kept.count - 1; i >= 0; i--) {
-    kd_block *block = kd_kept.blocks[i];
-    if (block->room < room || block->room > 2 * room) continue;
-    found = block;
-    kd_kept.blocks[i] = kd_kept.blocks[--kd_kept.count];
-    kd_kept.bytes -= block->room;
-    break;
+    const size_t has = kd_kept.blocks[i]->room;
+    /* the smallest: a larger one is for who needs it, and would have to get a new one */
+    if (has >= room && has <= 2 * room && (best < 0 || has < kd_kept.blocks[best]->room)) best = i;
+  }
+  kd_block *const found = best < 0 ? NULL : kd_kept.blocks[best];
+  if (found != NULL) {
+    kd_kept.blocks[best] = kd_kept.blocks[--kd_kept.count];
+    kd_kept.bytes -= found->room;
   }
   __atomic_clear(&kd_kept.busy, __ATOMIC_RELEASE);
   return found;
@@ -400,6 +403,7 @@ KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
   uint8_t *data = kd_resize(buffer->data, buffer->size, room);
   if (data == NULL && room > need) data = kd_resize(buffer->data, buffer->size, need);
   if (data == NULL) return KD_MEMORY;
+  buffer->hope = room - KD_SLACK;
   buffer->data = data;
   buffer->room = kd_room(data);
   return KD_OK;
@@ -418,10 +422,14 @@ KD_INLINE void kd_free(kd_buffer *buffer) {
 KD_INLINE void kd_expect(kd_buffer *buffer, size_t bytes) {
   if (buffer->room == 0 && buffer->hope == 0) buffer->hope = bytes;
 }
-/* Copy `size` bytes; up to 32 more may be read and written where `source_left` says that they are there. */
+/* Copy `size` bytes; up to 63 more may be read and written where `source_left` says that they are there. */
 KD_INLINE void kd_copy(uint8_t *to, const uint8_t *from, size_t size, size_t source_left) {
-  if (KD_LIKELY(size <= 128 && source_left >= 160)) {
-    for (size_t i = 0; i < size; i += 32) memcpy(to + i, from + i, 32);
+  if (KD_LIKELY(size <= 128 && source_left >= 128)) {
+    memcpy(to, from, 32);
+    if (size > 32) {
+      memcpy(to + 32, from + 32, 32);
+      if (size > 64) memcpy(to + 64, from + 64, 64);
+    }
     return;
   }
   if (to != from) memcpy(to, from, size);
@@ -479,35 +487,31 @@ KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
   blob->starts.size += 4;
   blob->bytes.size = at;
 }
-/* The end of a column of bytes while rows are added to it, in locals; what is not put back never was. */
+/* A column of bytes while rows are added to it, in locals; what is not put back never was. */
 typedef struct {
   uint8_t *bytes, *there;
-  int32_t *starts;
+  int32_t *stops; /* of row n its n-th */
   size_t size, nulls;
 } kd_blob_end;
 KD_INLINE kd_blob_end kd_blob_open(const kd_blob *blob) {
-  kd_blob_end end = {blob->bytes.data, blob->there.data, (int32_t *)(void *)blob->starts.data, blob->bytes.size,
-                     blob->nulls};
-  if (blob->starts.size) {
-    end.there += blob->there.size;
-    end.starts += blob->starts.size / 4;
-  }
-  return end;
+  return (kd_blob_end){blob->bytes.data, blob->there.data,
+                       blob->starts.data == NULL ? NULL : (int32_t *)(void *)blob->starts.data + 1,
+                       blob->bytes.size, blob->nulls};
 }
-KD_INLINE void kd_blob_add(kd_blob_end *to, kd_span span, const uint8_t *limit) {
+KD_INLINE void kd_blob_add(kd_blob_end *to, size_t row, kd_span span, const uint8_t *limit) {
   uint8_t there = span.data != NULL;
   if (KD_LIKELY(there)) {
     kd_copy(to->bytes + to->size, span.data, span.size, (size_t)(limit - span.data));
     to->size += span.size;
   }
   to->nulls += !there;
-  *to->there++ = there;
-  *to->starts++ = (int32_t)to->size;
+  to->there[row] = there;
+  to->stops[row] = (int32_t)to->size;
 }
-KD_INLINE void kd_blob_close(kd_blob *blob, const kd_blob_end *end) {
+KD_INLINE void kd_blob_close(kd_blob *blob, const kd_blob_end *end, size_t rows) {
   blob->bytes.size = end->size;
-  blob->there.size = (size_t)(end->there - blob->there.data);
-  blob->starts.size = (size_t)((uint8_t *)end->starts - blob->starts.data);
+  blob->there.size = rows;
+  blob->starts.size = 4 * (rows + 1);
   blob->nulls = end->nulls;
 }
 /* Note whether a text holds something else than ASCII: whoever takes it then looks whether it is UTF-8. */
@@ -547,17 +551,13 @@ KD_INLINE void kd_list_free(kd_list *list) {
 }
 /* As kd_blob_end, of a column of lists. */
 typedef struct {
-  int32_t *starts;
+  int32_t *stops;
 } kd_list_end;
 KD_INLINE kd_list_end kd_list_open(const kd_list *list) {
-  kd_list_end end = {(int32_t *)(void *)list->starts.data};
-  if (list->starts.size) end.starts += list->starts.size / 4;
-  return end;
+  return (kd_list_end){list->starts.data == NULL ? NULL : (int32_t *)(void *)list->starts.data + 1};
 }
-KD_INLINE void kd_list_add(kd_list_end *to, size_t count) { *to->starts++ = (int32_t)count; }
-KD_INLINE void kd_list_close(kd_list *list, const kd_list_end *end) {
-  list->starts.size = (size_t)((uint8_t *)end->starts - list->starts.data);
-}
+KD_INLINE void kd_list_add(kd_list_end *to, size_t row, size_t count) { to->stops[row] = (int32_t)count; }
+KD_INLINE void kd_list_close(kd_list *list, size_t rows) { list->starts.size = 4 * (rows + 1); }
 KD_INLINE void kd_list_cut(kd_list *list, size_t rows) {
   if (list->starts.size == 0) return;
   int32_t stop;

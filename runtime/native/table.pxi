@@ -127,6 +127,10 @@ cdef extern from "kodec_kernel.h" nogil:
             size_t *, void *, size_t *, kd_where *
         ) except -1
 
+cdef extern from "kodec_codecs.h" nogil:
+    bint kd_decompress(const char *, const uint8_t *, size_t, size_t, kd_buffer *)
+    void kd_free(kd_buffer *)
+
 cdef extern from "kodec_kernel.h":
     Py_ssize_t kd_slot(PyTypeObject *, object) except -1
     bint kd_is_all_slots(const PyTypeObject *, Py_ssize_t)

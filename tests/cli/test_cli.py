@@ -84,7 +84,7 @@ def test_bad_bytes_exit_1_and_name_the_place(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert all(json.loads(line) for line in done.stdout.splitlines())
 
-    skipped = run("dump", "--json", "--skip", str(bad))
+    skipped = run("dump", "--json", "--on-error", "skip", str(bad))
     assert skipped.returncode == 1
     assert "skipped bytes" in skipped.stderr
     assert len(skipped.stdout.splitlines()) > len(done.stdout.splitlines())

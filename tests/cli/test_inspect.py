@@ -265,6 +265,53 @@ def test_a_folder_without_logs_is_told(verb: str, tmp_path: Path, capsys: pytest
         assert main([verb, str(tmp_path)]) == 0
 
 
+TOPIC = ["--topic", "llvm"]
+OTHERS = {
+    "ls": [],
+    "verify": [],
+    "verify --engine local": ["--engine", "local"],
+    "inventory": ["--engine", "local"],
+    "recover": ["--apply"],
+    "reindex": ["--apply"],
+    "salvage": [*TOPIC, "--to", "OUT", "--apply"],
+    "trim": [*TOPIC, "--retention-ms", "1", "--apply"],
+    "compact": [*TOPIC, "--apply"],
+    "convert": [*TOPIC, "--to", "OUT", "--magic", "1", "--apply"],
+    "convert --engine local": [*TOPIC, "--to", "OUT", "--magic", "1", "--engine", "local"],
+    "adopt": ["--into", "BROKER", "--apply"],
+    "get": [*TOPIC, "--partition", "14", "--offset", "0"],
+    "export": ["--to", "OUT", "--engine", "local"],
+    "compact-view": [*TOPIC, "--to", "OUT"],
+    "retention": [],
+    "epochs": TOPIC,
+    "producers": TOPIC,
+    "offsets": [],
+    "groups": [],
+    "transactions": [],
+    "metadata": [],
+}
+
+
+@pytest.mark.parametrize("at", ["lib", "lib/llvm-14"])
+@pytest.mark.parametrize("verb", OTHERS)
+def test_folders_of_other_programs_are_no_logs(
+    verb: str, at: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`/usr/lib` has a folder `llvm-14`, which is named like that of a topic-partition."""
+    (tmp_path / "lib" / "llvm-14" / "bin").mkdir(parents=True)
+    (tmp_path / "lib" / "llvm-14" / "llvm.log").write_text("text")
+    (tmp_path / "broker").mkdir()
+    (tmp_path / "broker" / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    before = sorted(tmp_path.rglob("*"))
+    places = {"OUT": str(tmp_path / "out"), "BROKER": str(tmp_path / "broker")}
+    options = [places.get(each, each) for each in OTHERS[verb]]
+    assert main([verb.partition(" ")[0], str(tmp_path / at), *options]) == 2
+    captured = capsys.readouterr()
+    assert "no file of Kafka's is in llvm-14" in captured.err
+    assert captured.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_dump_of_a_folder_without_segments_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

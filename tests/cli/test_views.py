@@ -106,6 +106,7 @@ def test_what_is_not_there_is_an_error(verb: str, tmp_path: Path, capsys: pytest
     assert main([verb, str(LOGS / "orders-0")]) == 2
     assert "not a log directory" in capsys.readouterr().err
     (tmp_path / "orders-0").mkdir()
+    (tmp_path / "meta.properties").touch()
     assert main([verb, str(tmp_path)]) == 2
     assert "no topic __consumer_offsets" in capsys.readouterr().err
 

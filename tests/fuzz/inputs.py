@@ -15,7 +15,7 @@ import kodec
 from kodec.errors import FormatError
 from kodec.generated.log import message_set, record_batch
 from kodec.log.batches.batch import Batch
-from kodec.runtime.compression import decompress
+from kodec.runtime.compression import compress, decompress
 from kodec.runtime.fields import ReadOptions
 
 LOGS = Path(__file__).resolve().parents[1] / "data"
@@ -23,7 +23,7 @@ LARGEST = 3000
 START = 12
 """Where the length of an entry ends, from which it counts."""
 HEAD_ONLY = ReadOptions(check_crc=False)
-KERNELS = ("record_batch", "message_set")
+KERNELS = ("record_batch", "message_set", "codecs")
 _CHECK, _EVERYTHING, _FILTERED, _REPAIR, _WALK, _SCARCE, _STRAIGHT, _CUT = (1 << bit for bit in range(8))
 FLAGS = (
     _CHECK | _EVERYTHING,
@@ -79,9 +79,24 @@ def units() -> Iterator[Batch]:
                 yield batch
 
 
+def packed(dice: random.Random) -> Iterator[bytes]:
+    """What the codecs' target takes: runs of many lengths, from many distances, some over several blocks."""
+    for size in (0, 1, 5, 13, 60, 400, 3000, 40_000, 140_000):
+        for pattern in (1, 2, 3, 7, 8, 15, 16, 33, 70, 300):
+            words = [dice.randbytes(pattern) for _ in range(3)]
+            data = b"".join(dice.choice(words) for _ in range(size // pattern))
+            for which, codec in enumerate(("snappy", "lz4")):
+                made = compress(codec, data)
+                if len(made) < LARGEST:
+                    yield bytes((which | 20 << 1,)) + made
+
+
 def inputs(kernel: str) -> Iterator[bytes]:
     """Inputs for one kernel's target, the same ones each time."""
     dice = random.Random(kernel)
+    if kernel == "codecs":
+        yield from packed(dice)
+        return
     before = b""
     for batch in units():
         if kernel != ("record_batch" if batch.magic == 2 else "message_set"):

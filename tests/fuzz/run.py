@@ -19,7 +19,7 @@ from kodec.runtime.native import include_dir
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-KERNELS = ("record_batch", "message_set")
+KERNELS = ("record_batch", "message_set", "codecs")
 FLAGS = ("-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-fno-sanitize-recover=all")
 LARGEST = 4096
 

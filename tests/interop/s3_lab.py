@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from kafka_lab import (
     CACHE,
@@ -149,7 +150,9 @@ def is_open(port: int) -> bool:
 class Meter:
     """A proxy before the server that counts requests by method, bytes that go out, and ranges.
 
-    Attributes: delay: seconds that each request waits, as on the way to a server that is far.
+    Attributes:
+        delay: seconds that each request waits, as on the way to a server that is far.
+        lists: how often each folder, a prefix, was listed.
     """
 
     def __init__(self, to: int) -> None:
@@ -164,6 +167,7 @@ class Meter:
 
     def reset(self) -> None:
         self.requests: Counter[str] = Counter()
+        self.lists: Counter[str] = Counter()
         self.bytes = 0
         self.ranges: list[tuple[str, str]] = []
 
@@ -213,6 +217,8 @@ class Meter:
     def _note(self, head: str) -> None:
         method, target, _ = head.split(" ", 2)
         self.requests["LIST" if "list-type=" in target else method] += 1
+        if "list-type=" in target:
+            self.lists[parse_qs(urlsplit(target).query).get("prefix", [""])[0]] += 1
         if method == "GET" and "list-type=" not in target:
             match = re.search(r"(?i)\r\nrange: *bytes=([0-9-]*)", head)
             self.ranges.append((target.split("?")[0], match[1] if match else ""))
@@ -461,8 +467,17 @@ def vanished(lab: Lab) -> None:
     # The tasks are made, and then retention deletes the first segment.
     jvm_plan.execute().getNumPartitions()
     lab.delete(f"vanishing/gone-0/{segments[0]}")
-    rest = [row.offset for row in planned.collect()]
-    require("rows after retention", rest, list(range(int(segments[1][:20]), 600)))
+    try:
+        planned.collect()
+    except Exception as error:
+        require("what is gone is told", "were deleted meanwhile" in str(error), True)
+    else:
+        raise Wrong("a segment that a planned query lacks is not told")
+    lenient = lab.frame(lab.url("vanishing"), failOnDataLoss="false").select("offset")
+    lenient._jdf.queryExecution().executedPlan().execute().getNumPartitions()
+    lab.delete(f"vanishing/gone-0/{segments[1]}")
+    rest = [row.offset for row in lenient.collect()]
+    require("rows after retention", rest, list(range(int(segments[2][:20]), 600)))
     lab.delete(f"vanishing/gone-0/{segments[3]}")
     try:
         lab.frame(lab.url("vanishing")).count()
@@ -471,7 +486,30 @@ def vanished(lab: Lab) -> None:
         require("a hole is told", "in no segment, and not for compaction" in str(error), True)
     else:
         raise Wrong("a hole in the log is not told")
-    say("segments that vanish: what retention deleted is not there; a hole is an error")
+    say("segments that vanish: an error, and without failOnDataLoss the rest; a hole is an error")
+
+
+def lists(lab: Lab) -> None:
+    """How often each folder is listed: by a query, and by a stream in which nothing is new."""
+    lab.upload(DATA / "kafka-4.3.1" / "logs", "listed")
+    there = lab.url("listed")
+    _, text = spent(lab.meter, lambda: lab.frame(there).collect())
+    # what is said of a gap is looked at anew
+    often = {name for name, count in lab.meter.lists.items() if count != 2 and "/compacted-" not in name}
+    require("folders that are not listed twice", often, set())
+    say(f"all rows of {len(lab.meter.lists)} folders: {text}")
+    query = (
+        lab.spark.readStream.format("kafka-log")
+        .load(there)
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(lab.work / "idle"))
+        .start()
+    )
+    query.processAllAvailable()
+    _, text = spent(lab.meter, lambda: time.sleep(20))
+    query.stop()
+    require("an idle stream lists at most once a second", max(lab.meter.lists.values()) <= 21, True)
+    say(f"a stream in which nothing is new, 20 s: {text}")
 
 
 WITHOUT = """
@@ -548,6 +586,7 @@ def main() -> int:
                 stream(lab)
                 mistakes(lab)
                 vanished(lab)
+                lists(lab)
                 one_row(lab, given.megabytes, given.delay / 1000)
             finally:
                 lab.spark.stop()

@@ -35,6 +35,8 @@ public final class Dump {
             switch (words[0]) {
                 case "read":
                     return "{\"value\":" + json(read(words, data)) + "}";
+                case "write":
+                    return "{\"value\":" + json(written(read(words, data))) + "}";
                 case "cuts":
                     return cuts(words, data);
                 case "rows":
@@ -64,6 +66,11 @@ public final class Dump {
         int version = Integer.parseInt(words[3]);
         Method from = kind.getMethod("from", byte[].class, ReadOptions.class, int.class);
         return from.invoke(null, data, opt, version);
+    }
+
+    /** The bytes that a value, which was read, is written as. */
+    private static byte[] written(Object value) throws Exception {
+        return (byte[]) value.getClass().getMethod("toBytes").invoke(value);
     }
 
     /** stored KIND BYTES: the number in them, and the bytes that it is put into. */

@@ -20,6 +20,7 @@ import kodec
 from kodec.pipeline import KafkaLogDataSource
 from kodec.runtime.errors import KodecError
 from tests.java.conftest import ROOT, Ask
+from tests.log_paths import CASES
 
 DATA = ROOT / "tests" / "data"
 LOGS = sorted(DATA.glob("kafka-*/logs"))
@@ -690,3 +691,21 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
             continue
         for step, one, other in zip(steps, found, wanted, strict=True):
             assert one == other, (case, step)
+
+
+def test_paths_mean_what_they_mean_in_python(ask: Ask, tmp_path: Path) -> None:
+    """Where Java takes a path for none of a log, Python decides, and raises."""
+    questions = []
+    for at, case in enumerate(CASES):
+        path = case.make(tmp_path / str(at))
+        given = {"path": str(path), "includeInternal": "true"} | (
+            {} if case.segments is None else {"allowEmpty": "true"}
+        )
+        text = json.dumps({"options": given})
+        questions.append(["rows", "org.kodec.spark.SourceDump", "segments", text.encode().hex()])
+    for at, (case, answer) in enumerate(zip(CASES, ask(questions), strict=True)):
+        found = answer["value"]
+        if case.segments is None:
+            assert "elsewhere" in found, (case, found)
+        else:
+            assert sorted(found) == sorted(str(tmp_path / str(at) / each) for each in case.segments), case

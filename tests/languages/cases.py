@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 import struct
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -86,6 +87,24 @@ def _case(kind: Any, name: str, data: bytes, version: int | None) -> Case:
     except EncodeError:
         written = None
     return Case(name, data, version, plain(value), written)
+
+
+def ask(command: list[str], asked: list[Case]) -> Iterator[Case]:
+    """What a program makes of the bytes of each case: a request and an answer are a line of JSON each."""
+    requests = [{"type": each.type, "bytes": each.data.hex(), "version": each.version or 0} for each in asked]
+    text = "".join(json.dumps(each) + "\n" for each in requests)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for case, line in zip(asked, done.stdout.splitlines(), strict=True):
+        yield _answer(case, json.loads(line))
+
+
+def _answer(case: Case, answer: dict[str, Any]) -> Case:
+    if "code" in answer:
+        error = answer["code"], answer["path"], answer["at"]
+        return Case(case.type, case.data, case.version, error=error)
+    written = bytes.fromhex(answer["written"]) if "written" in answer else None
+    return Case(case.type, case.data, case.version, answer["value"], written)
 
 
 def plain(value: Any) -> Any:

@@ -1,26 +1,21 @@
-"""Builds a program of the Go that is generated of schemas, and asks it what it makes of bytes."""
+"""Builds a program of the Go that is generated of schemas, to be asked what it makes of bytes."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
 from kodec.generator.targets.go.expressions import Types
 from kodec.generator.targets.go.names import Names, exported
 
-from .cases import Case
-
 HERE = Path(__file__).resolve().parent / "go"
 
 
-def build(schemas: Path, folder: Path) -> Path:
-    """The program; Go's own checks of it have passed."""
+def build(schemas: Path, folder: Path) -> list[str]:
+    """The command that runs the program; Go's own checks of it have passed."""
     generate(schemas, folder, targets=["go"])
     module = folder / "go"
     for name in ("go.mod", "go.sum"):
@@ -32,7 +27,7 @@ def build(schemas: Path, folder: Path) -> Path:
     for step in (["go", "vet", "./..."], ["go", "build", "-o", str(folder / "testee"), "./testee"]):
         done = subprocess.run(step, cwd=module, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    return folder / "testee"
+    return [str(folder / "testee")]
 
 
 def _types(schemas: Path) -> str:
@@ -65,22 +60,3 @@ def _types(schemas: Path) -> str:
         for name, field in sorted({**fields, "Number": "number", "Data": "data"}.items())
     ]
     return "\n".join([*lines, "}", ""])
-
-
-def ask(program: Path, asked: Iterable[Case]) -> Iterator[Case]:
-    """What it makes of the bytes of each case."""
-    told = list(asked)
-    requests = [{"type": each.type, "bytes": each.data.hex(), "version": each.version or 0} for each in told]
-    text = "".join(json.dumps(each) + "\n" for each in requests)
-    done = subprocess.run([program], input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    for case, line in zip(told, done.stdout.splitlines(), strict=True):
-        yield _answer(case, json.loads(line))
-
-
-def _answer(case: Case, answer: dict[str, Any]) -> Case:
-    if "code" in answer:
-        error = answer["code"], answer["path"], answer["at"]
-        return Case(case.type, case.data, case.version, error=error)
-    written = bytes.fromhex(answer["written"]) if "written" in answer else None
-    return Case(case.type, case.data, case.version, answer["value"], written)

@@ -12,7 +12,7 @@ from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
 
 from . import go_testee
-from .cases import cases
+from .cases import ask, cases
 from .test_plan import FOLDERS
 
 pytestmark = [
@@ -25,7 +25,7 @@ pytestmark = [
 def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
     program = go_testee.build(folder, tmp_path)
     told = list(cases(folder, changes=4, seed=12))
-    for case, found in zip(told, go_testee.ask(program, told), strict=True):
+    for case, found in zip(told, ask(program, told), strict=True):
         assert found == case
     files = sorted(each.name for each in (tmp_path / "go").glob("*.go"))
     shown = subprocess.run(

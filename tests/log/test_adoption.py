@@ -12,6 +12,7 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
+from kodec.log.adoption import adopt
 from kodec.log.adoption.adopt import plan_adoption
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.lock import locked
@@ -226,7 +227,7 @@ def test_where_there_is_nothing_to_adopt_nothing_is_said_to_be_done(
         for apply in ([], ["--apply"]):
             assert main(["adopt", str(source), "--into", str(broker), *apply]) == 2
             said = capsys.readouterr()
-            assert "has no folder named like orders-0" in said.err and said.out == ""
+            assert "named like orders-0" in said.err and said.out == ""
     # What is refused is said once.
     (broker / "orders-0" / f"{0:020d}.log").write_bytes(kodec.encode([kodec.Record(value=b"v", timestamp=1)]))
     assert main(["adopt", str(written), "--into", str(broker), "--allow-expired", "--apply"]) == 1
@@ -566,7 +567,68 @@ def test_an_error_in_the_middle_says_what_was_done(
     assert main([*command, "--quarantine", str(tmp_path / "kept")]) == 1
     said = capsys.readouterr()
     assert [line.partition(":")[0] for line in said.out.splitlines()] == ["orders-0"]
-    assert "1 of 2 topic-partitions were adopted" in said.err and "done" not in said.out
+    assert "2 of 2 topic-partitions were adopted" in said.err and "done" not in said.out
+
+
+def test_an_error_before_the_exchange_counts_what_was_adopted(
+    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(made: Path, target: Path) -> Path | None:
+        if target.name == "orders-1":
+            raise OSError("no")
+        return place(made, target)
+
+    place = adopt._put_in_place
+    monkeypatch.setattr(adopt, "_put_in_place", fails)
+    with pytest.raises(OSError, match="no") as caught:
+        plan_adoption(written, broker, now=NOW).apply()
+    assert caught.value.__notes__ == ["1 of 2 topic-partitions were adopted"]
+    assert not list(broker.glob("*-delete"))
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "there"), [("_put_in_place", 2, 1), ("move_away", 1, 1), ("move_away", 3, 2)]
+)
+def test_an_adoption_that_was_killed_is_finished_by_the_next_one(
+    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: int, there: int
+) -> None:
+    had = [path.read_bytes() for path in broker.glob("orders-*/partition.metadata")]
+    real, calls = getattr(adopt, name), []
+
+    def killed(*args: Path) -> object:
+        calls.append(args)
+        if len(calls) == call:
+            os._exit(9)
+        return real(*args)
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(adopt, name, killed)
+        plan_adoption(written, broker, now=NOW).apply()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    plan = plan_adoption(written, broker, now=NOW)
+    assert plan.problems == [] and [each.is_adopted for each in plan.partitions] == [True, there == 2]
+    assert plan.has_changes is (there == 1)
+    plan.apply()
+    plan = plan_adoption(written, broker, now=NOW)
+    assert [each.is_adopted for each in plan.partitions] == [True, True]
+    assert len(records(broker)) == 30 and not list(broker.glob("*-delete"))
+    for number in (0, 1):
+        log = written / f"orders-{number}" / f"{100:020d}.log"
+        assert (broker / f"orders-{number}" / log.name).read_bytes() == log.read_bytes()
+    kept = [path.read_bytes() for path in broker.with_name("broker.quarantine").rglob("partition.metadata")]
+    assert kept == had
+
+
+def test_a_log_that_the_broker_went_on_with_is_not_adopted_again(broker: Path, written: Path) -> None:
+    plan_adoption(written, broker, now=NOW).apply()
+    with kodec.PartitionLog(broker / "orders-0") as log:
+        path = log.segments[-1].path
+    path.write_bytes(path.read_bytes() + kodec.encode([kodec.Record(value=b"new")], base_offset=150))
+    plan = plan_adoption(written, broker, now=NOW)
+    assert [each.is_adopted for each in plan.partitions] == [False, True]
+    assert plan.problems == ["orders-0: the broker's log is not empty: it ends at offset 151"]
 
 
 @pytest.mark.parametrize("above", [0, 1])

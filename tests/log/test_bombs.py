@@ -19,7 +19,7 @@ from kodec.log.batches import large
 from kodec.runtime import compression
 
 from . import wire
-from .bombs import MIB, bombs, large_record, records, stream, wrapper
+from .bombs import MIB, bombs, large_record, message, records, stream, wrapper
 
 pytest.importorskip("pyarrow")
 MEASURED = pytest.mark.skipif(
@@ -128,13 +128,17 @@ def test_a_bomb_is_not_converted(tmp_path: Path) -> None:
 
 
 @MEASURED
-@pytest.mark.parametrize("door", ["records", "table"])
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_a_large_record_is_held_once(codec: str, door: str, tmp_path: Path) -> None:
-    data = records(codec, stream(codec, large_record(VALUE)), 1)
-    ((_, _, said, grown),) = ask(tmp_path, "native", {codec: data}, [door])
-    assert said == (VALUE * MIB if door == "records" else 1)
-    assert VALUE <= grown < VALUE + MOST
+@pytest.mark.parametrize("backend", ["native", "pure"])
+def test_a_large_record_is_held_once(backend: str, tmp_path: Path) -> None:
+    codecs = ("gzip", "snappy", "lz4", "zstd")
+    files = {f"v2 {codec}": records(codec, stream(codec, large_record(VALUE)), 1) for codec in codecs}
+    old = message(VALUE)
+    files |= {f"v1 {codec}": wrapper(codec, stream(codec, old), 1) for codec in codecs[:-1]}
+    files["v1 none"] = b"".join(old)
+    files["v2 none"] = records("none", b"".join(large_record(VALUE)), 1)
+    for door, _, said, grown in (found := ask(tmp_path, backend, files, ["records", "table"])):
+        assert said == (VALUE * MIB if door == "records" else 1)
+        assert VALUE - 8 <= grown < VALUE + MOST, found
 
 
 # -- large batches are what they are when they are read at once -------------------------------------
@@ -146,8 +150,11 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(compression, "AT_ONCE", 1000)
     monkeypatch.setattr(large, "AT_ONCE", 1000)
     monkeypatch.setattr(large, "PART", 200)
-    for name in ("records", "rows"):
-        monkeypatch.setattr(f"kodec.log.backends.native.{name}.AT_ONCE", 1000)
+    for name in ("backends.native.records", "backends.native.rows", "reading.walk"):
+        monkeypatch.setattr(f"kodec.log.{name}.AT_ONCE", 1000)
+    # a window of a file has no whole large batch
+    monkeypatch.setattr("kodec.log.reading.source.CHUNK", 600)
+    monkeypatch.setattr("kodec.log.reading.walk.CHUNK", 300)
     yield
 
 
@@ -165,26 +172,29 @@ def some_records(count: int = 60) -> list[kodec.Record]:
     ]
 
 
-def refusal(data: bytes) -> tuple[str, str]:
+def refusal(data: bytes, path: Path) -> tuple[str, str]:
+    path.write_bytes(data)
     with pytest.raises(FormatError) as caught:
-        list(kodec.read_records(data))
+        list(kodec.read_records(path))
     return type(caught.value).__name__, str(caught.value)
 
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("magic", [0, 1, 2])
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_in_parts_all_is_the_same(
-    codec: str, magic: int, small_parts: None, monkeypatch: pytest.MonkeyPatch
+    codec: str, magic: int, small_parts: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     if (codec, magic) in (("zstd", 0), ("zstd", 1)):
         pytest.skip("zstd is of magic 2")
     wanted = some_records()
     data = kodec.encode(wanted, magic=magic, compression=codec, lossy=True)
     small = wire.batch([wire.record(0, b"k", b"small")], base=100)
-    parts = list(kodec.read_records(data + small))
-    table = kodec.read_table(data + small)
-    filtered = kodec.read_table(data + small, offsets=(10, 20))
+    path = tmp_path / "large.bin"
+    path.write_bytes(data + small)
+    parts = list(kodec.read_records(path))
+    table = kodec.read_table(path)
+    filtered = kodec.read_table(path, offsets=(10, 20))
     converted = b"".join(
         kodec.operations.convert_batches(
             kodec.read_batches(data), kodec.operations.ConvertOptions(compression="gzip")
@@ -203,7 +213,9 @@ def test_in_parts_all_is_the_same(
 
 
 @pytest.mark.usefixtures("backend")
-def test_in_parts_errors_are_the_same(small_parts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_parts_errors_are_the_same(
+    small_parts: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     rows = [wire.record(at, b"k", bytes([at]) * 90) for at in range(40)]
     whole = b"".join(rows)
     bad = wire.record(30, b"k", b"x")[:-1] + b"\x05"  # a header too few
@@ -222,9 +234,15 @@ def test_in_parts_errors_are_the_same(small_parts: None, monkeypatch: pytest.Mon
         ),
     }
     batches = {
-        name: wire.batch(wire.squeeze("gzip", content), count=count, attributes=wire.CODES["gzip"])
+        f"{name}, {codec}": wire.batch(
+            wire.squeeze(codec, content), count=count, attributes=wire.CODES[codec]
+        )
         for name, (content, count) in contents.items()
+        for codec in ("gzip", "none")
     }
+    wrong = bytearray(wire.batch(rows))
+    wrong[-1] ^= 1
+    batches["a checksum"] = bytes(wrong)
     old = b"".join(wire.message(at, b"k", bytes([at]) * 90, magic=1) for at in range(40))
     for name, content in {
         "wrapper": old[:-1],
@@ -232,9 +250,19 @@ def test_in_parts_errors_are_the_same(small_parts: None, monkeypatch: pytest.Mon
         "tail": old + b"abc",
     }.items():
         batches[name] = wrapper("gzip", stream("gzip", [content]), 1)
-    found = {name: refusal(data) for name, data in batches.items()}
+    large_one = wire.message(40, b"k", bytes(3000), magic=1)
+    for at in (len(large_one) - 1, 16, 17, 26):  # in its value, its magic, its attributes, its key's length
+        damaged = bytearray(large_one)
+        damaged[at] ^= 1
+        batches[f"a large message, byte {at}"] = bytes(damaged)
+        batches[f"a wrapped one, byte {at}"] = wrapper("gzip", stream("gzip", [old + damaged]), 1)
+    inside = wire.message(41, b"k", bytes(3000), magic=1)
+    low = (5).to_bytes(8, "big")
+    batches["offsets beyond the wrapper's"] = low + wrapper("gzip", stream("gzip", [old, inside]), 1)[8:]
+    path = tmp_path / "large.bin"
+    found = {name: refusal(data, path) for name, data in batches.items()}
     monkeypatch.undo()
-    assert found == {name: refusal(data) for name, data in batches.items()}
+    assert found == {name: refusal(data, path) for name, data in batches.items()}
 
 
 @pytest.mark.usefixtures("backend")

@@ -56,7 +56,7 @@ def test_nothing_is_read_out_of_it(log: tuple[Path, str]) -> None:
     ("verb", "arguments"),
     [
         ("dump", ["LOG"]),
-        ("dump", ["--skip", "LOG"]),
+        ("dump", ["--on-error", "skip", "LOG"]),
         ("dump", ["--batches", "--no-crc", "LOG"]),
         ("ls", ["LOGS"]),
         ("ls", ["--crc", "LOGS"]),

@@ -338,7 +338,7 @@ def test_what_is_no_log_is_bad_usage_and_what_is_missing_is_told(
     for verb in ("export", "compact-view"):
         assert main([verb, str(tmp_path / "logs"), *out, *by]) == 1
         assert capsys.readouterr().err.endswith(f"{told}\n")
-    assert main(["export", str(tmp_path / "logs"), *out, "--skip", *by]) == 0
+    assert main(["export", str(tmp_path / "logs"), *out, "--on-error", "skip", *by]) == 0
     assert f"segments-0: skipped: {tmp_path}" in (told_by := capsys.readouterr().err) and told in told_by
 
 

@@ -11,6 +11,7 @@ from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, found_logs, list_segments, pack, tasks_of
+from tests.log_paths import CASES, Case
 
 
 def listed(path: Path, **options: str) -> list[tuple[str, int]]:
@@ -176,8 +177,8 @@ def test_a_path_without_a_file_of_kafkas_is_an_error(tmp_path: Path) -> None:
     """Many a folder is named like a topic-partition's: /usr/lib/llvm-14."""
     (tmp_path / "lib" / "llvm-14" / "bin").mkdir(parents=True)
     (tmp_path / "lib" / "llvm-14" / "readme.log").write_text("text")
-    for path in (tmp_path, tmp_path / "lib", tmp_path / "lib" / "llvm-14"):
-        text = rf"^kafka-log: path: {path}: no file of Kafka's is in llvm-14$"
+    for path in (tmp_path / "lib", tmp_path / "lib" / "llvm-14"):
+        text = rf"^kafka-log: path: {path}: no file of Kafka's is in llvm-14; it holds"
         with pytest.raises(OptionError, match=text):
             listed(path)
         assert listed(path, allowEmpty="true") == []
@@ -226,3 +227,16 @@ def test_tasks_are_as_large_as_keeps_all_cores_busy(
 
 def test_nothing_makes_no_task() -> None:
     assert pack([], 1) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_paths_mean_what_they_mean_elsewhere(case: Case, tmp_path: Path) -> None:
+    path = {"path": str(case.make(tmp_path)), "includeInternal": "true"}
+    if case.segments is None:
+        with pytest.raises(OptionError, match=r"^kafka-log: path: "):
+            found_logs(Options.parse(path))
+    else:
+        found_there = found_logs(Options.parse({**path, "allowEmpty": "true"}))
+        logs = [log for replicas in found_there.values() for log in replicas]
+        found = [each.log for log in logs for each in log.segments]
+        assert sorted(found) == sorted(tmp_path / each for each in case.segments)

@@ -176,6 +176,34 @@ def test_a_task_that_outlives_its_write_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_task_that_starts_after_its_write_leaves_nothing(tmp_path: Path) -> None:
+    """As where the driver's thread is interrupted: Spark ends the write, and goes on with its tasks."""
+    writer = sink(tmp_path / "logs")
+    writer.abort([None])
+    with pytest.raises(KodecError, match="the write has ended"):
+        writer.write(iter(batches(rows(10))))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_task_that_failed_is_tried_again(tmp_path: Path) -> None:
+    writer = sink(tmp_path / "logs")
+
+    def fails() -> Iterator[pa.RecordBatch]:
+        yield from batches(rows(10))
+        raise OSError("the source has gone")
+
+    with pytest.raises(OSError, match="gone"):
+        writer.write(fails())
+    writer.commit([writer.write(iter(batches(rows(10))))])
+    assert sum(map(len, read(tmp_path / "logs").values())) == 10
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_a_write_of_no_task_leaves_nothing(tmp_path: Path) -> None:
+    sink(tmp_path / "logs").commit([])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_micro_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Context:
         def partitionId(self) -> int:

@@ -73,9 +73,7 @@ class Printer:
         self.kept = {
             name for each in unit.fields if each.kept and unit.stands_for is None for name in (each.name,)
         }
-        self.ranged = {
-            each.name for each in steps_in(unit.steps) if isinstance(each, (CheckLength, Checksum))
-        }
+        self.ranged = {each.name for each in unit.ranges}
         # fields that a writer computes where they are not given
         self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
         used = (FieldOf, Peeked)
@@ -98,7 +96,7 @@ class Printer:
 
     def field(self, name: str) -> str:
         """Where a field is while it is read or written."""
-        if self.writing and self.derived(name) is not None:
+        if self.writing and self.unit.derivation(name) is not None:
             return local(name)
         if name in self.kept:
             return f"v.{exported(name)}"
@@ -110,7 +108,7 @@ class Printer:
         """The value of a field that may be computed."""
         if name in self.computed:
             return f"(*{self.field(name)})"
-        if name in self.kept and not (self.writing and self.derived(name) is not None):
+        if name in self.kept and not (self.writing and self.unit.derivation(name) is not None):
             return self.field(name)
         kind = next((each.type for each in self.unit.fields if each.name == name), None)
         whole_local = kind is not None and self.is_number(kind) and name != self.unit.stands_for
@@ -230,26 +228,10 @@ class Printer:
         assert found is not None
         return None if Whole(*found) == _WIDE else found
 
-    def groups(self, step: Fixed) -> Iterator[list[Slot]]:
-        """The slots of a run by their place: bit fields share one."""
-        found: dict[int, list[Slot]] = {}
-        for slot in step.slots:
-            found.setdefault(slot.offset, []).append(slot)
-        yield from found.values()
-
     def place(self, slot: Slot) -> str:
         """Where the value of a slot is kept."""
         head = self.field(slot.path[0])
         return ".".join([head, *map(exported, slot.path[1:])])
-
-    def wire_of(self, name: str) -> tuple[str, str]:
-        """(wire type, order) of a number that is put in afterwards."""
-        for step in steps_in(self.unit.steps):
-            if isinstance(step, Fixed):
-                for slot in step.slots:
-                    if slot.path == (name,) and slot.wire is not None:
-                        return slot.wire, slot.order
-        raise AssertionError(name)
 
     # -- rules ------------------------------------------------------------------------------------
 
@@ -264,9 +246,6 @@ class Printer:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def derived(self, name: str) -> Derived | None:
-        return next((each for each in self.unit.derived if each.name == name), None)
-
     def measured(self) -> list[str]:
         """Fields whose bytes are made first, as a length in front of them says how many there are."""
         found = []
@@ -277,24 +256,6 @@ class Printer:
                 found.append(each.of)
         return found
 
-    def step_of(self, name: str) -> Step:
-        return next(
-            each for each in steps_in(self.unit.steps) if isinstance(each, (One, Many)) and each.name == name
-        )
-
-    def marks(self) -> set[str]:
-        """Places that a length or a checksum needs."""
-        found = set()
-        for each in steps_in(self.unit.steps):
-            if isinstance(each, (CheckLength, Checksum)):
-                found |= {each.first, each.name}
-        return found
-
-    def ranges(self) -> list[CheckLength | Checksum]:
-        """Lengths, and then checksums, which may cover them."""
-        found = [each for each in steps_in(self.unit.steps) if isinstance(each, (CheckLength, Checksum))]
-        return sorted(found, key=lambda each: isinstance(each, Checksum))
-
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its name, test that it holds something) of what is not written where a condition fails."""
         for name in _names_in(step):
@@ -302,7 +263,7 @@ class Printer:
             if (
                 name not in self.kept
                 or spec.droppable
-                or self.derived(name) is not None
+                or self.unit.derivation(name) is not None
                 or name in self.ranged
             ):
                 continue

@@ -15,7 +15,7 @@ from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.java.expressions import beyond
+from kodec.generator.targets.java.expressions import beyond, bit_field, codecs
 from kodec.generator.targets.java.names import Names, component, constant, lower
 from kodec.generator.targets.java.printer import Printer
 from kodec.generator.targets.java.rows import RowsPrinter
@@ -25,7 +25,7 @@ from kodec.generator.text import Text, java_literal, javadoc, one_line
 __all__ = ["TARGET"]
 
 FOLDER = "java"
-_TEMPLATES = Templates("kodec.generator.targets.java")
+_TEMPLATES = Templates("kodec.generator.targets.java", bit_field=bit_field, codecs=codecs)
 _PACKAGE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MOST_COMPONENTS = 120
 _RUNTIME = """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kodec.generator.plan.steps import Packed, Slot
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
@@ -37,9 +38,19 @@ from kodec.generator.schema.model import Schema
 from kodec.generator.targets.java.names import Names, component
 from kodec.generator.text import java_literal
 
-__all__ = ["Expressions", "Types", "bare", "beyond", "is_int", "literal"]
+__all__ = [
+    "Expressions",
+    "Types",
+    "bare",
+    "beyond",
+    "bit_field",
+    "codecs",
+    "is_int",
+    "literal",
+    "plain_type",
+]
 
-_PLAIN = {
+_PLAIN: dict[Type, str] = {
     FLAG: "boolean",
     TEXT: "String",
     OCTETS: "byte[]",
@@ -121,6 +132,17 @@ def literal(value: object, kind: Type) -> str:
     return f"{value}" if isinstance(found, Whole) and is_int(found) else f"{value}L"
 
 
+def plain_type(kind: Type) -> str:
+    """The type of a value that is no object and no list; a number's where it may be null."""
+    match bare(kind):
+        case Whole() as whole:
+            return "int" if is_int(whole) else "long"
+        case Real(bits):
+            return "float" if bits == 32 else "double"
+        case found:
+            return _PLAIN[found]
+
+
 class Types:
     """The Java types of values, as they are written in the class of one schema."""
 
@@ -132,12 +154,6 @@ class Types:
         match kind:
             case Maybe(of):
                 return self.boxed(of)
-            case EnumOf(number=number):
-                return self.of(number)
-            case Whole():
-                return "int" if is_int(kind) else "long"
-            case Real(bits):
-                return "float" if bits == 32 else "double"
             case ObjectOf(unit):
                 return self.names.type(unit, self.here)
             case ListOf(item):
@@ -145,11 +161,33 @@ class Types:
             case OneOf(types):
                 found = {self.of(each) for each in types}
                 return found.pop() if len(found) == 1 else "Object"
-        return _PLAIN[kind]
+        return plain_type(kind)
 
     def boxed(self, kind: Type) -> str:
         text = self.of(kind)
         return _BOXED.get(text, text)
+
+
+def bit_field(slot: Slot, bits: str) -> str:
+    """The value of bits in a number of 64."""
+    assert slot.bits is not None
+    shift, width = slot.bits
+    if not isinstance(bare(slot.type), Whole):
+        return f"({bits} & {1 << shift:#x}L) != 0"
+    text = f"{bits} >>> {shift} & {(1 << width) - 1:#x}L" if shift else f"{bits} & {(1 << width) - 1:#x}L"
+    return f"(int) ({text})" if plain_type(slot.type) == "int" else text
+
+
+def codecs(packed: Packed, spell: Expressions) -> Iterator[tuple[int, str]]:
+    """(number, Java of the codec's name)."""
+    swapped = dict(packed.replaced)
+    when = None if packed.when is None else spell.condition(packed.when, binds=1)
+    for number, name in packed.codecs:
+        text = java_literal(name)
+        if name in swapped:
+            other = java_literal(swapped[name])
+            text = other if when is None else f"{when} ? {other} : {text}"
+        yield number, text
 
 
 class _Text(NamedTuple):
@@ -175,6 +213,10 @@ class Expressions:
         if bare(value.type) == FLAG:
             return self(value, item, binds)
         return f"{self(value, item, _BINDS['=='])} != 0"
+
+    def switch(self, value: Value) -> str:
+        """A number that Java can switch on."""
+        return self(value) if plain_type(value.type) == "int" else f"(int) {self(value, binds=_SIGN)}"
 
     def opposite(self, value: Value, item: str = "item") -> str:
         """Java that is true where the value is false."""

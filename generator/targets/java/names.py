@@ -176,5 +176,7 @@ class Names:
     def method(self, name: str, verb: str, here: Schema) -> str:
         """`Record.read`; of a type without a class, `RecordBatch.readRecordList`."""
         schema = self.model.schema_of(name)
-        suffix = "" if name == schema.root.name else self.types[name]
-        return f"{self.top(schema.id, here)}.{verb}{suffix}"
+        if name == schema.root.name:
+            return f"{self.top(schema.id, here)}.{verb}"
+        own = f"{verb}{self.types[name]}"
+        return own if schema is here else f"{self.top(schema.id, here)}.{own}"

@@ -52,7 +52,6 @@ from kodec.generator.plan.values import (
     Peeked,
     Real,
     Type,
-    Value,
     Whole,
     in_versions,
 )
@@ -112,11 +111,10 @@ class Printer:
         self.conditional = {
             name for each in unit.steps if isinstance(each, When) for name in self._set_by(each.steps)
         }
-        self.ranged = [each for each in steps_in(unit.steps) if isinstance(each, (CheckLength, Checksum))]
-        self.marked = {each.first for each in self.ranged} | {each.name for each in self.ranged}
+        self.ranged = {each.name for each in unit.ranges}
         used = (FieldOf, Peeked)
         self.named = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
-        self.named |= {each.name for each in self.ranged}
+        self.named |= self.ranged
         self.stored = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
         self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
         self.text = Expressions(self.local)
@@ -286,13 +284,10 @@ class Printer:
 
     def call(self, element: Nested, verb: str, first: str, spell: Expressions) -> str:
         """The call that reads or writes another unit."""
-        inner = self.program.units[element.unit]
         given = [first, *(spell(each) for each in element.arguments)]
-        if inner.stands_for is None:
-            name = f"{self.names.type(element.unit, self.here)}.{verb}"
-        else:
-            name = self.names.method(element.unit, verb, self.here)
-        return f"{name}({', '.join(given)})"
+        if self.program.units[element.unit].stands_for is None:
+            return called(f"{self.names.type(element.unit, self.here)}.{verb}", *given)
+        return called(self.names.method(element.unit, verb, self.here), *given)
 
     def read(self, element: Element, path: str) -> str:
         """Java that reads one value; `path` is a literal."""
@@ -359,22 +354,6 @@ class Printer:
         if slot.wire is None:
             return f"in.bytes({path}, {slot.size})"
         return self.read(FixedNumber(slot.wire, slot.order), path)
-
-    def bit_field(self, slot: Slot, bits: str) -> str:
-        assert slot.bits is not None
-        shift, width = slot.bits
-        shifted = f"{bits} >>> {shift}" if shift else bits
-        if not isinstance(bare(slot.type), Whole):
-            return f"({bits} & {1 << shift:#x}L) != 0"
-        text = f"{shifted} & {(1 << width) - 1:#x}L"
-        return f"(int) ({text})" if self.java(slot.type) == "int" else text
-
-    def groups(self, step: Fixed) -> list[list[Slot]]:
-        """The slots of a run by their place: bit fields share one."""
-        found: dict[int, list[Slot]] = {}
-        for slot in step.slots:
-            found.setdefault(slot.offset, []).append(slot)
-        return list(found.values())
 
     def slot_local(self, path: tuple[str, ...]) -> str:
         return self.local(path[0]) if len(path) == 1 else self.local.made("{0}", "_".join(path))
@@ -543,7 +522,7 @@ class Printer:
         if tag.versions is None:
             return ""
         kind = Whole(-(1 << 15), (1 << 15) - 1)
-        return spell(in_versions(FieldOf(self.unit.version_name, kind), tag.versions), binds=3)
+        return spell(in_versions(FieldOf(self.unit.version_name, kind), tag.versions))
 
     def result(self) -> str:
         """The value of the unit, of what was read."""
@@ -587,25 +566,8 @@ class Printer:
         """A component in a method of its record."""
         return f"this.{name}" if Locals.shadows(name) else name
 
-    def codecs(self, packed: Packed, spell: Expressions) -> Iterator[tuple[int, str]]:
-        """(number, Java of the codec's name)."""
-        swapped = dict(packed.replaced)
-        when = None if packed.when is None else spell.condition(packed.when, binds=1)
-        for number, name in packed.codecs:
-            text = java_literal(name)
-            if name in swapped:
-                other = java_literal(swapped[name])
-                text = other if when is None else f"{when} ? {other} : {text}"
-            yield number, text
-
     def known_codecs(self, packed: Packed) -> str:
         return java_literal(", ".join(f"{number} ({name})" for number, name in packed.codecs))
-
-    def number(self, value: Value, spell: Expressions) -> str:
-        """Something that Java can switch on."""
-        text = spell(value)
-        kind = bare(value.type)
-        return text if isinstance(kind, Whole) and self.java(kind) == "int" else f"(int) {text}"
 
     def member(self, item: str, path: tuple[str, ...]) -> str:
         return item + "".join(f".{component(name)}()" for name in path)
@@ -620,19 +582,16 @@ class Printer:
 
     # -- writing ------------------------------------------------------------------------------------
 
-    def derived(self, name: str) -> Derived | None:
-        return next((each for each in self.unit.derived if each.name == name), None)
-
     def given(self, name: str) -> str:
         """The value of a field while it is written."""
-        if self.derived(name) is not None or name not in self.stored:
+        if self.unit.derivation(name) is not None or name not in self.stored:
             return self.local(name)
         if self.unit.packed is not None and name == self.unit.packed.name:
             return self.own(self.packed_names(self.unit.packed)[0])
         return self.own(component(name))
 
     def slot_value(self, slot: Slot) -> str:
-        if slot.path[0] in {each.name for each in self.ranged}:
+        if slot.path[0] in self.ranged:
             return "0"
         return self.member(self.given(slot.path[0]), slot.path[1:])
 
@@ -662,13 +621,8 @@ class Printer:
 
     def encoding(self, name: str) -> str:
         """The encoding of a measured field that is text; empty where it is none."""
-        element = self.step_of(name).element
+        element = self.unit.step_of(name).element
         return element.encoding if isinstance(element, Chars) else ""
-
-    def step_of(self, name: str) -> One | Many:
-        return next(
-            each for each in steps_in(self.unit.steps) if isinstance(each, (One, Many)) and each.name == name
-        )
 
     def bytes_of(self, name: str) -> str:
         return self.local.made("{0}_bytes", name)
@@ -731,12 +685,9 @@ class Printer:
             case Chars(size, encoding):
                 return f"{to}.text({path}, {value}, {java_literal(encoding)}{self._wanted(size)})"
             case Nested(size=size):
-                arguments = "".join(f", {self.put_text(each)}" for each in element.arguments)
-                inner = self.program.units[element.unit]
-                if inner.stands_for is None:
-                    text = f"{value}.write({to}{arguments})"
-                else:
-                    text = f"{self.names.method(element.unit, 'write', self.here)}({to}, {value}{arguments})"
+                text = self.call(element, "write", f"{to}, {value}", self.put_text)
+                if self.program.units[element.unit].stands_for is None:
+                    text = called(f"{value}.write", to, *map(self.put_text, element.arguments))
                 wanted = self._wanted(size)
                 if path == '""' and not wanted:
                     return text
@@ -805,7 +756,7 @@ class Printer:
     def slot_required(self, slot: Slot) -> Iterator[str]:
         """The checks of a value of a run before it is written."""
         name = slot.path[0]
-        if any(each.name == name for each in self.ranged):
+        if name in self.ranged:
             return
         inside = slot.path[:-1]
         spell = self.put_text
@@ -818,16 +769,21 @@ class Printer:
         """(path, value, what it must be) of the fields that a condition leaves out."""
         for name in self._set_by(step.steps):
             spec = self.fields[name]
-            ranged = any(each.name == name for each in self.ranged)
             packed = self.unit.packed is not None and self.unit.packed.name == name
             # what says that a field is not there may itself follow from the field
             implied = any(
                 isinstance(each, FieldOf)
-                and (made := self.derived(each.name)) is not None
+                and (made := self.unit.derivation(each.name)) is not None
                 and made.of == name
                 for each in values_of(step.test)
             )
-            skipped = spec.droppable or ranged or packed or implied or self.derived(name) is not None
+            skipped = (
+                spec.droppable
+                or name in self.ranged
+                or packed
+                or implied
+                or self.unit.derivation(name) is not None
+            )
             if name not in self.stored or skipped:
                 continue
             if spec.type == SECTION:
@@ -836,21 +792,22 @@ class Printer:
             allowed = {self.zero(spec.type, spec.default): None, self.zero(spec.type, spec.absent): None}
             yield java_literal(name), self.given(name), ", ".join(allowed)
 
-    def tag_default(self, tag: TagPlan) -> str:
-        return self.zero(tag.type, tag.default)
+    def holds_something(self, tag: TagPlan) -> str:
+        """The test that a tagged field is not its default."""
+        value, default = self.given(tag.name), self.zero(tag.type, tag.default)
+        if default in ("true", "false"):
+            return f"!{value}" if default == "true" else value
+        if default == "null" or self.java(tag.type) in ("int", "long", "float", "double"):
+            return f"{value} != {default}"
+        if default == "List.of()" and not isinstance(tag.type, Maybe):
+            return f"!{value}.isEmpty()"
+        return f"!Objects.deepEquals({value}, {default})"
 
-    def wire_of(self, name: str) -> tuple[str, str]:
-        """(wire type, order) of a number that is put in afterwards."""
-        for step in steps_in(self.unit.steps):
-            if isinstance(step, Fixed):
-                for slot in step.slots:
-                    if slot.path == (name,) and slot.wire is not None:
-                        return slot.wire, slot.order
-        raise AssertionError(name)
-
-    def ranges(self) -> list[CheckLength | Checksum]:
-        """Lengths, and then checksums, which may cover them."""
-        return sorted(self.ranged, key=lambda each: isinstance(each, Checksum))
+    def put_tag(self, tag: TagPlan) -> str:
+        """A statement that adds a tagged field."""
+        put = self.put(tag.element, self.given(tag.name), tag.type, java_literal(tag.name), "tag")
+        text = f"tags.add({tag.number}, tag -> {put})"
+        return text if len(text) <= _WIDTH else f"tags.add({tag.number}, tag ->\n        {_deeper(put, 2)})"
 
     def starts(self, name: str) -> str:
         return self.local.made("start_of_{0}", name)

@@ -15,7 +15,7 @@ from kodec.generator.plan.rows import (
     Span,
     steps_within,
 )
-from kodec.generator.plan.steps import Fixed, FixedNumber, Packed, Slot, Varint, When
+from kodec.generator.plan.steps import Fixed, FixedNumber, Slot, Varint, When
 from kodec.generator.plan.values import (
     Constant,
     FieldOf,
@@ -25,9 +25,8 @@ from kodec.generator.plan.values import (
     Whole,
 )
 from kodec.generator.reserved import Taken
-from kodec.generator.targets.java.expressions import Expressions, bare, is_int, literal
+from kodec.generator.targets.java.expressions import Expressions, bare, is_int, literal, plain_type
 from kodec.generator.targets.java.names import Locals, Names, camel, column_name, lower
-from kodec.generator.text import java_literal
 from kodec.generator.wire import WIRE
 
 __all__ = ["MOST_COLUMNS", "RowsPrinter"]
@@ -121,17 +120,9 @@ class RowsPrinter:
     def kind(self, part: object) -> str:
         return type(part).__name__
 
-    def java(self, kind: Type) -> str:
-        found = bare(kind)
-        if isinstance(found, Real):
-            return "float" if found.bits == 32 else "double"
-        if isinstance(found, Whole):
-            return "int" if is_int(found) else "long"
-        return "boolean"
-
     def declared(self, kind: Type) -> str:
         """The type before a variable of the loop; those of a head are fields of the class."""
-        return f"{self.java(kind)} " if self.inside else ""
+        return f"{plain_type(kind)} " if self.inside else ""
 
     # -- the head ---------------------------------------------------------------------------------
 
@@ -143,7 +134,7 @@ class RowsPrinter:
                 yield "int", f"{name}Start", f"Where {path} starts."
                 yield "int", f"{name}Length", "Its bytes; -1 where it is null."
             else:
-                yield self.java(each.type), name, self.docs.get(path, "")
+                yield plain_type(each.type), name, self.docs.get(path, "")
 
     def is_span(self, slot: Slot) -> bool:
         return slot.wire is None and slot.bits is None
@@ -175,15 +166,6 @@ class RowsPrinter:
     def starts_in(self, steps: tuple[RowStep, ...]) -> set[str]:
         """The marks that a length or a checksum needs."""
         return {each.first for each in steps_within(steps) if hasattr(each, "first")}
-
-    def bit_field(self, slot: Slot, bits: str) -> str:
-        assert slot.bits is not None
-        shift, width = slot.bits
-        if self.java(slot.type) == "boolean":
-            return f"({bits} & {1 << shift:#x}L) != 0"
-        text = f"{bits} >>> {shift}" if shift else bits
-        text = f"{text} & {(1 << width) - 1:#x}L"
-        return f"(int) ({text})" if self.java(slot.type) == "int" else text
 
     def rules(self, step: Fixed | Number) -> Iterator[str]:
         """Where one holds, the unit is not what it should be."""
@@ -265,7 +247,7 @@ class RowsPrinter:
                 about = f"{each.name} of each element (-1 where it is null)."
                 found.append((f"{name}Length", "int", f"{value}Length", about))
             elif not isinstance(each.source, Elements):
-                kind = self.java(each.source.type)
+                kind = plain_type(each.source.type)
                 found.append((name, kind, self.text(each.source), f"{each.name} of each element."))
         return found
 
@@ -282,7 +264,7 @@ class RowsPrinter:
             for name, range_ in _NARROW.items():
                 if range_.low <= kind.low and kind.high <= range_.high:
                     return name
-        return self.java(kind)
+        return plain_type(kind)
 
     def value(self, column: RowColumn) -> str:
         """A row's value of a column, as its array takes it."""
@@ -321,20 +303,6 @@ class RowsPrinter:
 
     def hidden(self) -> str:
         return "" if self.plan.hidden is None else self.text.condition(self.plan.hidden)
-
-    def codecs(self, packed: Packed) -> Iterator[tuple[int, str]]:
-        swapped = dict(packed.replaced)
-        when = None if packed.when is None else self.text.condition(packed.when, binds=1)
-        for number, name in packed.codecs:
-            text = java_literal(name)
-            if name in swapped:
-                other = java_literal(swapped[name])
-                text = other if when is None else f"{when} ? {other} : {text}"
-            yield number, text
-
-    def switch(self, packed: Packed) -> str:
-        text = self.text(packed.by)
-        return text if self.java(packed.by.type) == "int" else f"(int) {text}"
 
 
 def _constant(name: str) -> str:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 
 import typer
 
 from kodec.cli.outcome import Missing
-from kodec.log.files.listing import SegmentFiles, find_partitions, list_partition
+from kodec.log.files.listing import SegmentFiles, list_partition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 
-__all__ = ["DIRECTORIES", "LOGS", "PARTITIONS", "TOPICS", "folders", "logs_at", "size_of_logs"]
+__all__ = [
+    "DIRECTORIES",
+    "LOGS",
+    "ON_ERROR",
+    "PARTITIONS",
+    "TOPICS",
+    "OnErrorChoice",
+    "folders",
+    "logs_at",
+    "size_of_logs",
+]
 
 DIRECTORIES = typer.Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, or topic-partitions' folders."
@@ -28,7 +39,17 @@ PARTITIONS = typer.Argument(
     file_okay=False,
     help="Topic-partitions' folders, or log.dirs folders with --topic.",
 )
+ON_ERROR = typer.Option(
+    "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and say so (skip)."
+)
 TOPICS = typer.Option("--topic", help="Of a log directory, this topic; may be given several times.")
+
+
+class OnErrorChoice(enum.Enum):
+    """`kodec.log.batches.options.OnError` for typer."""
+
+    stop = "raise"
+    skip = "skip"
 
 
 def folders(paths: list[Path], topics: list[str]) -> list[Path]:
@@ -43,7 +64,7 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
             found.append(path)
             continue
         assert not isinstance(what, SegmentPath)
-        wanted = [each for each in find_partitions(path) if each.topic_partition.topic in topics]
+        wanted = [each for each in what.partitions if each.topic_partition.topic in topics]
         for topic in topics:
             if not any(each.topic_partition.topic == topic for each in wanted):
                 raise Missing(f"{path} has no topic {topic}")
@@ -77,5 +98,5 @@ def logs_at(path: Path) -> tuple[int, int]:
     if isinstance(what, PartitionPath):
         found = _segments(path)
     else:
-        found = [each for folder in find_partitions(path) for each in _segments(folder.path)]
+        found = [each for folder in what.partitions for each in _segments(folder.path)]
     return len(found), sum(segment.size for segment in found)

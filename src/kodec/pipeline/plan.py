@@ -26,14 +26,17 @@ from kodec.log.files.listing import (
     ReplicaKind,
     SegmentFiles,
     TopicPartition,
-    find_partitions,
-    find_replicas,
-    parse_folder_name,
 )
-from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
-from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path
-from kodec.log.files.resolve import LogDirectoryPath, NotALog, SegmentPath, resolve
-from kodec.log.files.tiered import TieredFolder, list_tiered, tiered_folders
+from kodec.log.files.paths import PartitionPath, partition_path
+from kodec.log.files.resolve import (
+    LogDirectoryPath,
+    LogPath,
+    NotALog,
+    RemoteStoragePath,
+    SegmentPath,
+    find_logs,
+)
+from kodec.log.files.tiered import TieredFolder, list_tiered
 from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
 from kodec.runtime.errors import FormatError, ReadFailed
@@ -63,7 +66,6 @@ _LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = ReadOptions()
-_OF_AN_OFFSET = re.compile(r"[0-9]{20}\.")
 # A listing is soon out of date; one that is so again and again is no broker's work.
 MOST_LISTINGS = 20
 P = ParamSpec("P")
@@ -275,7 +277,7 @@ def _pinned(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
 
 
 class _Finder:
-    """Finds the logs at paths, and keeps what it saw for an error that says it."""
+    """The logs at paths that are wanted, and what else was seen, for an error that says it."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -285,28 +287,32 @@ class _Finder:
         self._starts: dict[Path, dict[TopicPartition, int]] = {}
 
     def look(self, text: str) -> None:
-        """Find what is at a path, or at all that a glob names."""
+        """Find what is at a path, or at all that a glob names. Raises OptionError where there is nothing."""
         for path in _expanded(text):
             try:
-                what = resolve(path)
+                there = find_logs(path)
             except NotALog as error:
-                self._elsewhere(path, error)
+                if not path.is_dir():
+                    raise OptionError("path", str(error)) from None
+                if not self.options.allow_empty:
+                    raise OptionError("path", f"{error}; it holds {_content(path)}") from None
                 continue
-            if isinstance(what, LogDirectoryPath):
-                self._log_directory(path)
-            elif isinstance(what, SegmentPath):
-                self._segment(what)
-            else:
-                self._partition(what)
+            for what in there:
+                self._choose(what)
 
-    def _log_directory(self, path: Path, *, alone: bool = False) -> None:
-        # What a broker has made holds no log directory; a parent of several may look as if it were one.
-        inner = set() if alone or is_log_directory(path) else self._inside(path)
-        for folder in find_partitions(path):
-            if folder.path not in inner and self._wants(folder.topic_partition):
-                self._add(
-                    FoundLog(folder.topic_partition, folder.path, self._start(path, folder.topic_partition))
-                )
+    def _choose(self, what: LogPath) -> None:
+        if isinstance(what, LogDirectoryPath):
+            for owner, folder in what.partitions:
+                if self._wants(owner):
+                    self._add(FoundLog(owner, folder, self._start(what.path, owner)))
+        elif isinstance(what, RemoteStoragePath):
+            for tiered in what.folders:
+                if self._wants(tiered.topic_partition):
+                    self._add(FoundLog(tiered.topic_partition, tiered.path, tiered=tiered))
+        elif isinstance(what, SegmentPath):
+            self._segment(what)
+        elif self._wants(what.topic_partition, asked_for=True):
+            self._add(FoundLog(what.topic_partition, what.path, self._start_of(what)))
 
     def _segment(self, what: SegmentPath) -> None:
         try:
@@ -319,37 +325,6 @@ class _Finder:
                 beside = what.path.with_suffix(f".{kind}")
                 setattr(files, kind, beside if beside.is_file() else None)
             self._add(FoundLog(folder.topic_partition, what.path, self._start_of(folder), alone=files))
-
-    def _partition(self, folder: PartitionPath) -> None:
-        if self._wants(folder.topic_partition, asked_for=True):
-            self._add(FoundLog(folder.topic_partition, folder.path, self._start_of(folder)))
-
-    def _elsewhere(self, path: Path, error: NotALog) -> None:
-        """A parent of log directories, or remote storage. Raises OptionError for anything else."""
-        if path.is_dir():
-            if self._tier(path) or self._inside(path) or self.options.allow_empty:
-                return
-            raise OptionError("path", f"{error}; it holds {_content(path)}")
-        raise OptionError("path", str(error)) from None
-
-    def _inside(self, path: Path) -> set[Path]:
-        """Find what is in the log directories and the remote storage in a folder; which folders those are."""
-        found = set()
-        for each in _folders(path):
-            if _is_log_directory(each):
-                self._log_directory(each, alone=True)
-                found.add(each)
-            elif parse_folder_name(each.name) is None and self._tier(each):
-                found.add(each)
-        return found
-
-    def _tier(self, path: Path) -> bool:
-        """Find what is in remote storage; false where the path is none."""
-        tiered = tiered_folders(path)
-        for folder in tiered:
-            if self._wants(folder.topic_partition):
-                self._add(FoundLog(folder.topic_partition, folder.path, tiered=folder))
-        return bool(tiered)
 
     def _wants(self, owner: TopicPartition, *, asked_for: bool = False) -> bool:
         options = self.options
@@ -398,20 +373,6 @@ def _alternatives(text: str) -> list[str]:
     return [whole for each in match[1].split(",") for whole in _alternatives(f"{before}{each}{after}")]
 
 
-def _folders(path: Path) -> list[Path]:
-    with os.scandir(path) as entries:
-        return sorted(Path(entry.path) for entry in entries if entry.is_dir())
-
-
-def _is_log_directory(path: Path) -> bool:
-    """Whether a folder in a folder is one of a broker's log directories."""
-    try:
-        return is_log_directory(path) or any(each.kind is ReplicaKind.LIVE for each in find_replicas(path))
-    except OSError:
-        # whoever lists it learns why it cannot be read
-        return False
-
-
 def _content(path: Path) -> str:
     names = sorted(each.name for each in path.iterdir())
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
@@ -450,10 +411,6 @@ def _check_found(options: Options, finder: _Finder) -> None:
         name = "subscribe" if options.assign is None else "assign"
         where = f"not in the log directory: {', '.join(sorted(missing))}"
         raise OptionError(name, f"{where}; there are {_some(finder.seen)}")
-    found = [log for logs in finder.logs.values() for log in logs]
-    if found and not any(map(_is_kafkas, found)):
-        names = _some(finder.logs)
-        raise OptionError("path", f"{', '.join(map(shown, options.paths))}: no file of Kafka's is in {names}")
     if not finder.logs:
         here = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
         raise OptionError(
@@ -461,18 +418,6 @@ def _check_found(options: Options, finder: _Finder) -> None:
             f"{', '.join(map(shown, options.paths))}: of {options.chosen} {here}; "
             "say allowEmpty=true where no rows are expected",
         )
-
-
-def _is_kafkas(log: FoundLog) -> bool:
-    """Whether a broker may have made a folder: many another one is named like a topic-partition's."""
-    if log.tiered is not None or log.alone is not None or is_log_directory(log.path.parent):
-        return True
-    try:
-        names = [entry.name for entry in log.path.iterdir()]
-    except OSError:
-        # whoever reads it says why it cannot be listed
-        return True
-    return any(_OF_AN_OFFSET.match(name) or name in (LEADER_EPOCHS, PARTITION_METADATA) for name in names)
 
 
 def _some(seen: Iterable[TopicPartition]) -> str:

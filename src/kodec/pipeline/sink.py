@@ -254,6 +254,9 @@ class _Partitioner:
 class _Sink:
     """What writers of queries and of streams have in common."""
 
+    # whether the driver has made the staging folder before the tasks
+    _is_staged = False
+
     def __init__(self, columns: StructType, options: WriteOptions, overwrite: bool) -> None:
         if overwrite:
             raise OptionError("mode", 'segments are added to a log directory: use mode("append")')
@@ -274,7 +277,11 @@ class _Sink:
         first = (0 if context is None else context.partitionId()) + (0 if batch is None else batch[1])
         partitioner = _Partitioner(self.options.partitions or 1, first)
         # made once: a task that goes on after `abort` has removed it must not make it again
-        attempt.mkdir(parents=True)
+        try:
+            attempt.mkdir(parents=not self._is_staged)
+        except FileNotFoundError:
+            text = "the write has ended, or this worker does not share the driver's file system"
+            raise KodecError(f"kafka-log: there is no {staging}: {text}") from None
         keeps: bool | None = None
         try:
             for each in batches:
@@ -296,9 +303,10 @@ class _Sink:
             for open_rows in rows.values():
                 open_rows.abandon()
             shutil.rmtree(attempt, ignore_errors=True)
-            with suppress(OSError):
-                # other attempts are in it, or it has gone
-                staging.rmdir()
+            if not self._is_staged:
+                with suppress(OSError):
+                    # other attempts are in it, or it has gone
+                    staging.rmdir()
             raise
         return _Message(_Made(staging, batch, segments, bool(keeps)))
 
@@ -348,7 +356,7 @@ class _Sink:
             if len(keeps) > 1:
                 raise KodecError(_SOME_OFFSETS)
             add_segments(self.options.root, segments, keep_offsets=keeps == {True}, batch=batch)
-        _remove(each.staging for each in made)
+        _remove([self.options.staging(self.name), *(each.staging for each in made)])
 
     def _abort(self, messages: Iterable[WriterCommitMessage | None]) -> None:
         if is_unfinished(self.options.root):
@@ -361,11 +369,22 @@ class _Sink:
 
 def _remove(folders: Iterable[Path]) -> None:
     for folder in set(folders):
-        shutil.rmtree(folder, ignore_errors=True)
+        # Moved first: a task that goes on would put files into what is being deleted.
+        gone = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}")
+        with suppress(FileNotFoundError):
+            folder.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
 
 
 class BatchSink(_Sink, DataSourceArrowWriter):
     """Writes a DataFrame."""
+
+    _is_staged = True
+
+    def __init__(self, columns: StructType, options: WriteOptions, overwrite: bool) -> None:
+        super().__init__(columns, options, overwrite)
+        # By the driver: a task that starts after `abort` finds none, as where a thread is interrupted.
+        self.options.staging(self.name).mkdir(parents=True)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task into segments of their own. Raises KodecError, OSError."""

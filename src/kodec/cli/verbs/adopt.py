@@ -12,9 +12,8 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
 from kodec.cli.progress import progress
-from kodec.cli.selection import TOPICS, size_of_logs
+from kodec.cli.selection import TOPICS, logs_at
 from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
-from kodec.log.files.listing import find_partitions
 from kodec.log.writing.addition import finish_additions
 
 __all__ = ["adopt"]
@@ -73,7 +72,7 @@ def adopt(
         try:
             if apply:
                 finish_additions(log_dir)
-            with progress("adopt", (1 + apply) * _size(log_dir)) as step:
+            with progress("adopt", (1 + apply) * logs_at(log_dir)[1]) as step:
                 plan = plan_adoption(
                     log_dir,
                     into,
@@ -99,11 +98,7 @@ def adopt(
             raise typer.Exit(FAILED) from None
     if not json and not (apply and plan.problems):
         output.show(output.ending(apply), *(f"what the broker had is in {place}" for place in kept))
-    raise typer.Exit(FAILED if plan.problems else 0 if apply else LEFT_TO_DO)
-
-
-def _size(log_dir: Path) -> int:
-    return sum(size_of_logs(each.path) for each in find_partitions(log_dir))
+    raise typer.Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
 
 
 def _parsed(text: str) -> tuple[str, UUID]:
@@ -128,6 +123,7 @@ def _facts(each: Adoption, applied: bool) -> dict[str, object]:
         "topic": owner.topic,
         "partition": owner.partition,
         "applied": applied,
+        "alreadyAdopted": each.is_adopted,
         "source": str(each.source),
         "target": str(each.target),
         "topicId": _shown(each.topic_id),
@@ -147,7 +143,8 @@ def _text(each: Adoption) -> list[str]:
     name = each.topic_partition
     segments, size = output.count(each.segments, "segment"), output.size_of(each.bytes)
     offsets = f"offsets {each.start_offset} to {each.end_offset}"
-    lines = [f"{name}: id {_shown(each.topic_id)}, {segments}, {size}, {offsets}"]
+    known = ", adopted already" if each.is_adopted else ""
+    lines = [f"{name}: id {_shown(each.topic_id)}, {segments}, {size}, {offsets}{known}"]
     if each.expired:
         whose = "of the topic" if each.own_retention else "the broker's, where its settings are the defaults"
         bound = "" if each.retention_ms is None else f"retention.ms is {each.retention_ms} ({whose})"

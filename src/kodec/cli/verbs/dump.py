@@ -12,6 +12,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.progress import progress
+from kodec.cli.selection import ON_ERROR, OnErrorChoice
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
@@ -86,7 +87,7 @@ def dump(
     ],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
     control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
+    on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
     batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
     decode: Annotated[
@@ -113,7 +114,7 @@ def dump(
         paths,
         printer,
         control=control,
-        on_error="skip" if skip else "raise",
+        on_error=on_error.value,
         check_crc=not no_crc,
         batches_only=batches,
         decode=decode,

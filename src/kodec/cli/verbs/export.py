@@ -14,6 +14,7 @@ from rich.table import Table
 from kodec.cli import output
 from kodec.cli.compressions import PARQUET
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.cli.selection import ON_ERROR, OnErrorChoice
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import ExportSummary
@@ -37,9 +38,7 @@ def export(
     decode: Annotated[
         bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
     ] = False,
-    skip: Annotated[
-        bool, typer.Option("--skip", help="Skip what is corrupt, or missing, and say so.")
-    ] = False,
+    on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.spark,
     master: Annotated[str | None, MASTER] = None,
@@ -64,7 +63,7 @@ def export(
             include_internal=internal,
             include_headers=not no_headers,
             include_decoded=decode,
-            on_error="skip" if skip else "raise",
+            on_error=on_error.value,
             overwrite=overwrite,
             progress=output.say,
         )

@@ -14,6 +14,7 @@ from kodec.cli import output
 from kodec.cli.outcome import Missing, errors_reported
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation
+from kodec.log.files.resolve import resolve
 
 __all__ = ["get", "parse_time"]
 
@@ -92,6 +93,7 @@ def _get(
     json: bool,
 ) -> None:
     """Print up to `count` records from an offset or a time on. Raises Missing, KodecError, OSError."""
+    resolve(path)
     with LogDirectory(path) as directory:
         try:
             log = directory.partition(topic, partition)

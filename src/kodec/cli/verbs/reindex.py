@@ -12,7 +12,6 @@ from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import LOGS, logs_at
-from kodec.log.files.listing import find_replicas
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 from kodec.log.recovery.plan import RecoveryPlan
@@ -52,7 +51,7 @@ def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[Recove
     elif isinstance(what, PartitionPath):
         folders, only = [path], None
     else:
-        folders, only = [replica.path for replica in find_replicas(path)], None
+        folders, only = [replica.path for replica in what.replicas], None
     for folder in folders:
         try:
             plan = plan_reindex(

@@ -10,6 +10,7 @@ Followed: `LogManager.loadLog` and `isStrayReplica`, `UnifiedLog.deleteOldSegmen
 from __future__ import annotations
 
 import errno
+import filecmp
 import os
 import shutil
 import time
@@ -48,7 +49,7 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import partition_path, require_apart, require_no_link
 from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
-from kodec.log.files.resolve import NotALog
+from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.verification.verify import verify
 from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic, read_metadata
 from kodec.log.writing.addition import is_unfinished
@@ -76,6 +77,7 @@ class Adoption:
         own_retention: whether the topic has a `retention.ms` of its own, as far as is known.
         expired, expired_bytes: the segments, oldest first, that the broker would delete within minutes.
         problems: why it cannot be adopted; empty where it can.
+        is_adopted: whether its log is in place already, byte for byte, as after an adoption that was killed.
     """
 
     topic_partition: TopicPartition
@@ -92,6 +94,7 @@ class Adoption:
     expired: int
     expired_bytes: int
     problems: list[str] = field(default_factory=list)
+    is_adopted: bool = False
 
     @property
     def is_in_place(self) -> bool:
@@ -125,7 +128,7 @@ class AdoptionPlan:
     @property
     def has_changes(self) -> bool:
         """Whether there is something to adopt."""
-        return bool(self.partitions)
+        return not all(each.is_adopted for each in self.partitions)
 
     def apply(
         self,
@@ -141,6 +144,7 @@ class AdoptionPlan:
         of what was there go from the checkpoints, and so does the clean-shutdown marker: the broker checks
         the new logs when it starts. At last each folder is exchanged for the empty one of the broker, which
         goes to the quarantine folder. Folders and files get the owner, group and permissions of the broker's.
+        What an adoption that was killed has put into its place stays as it is: a new plan does the rest.
 
         Args:
             allow_expired: also where retention would delete segments at once.
@@ -218,22 +222,28 @@ class AdoptionPlan:
             return source
         folder = root / working_name(adoption.target.name)
         require_no_link(folder)
+        if adoption.is_adopted:
+            # it may hold what the broker had
+            return folder
         if folder.exists():
             # of an adoption that was killed
             shutil.rmtree(folder)
         made.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir()
-        for path in sorted(source.iterdir()):
-            if path.suffix in _KINDS or path.name == LEADER_EPOCHS:
-                # Whoever made it may not read what a link leads to, and the broker's users may.
-                require_no_link(path)
-                copy_from(path, 0, folder / path.name, self.progress if path.suffix == ".log" else None)
+        for path in _files_of(source):
+            # Whoever made it may not read what a link leads to, and the broker's users may.
+            require_no_link(path)
+            copy_from(path, 0, folder / path.name, self.progress if path.suffix == ".log" else None)
         _furnish(folder, adoption)
         return folder
 
     def _forget(self, root: Path) -> None:
         """Take out what the broker has noted of the empty logs; keep which records of these are deleted."""
-        adopted = {each.topic_partition for each in self.partitions if each.target.parent == root}
+        adopted = {
+            each.topic_partition
+            for each in self.partitions
+            if each.target.parent == root and not each.is_adopted
+        }
         starts = LogRoot(self.source).log_start_offsets
         deleted = {owner: offset for owner, offset in starts.items() if owner in adopted}
         # First: whatever ends this, the broker checks what it finds, and deleted records stay deleted.
@@ -253,21 +263,29 @@ class AdoptionPlan:
     ) -> list[Path]:
         """Put each folder in the place of the broker's empty one; where that is then."""
         kept = []
-        for number, (each, made, place) in enumerate(zip(self.partitions, working, places, strict=True)):
+        count = 0
+        for each, made, place in zip(self.partitions, working, places, strict=True):
             try:
+                empty = None
                 if each.is_in_place:
                     _furnish(made, each)
-                elif (empty := _put_in_place(made, each.target)) is not None:
+                elif each.is_adopted:
+                    empty = made if made.exists() else None
+                else:
+                    empty = _put_in_place(made, each.target)
+                count += 1
+                sync_folder(each.target.parent)
+                if empty is not None:
                     kept.append(place)
                     for path in sorted(empty.iterdir()):
                         move_away(path, place)
                     empty.rmdir()
-                sync_folder(each.target.parent)
+                    sync_folder(each.target.parent)
             except BaseException as error:
-                for other, left in zip(self.partitions[number + 1 :], working[number + 1 :], strict=True):
-                    if not other.is_in_place:
+                for other, left in zip(self.partitions[count:], working[count:], strict=True):
+                    if not (other.is_in_place or other.is_adopted):
                         shutil.rmtree(left, ignore_errors=True)
-                error.add_note(f"{number} of {len(self.partitions)} topic-partitions were adopted")
+                error.add_note(f"{count} of {len(self.partitions)} topic-partitions were adopted")
                 raise
             done(each)
         return kept
@@ -286,7 +304,7 @@ def _furnish(folder: Path, adoption: Adoption) -> None:
 
 
 def _put_in_place(made: Path, target: Path) -> Path | None:
-    """Give a folder its name, durably; where the one is now that had it, None for none."""
+    """Give a folder its name; where the one is now that had it, None for none."""
     if not target.exists():
         made.rename(target)
         return None
@@ -296,7 +314,6 @@ def _put_in_place(made: Path, target: Path) -> Path | None:
         target.rename(aside)
         made.rename(target)
         made = aside
-    sync_folder(target.parent)
     return made
 
 
@@ -347,7 +364,9 @@ def plan_adoption(
         raise ValueError(f"{given} is adopted in place: give no other log directory")
     if is_unfinished(given):
         raise ValueError(f"{given}: segments were to be added, and are not in place: finish that first")
-    found = [each for each in find_partitions(given) if not each.topic_partition.is_internal]
+    what = resolve(given)
+    live = what.partitions if isinstance(what, LogDirectoryPath) else []
+    found = [each for each in live if not each.topic_partition.is_internal]
     if not found:
         raise NotALog(f"{given} has no folder named like orders-0, or of Kafka's own topics alone")
     if topics is not None:
@@ -469,7 +488,8 @@ class _Planner:
         problems += [
             f"{each} is a symbolic link: whose file it is cannot be told from here" for each in links
         ]
-        problems += [] if source == target else _problems_of(target, topic_id)
+        is_adopted = source != target and not links and _is_copy(source, target, topic_id)
+        problems += [] if source == target or is_adopted else _problems_of(target, topic_id)
         own = {} if topic is None else topic.configs
         is_deleted = "delete" in own.get("cleanup.policy", "delete")
         most_ms = int(own.get("retention.ms", self.retention_ms)) if is_deleted else -1
@@ -502,6 +522,7 @@ class _Planner:
                 len(plan.deleted),
                 sum(each.bytes for each in plan.deleted),
                 problems,
+                is_adopted,
             )
 
     def _problems(
@@ -561,6 +582,26 @@ def _place_of(topic: Topic, partition: int) -> PartitionAssignment | None:
 def _shown(topic_id: UUID) -> str:
     """An id as Kafka shows it."""
     return urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
+
+
+def _is_copy(source: Path, target: Path, topic_id: UUID | None) -> bool:
+    """Whether a broker's folder holds the log of `source`, byte for byte, under the id of its topic."""
+    if not target.is_dir() or target.is_symlink():
+        return False
+    names = [{path.name for path in _files_of(folder)} for folder in (source, target)]
+    with PartitionLog(target) as log:
+        metadata = log.metadata()
+    if names[0] != names[1] or metadata is None or metadata.topic_id != topic_id:
+        return False
+    return all(
+        not (target / name).is_symlink() and filecmp.cmp(source / name, target / name, shallow=False)
+        for name in names[0]
+    )
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """The files of a log that are adopted."""
+    return sorted(path for path in folder.iterdir() if path.suffix in _KINDS or path.name == LEADER_EPOCHS)
 
 
 def _problems_of(target: Path, topic_id: UUID | None) -> list[str]:

@@ -28,9 +28,11 @@ class Decoder(Protocol[T_co]):
 
     Attributes:
         runs: whether `run` may get on at the next batch.
+        keeps: whether items hold the bytes of their batch, which `decode` then needs in memory.
     """
 
     runs: bool
+    keeps: bool = False
 
     @abstractmethod
     def decode(self, batch: Batch) -> Iterable[T_co]:

@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from kodec.generated.log.record_batch import Compression
+from kodec.log.batches.large import Stored
 from kodec.log.batches.records import ControlRecordType, Record, TimestampType
+from kodec.runtime.compression.codec import joined
 from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 
@@ -26,7 +28,6 @@ class Batch(ABC):
         position: where the batch starts in its source, in bytes.
         size: its whole size, in bytes.
         magic: the message format, 0, 1 or 2.
-        data: the bytes of the batch.
         codec: one of `CODECS`: `none`, `gzip` and so on.
         crc: the checksum as stored, unsigned.
         last_offset: the offset of the last record that the batch was made with.
@@ -41,7 +42,6 @@ class Batch(ABC):
     position: int
     size: int
     magic: int
-    data: bytes
     codec: str
     crc: int
     last_offset: int
@@ -54,6 +54,13 @@ class Batch(ABC):
     is_transactional: bool = False
     is_control: bool = False
     delete_horizon: int | None = None
+    _data: bytes | Stored
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the batch."""
+        held = self._data
+        return joined(held.pieces(0)) if isinstance(held, Stored) else held
 
     @property
     @abstractmethod

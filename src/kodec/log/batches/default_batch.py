@@ -12,10 +12,11 @@ from kodec.generated.log import record_batch as v2
 from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.control import control_record, control_type
 from kodec.log.batches.frame import Frame
-from kodec.log.batches.large import Compressed, Content, InStored, Parts, moved
+from kodec.log.batches.large import Compressed, Content, InStored, Parts, Pieces, Stored, moved
 from kodec.log.batches.records import ControlRecordType, Limits, Record, TimestampType
 from kodec.log.batches.sizes import BATCH_HEAD, COUNT
 from kodec.runtime.compression.codec import joined
+from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions, too_many
 
@@ -39,13 +40,19 @@ class DefaultBatch(Batch):
 
     magic = 2
 
-    def __init__(self, data: bytes, position: int, limits: Limits, rows: RowReader = read_rows) -> None:
+    def __init__(
+        self, data: bytes | Stored, position: int, limits: Limits, rows: RowReader = read_rows
+    ) -> None:
         self.position = position
-        self.size = len(data)
-        self.data = data
+        self._data = data
+        if isinstance(data, Stored):
+            size, start = data.size, data.head[:BATCH_HEAD]
+        else:
+            size, start = len(data), data
+        self.size = size
         self._limits = limits
         self._read_rows = rows
-        head, _ = v2.read_record_batch_head(data, 0, len(data), HEAD)
+        head, _ = v2.read_record_batch_head(start, 0, size, HEAD)
         flags = head.attributes
         # one enum for every format; the values are the same
         kind = TimestampType(flags.timestamp_type)
@@ -104,7 +111,11 @@ class DefaultBatch(Batch):
         return self._crc_ok
 
     def _crc_place(self) -> tuple[int, int]:
-        return v2.checksum_of_record_batch(self.data, 0, self.size)
+        data = self._data
+        if isinstance(data, Stored):
+            head = v2.checksum_of_record_batch(data.head, 0, BATCH_HEAD)
+            return data.checksum(head, BATCH_HEAD, crc32c)
+        return v2.checksum_of_record_batch(data, 0, self.size)
 
     def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
         large, parts = self.record_parts(control=control, check_crc=check_crc)
@@ -140,7 +151,9 @@ class DefaultBatch(Batch):
                     Parts.of(compressed.pieces, self.count, ReadOptions(elements=self._limits.elements))
 
     def _compressed(self) -> Compressed:
-        stored = self.head.records
+        data, stored = self._data, self.head.records
+        if isinstance(data, Stored):
+            stored = joined(data.pieces(BATCH_HEAD))
         assert isinstance(stored, bytes)
         return Compressed(self.codec, stored, self._limits.decompressed_bytes)
 
@@ -157,18 +170,22 @@ class DefaultBatch(Batch):
     def _rows(self) -> tuple[bool, Iterator[list[Record]]]:
         """Whether the content is large, and the records in it, in parts."""
         self._require_count()
+        data = self._data
+        if self.codec == "none" and isinstance(data, Stored):
+            return True, self._large_rows(lambda: data.pieces(BATCH_HEAD))
         with self._placing():
             compressed = self._compressed()
             content = self._small(compressed)
             if content is not None:
-                return False, iter((self._reader(content)(self.head, self.data, content, self._limits),))
-        return True, self._large_rows(compressed)
+                whole = self._holding(self.count) if isinstance(data, Stored) else data
+                return False, iter((self._reader(content)(self.head, whole, content, self._limits),))
+        return True, self._large_rows(compressed.pieces)
 
-    def _large_rows(self, compressed: Compressed) -> Iterator[list[Record]]:
+    def _large_rows(self, pieces: Pieces) -> Iterator[list[Record]]:
         count, limits = self.count, self._limits
         room = limits.elements
         with self._placing():
-            for part, data in Parts.of(compressed.pieces, count, ReadOptions(elements=room)):
+            for part, data in Parts.of(pieces, count, ReadOptions(elements=room)):
                 head = replace(self.head, num_records=part.records)
                 own = replace(limits, elements=room - count + part.records)
                 read, stored = self._reader(data), self._holding(part.records)
@@ -189,7 +206,8 @@ class DefaultBatch(Batch):
 
     def _holding(self, count: int) -> bytes:
         """A batch with this one's header that says that it has `count` records, its content left out."""
-        data = bytearray(Frame.framed(self.data[: BATCH_HEAD + 1], self.magic))
+        held = self._data.head if isinstance(self._data, Stored) else self._data
+        data = bytearray(Frame.framed(held[: BATCH_HEAD + 1], self.magic))
         COUNT.put(data, count)
         return bytes(data)
 

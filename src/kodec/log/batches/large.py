@@ -1,4 +1,4 @@
-"""The records of a compressed batch whose content is large, read in parts as it is decompressed.
+"""The records of a batch whose content is large, read in parts, from its source or as it is decompressed.
 
 The content is gone through once to see that it is within its limit and where its records are, and once more
 to read them. So what the limits refuse is never held, and of what they allow each byte is held once.
@@ -20,15 +20,50 @@ from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncate
 from kodec.runtime.fields import ReadOptions, too_many
 from kodec.runtime.varint import read_zigzag32
 
-__all__ = ["Compressed", "Content", "InStored", "Part", "Parts", "Stream", "explained", "moved"]
+__all__ = [
+    "Compressed",
+    "Content",
+    "InStored",
+    "Part",
+    "Parts",
+    "Pieces",
+    "Stored",
+    "Stream",
+    "explained",
+    "moved",
+]
 
 PART = 4 << 20
 """Records are read together up to so many bytes; a larger one alone."""
 _LOOK = 16  # bytes: the length of a record, and all of a record that is too short
 _LEAST_BODY = len(RecordBody().to_bytes())
-_INDEXED = re.compile(r"records\[(\d+)\]")
+_INDEXED = re.compile(r"\[(\d+)\]")
 
 Pieces = Callable[[], Iterator[bytes]]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A large batch that is left in its source.
+
+    Attributes:
+        head: its first bytes.
+        size: how many it has.
+        pieces: what it has from a byte on, a piece at a time.
+    """
+
+    head: bytes
+    size: int
+    pieces: Callable[[int], Iterator[bytes]]
+
+    def checksum(
+        self, head: tuple[int, int], start: int, function: Callable[[bytes, int], int]
+    ) -> tuple[int, int]:
+        """`head`, where the checksum stands and that of what precedes `start`, continued to the end."""
+        at, crc = head
+        for piece in self.pieces(start):
+            crc = function(piece, crc)
+        return at, crc
 
 
 class InStored(Exception):
@@ -83,7 +118,7 @@ class Part(NamedTuple):
 
 def moved(error: FormatError, part: Part) -> FormatError:
     """`error`, found in a part by itself, with its place in the whole content."""
-    error.path = _INDEXED.sub(lambda found: f"records[{part.first + int(found[1])}]", error.path, count=1)
+    error.path = _INDEXED.sub(lambda found: f"[{part.first + int(found[1])}]", error.path, count=1)
     error.at += part.start
     return error
 
@@ -180,6 +215,11 @@ class Content(bytes):
 
     def __len__(self) -> int:
         return self._part.size
+
+    def first(self, size: int) -> bytes:
+        """The first of them, which may be asked for again. Asked before any other."""
+        self._stream.fill(size)
+        return self._stream.window[: min(size, len(self))]
 
     def whole(self) -> bytes:
         """All of them in memory: for the careful reader, which says what is wrong with a record."""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 
 from kodec.generated.log import message_set as legacy
+from kodec.log.batches import large
 from kodec.log.batches.batch import HEAD, Batch
-from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
-from kodec.log.batches.large import Compressed, InStored, Stream, explained
+from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
+from kodec.log.batches.large import (
+    Compressed,
+    Content,
+    InStored,
+    Part,
+    Parts,
+    Stored,
+    Stream,
+    explained,
+    moved,
+)
 from kodec.log.batches.records import Limits, Record, TimestampType, make_record
 from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression.codec import joined
+from kodec.runtime.crc import crc32
 from kodec.runtime.errors import FormatError, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, too_many
 
@@ -21,6 +34,7 @@ __all__ = ["LegacyBatch"]
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
 _KINDS = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
+_HEAD = 4096  # bytes: all of a message but its value, where its key is not large
 
 
 class LegacyBatch(Batch):
@@ -29,17 +43,20 @@ class LegacyBatch(Batch):
     Source: org.apache.kafka.common.record.AbstractLegacyRecordBatch.
     """
 
-    def __init__(self, data: bytes, position: int, limits: Limits, frame: Frame) -> None:
+    def __init__(self, data: bytes | Stored, position: int, limits: Limits, frame: Frame) -> None:
         self.position = position
-        self.size = len(data)
-        self.data = data
+        self._data = data
+        self.size = size = data.size if isinstance(data, Stored) else len(data)
         self._limits = limits
-        self._start = len(data) - frame.len_body
+        self._start = size - frame.len_body
         try:
-            message, stop = legacy.read_message_head(data, self._start, len(data), HEAD)
-            if stop != len(data):
+            if isinstance(data, Stored):
+                message, stop = self._read_head(data)
+            else:
+                message, stop = legacy.read_message_head(data, self._start, size, HEAD)
+            if stop != size:
                 raise Malformed(
-                    "value", "bytes are left over after the message", at=stop, need=0, have=len(data) - stop
+                    "value", "bytes are left over after the message", at=stop, need=0, have=size - stop
                 )
         except FormatError as error:
             raise error.within("message") from None
@@ -59,6 +76,19 @@ class LegacyBatch(Batch):
         )
         self._crc_ok: bool | None = None
         self._records: list[Record] | None = None
+
+    def _read_head(self, data: Stored) -> tuple[legacy.Message, int]:
+        """The message, of its value no more than what is held. One with a large key is held whole."""
+        try:
+            return legacy.read_message_head(data.head, self._start, data.size, HEAD)
+        except struct.error:
+            self._data = whole = self.data
+            return legacy.read_message_head(whole, self._start, data.size, HEAD)
+
+    @property
+    def _value_at(self) -> int:
+        """Where its value starts; its end where it is null."""
+        return self.size - max(0, self.message.len_value or 0)
 
     def _name(self) -> str:
         return f"Message(offset={self.last_offset})"
@@ -90,23 +120,39 @@ class LegacyBatch(Batch):
         return self._crc_ok
 
     def _crc_place(self) -> tuple[int, int]:
-        return legacy.checksum_of_message(self.data, self._start, self.size)
+        data = self._data
+        if isinstance(data, Stored):
+            head = legacy.checksum_of_message(data.head[: self._value_at], self._start, self._value_at)
+            return data.checksum(head, self._value_at, crc32)
+        return legacy.checksum_of_message(data, self._start, self.size)
 
     def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
         return list(self._read(check_crc))
 
+    def record_parts(
+        self, *, control: bool = False, check_crc: bool = True
+    ) -> tuple[bool, Iterator[list[Record]]]:
+        if self.codec != "none":
+            return self._unwrap(check_crc)
+        message = self.message
+        record = make_record(
+            self.last_offset, message.timestamp, self.timestamp_type, message.key, self._value()
+        )
+        return isinstance(self._data, Stored), iter(([record],))
+
     def _read(self, check_crc: bool) -> list[Record]:
         if self._records is None or check_crc:
-            message = self.message
-            value = message.value
-            if self.codec == "none":
-                assert not isinstance(value, legacy.MessageSet)
-                self._records = [
-                    make_record(self.last_offset, message.timestamp, self.timestamp_type, message.key, value)
-                ]
-            else:
-                self._records = self._unwrap(check_crc)
+            is_large, parts = self.record_parts(check_crc=check_crc)
+            found = list(chain.from_iterable(parts))
+            if is_large:
+                return found
+            self._records = found
         return self._records
+
+    def _value(self) -> bytes | None:
+        data, value = self._data, self.message.value
+        assert not isinstance(value, legacy.MessageSet)
+        return joined(data.pieces(self._value_at)) if isinstance(data, Stored) else value
 
     def content(self, limit: int) -> bytes:
         """The messages inside the wrapper, decompressed. Of a large content their sizes are looked at first.
@@ -129,11 +175,11 @@ class LegacyBatch(Batch):
                     self._require_frames(compressed)
 
     def _require_frames(self, compressed: Compressed) -> None:
-        _require_frames(Stream(compressed.pieces()), ReadOptions(elements=self._limits.elements))
+        _found(Stream(compressed.pieces()), ReadOptions(elements=self._limits.elements))
 
     def _compressed(self) -> Compressed:
-        value = self.message.value
-        if not isinstance(value, bytes):
+        value = self._value()
+        if value is None:
             raise self.located(Malformed("message.value", "a compressed message needs a value", at=self.size))
         return Compressed(self._codec, value, self._limits.decompressed_bytes)
 
@@ -143,25 +189,70 @@ class LegacyBatch(Batch):
         try:
             yield
         except InStored as found:
-            at = self.size - len(self._compressed().stored)
+            at = self._value_at
             raise self.located(found.error.within("message.value"), shift=at) from None
         except FormatError as error:
-            at = self.size - len(self._compressed().stored)
+            at = self._value_at
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
 
-    def _unwrap(self, check_crc: bool) -> list[Record]:
-        inner = self.content(self._limits.decompressed_bytes)
+    def _unwrap(self, check_crc: bool) -> tuple[bool, Iterator[list[Record]]]:
+        """Whether the content is large, and the records in it, in parts."""
         options = ReadOptions(check_crc=check_crc, elements=self._limits.elements)
+        compressed = self._compressed()
         with self._placing():
-            return self._placed(_inner_rows(inner, options) or _inner_records(inner, options))
+            inner = compressed.small()
+            if inner is not None:
+                records = _inner_rows(inner, options) or _inner_records(inner, options)
+                last = records[-1].offset
+                if not self._wrapper.place(records):
+                    raise self._beyond(len(records), last)
+                return False, iter((records,))
+        return True, self._large_records(compressed, options)
 
-    def _placed(self, records: list[Record]) -> list[Record]:
-        wrapper = Wrapper(self.magic, self.last_offset, self.max_timestamp, self.timestamp_type)
-        last = records[-1].offset
-        if wrapper.place(records):
-            return records
-        path, need = f"[{len(records) - 1}].offset", f"at most {self.last_offset}"
-        raise Malformed(path, "relative offset beyond the wrapper's", at=0, need=need, have=last)
+    def _large_records(self, compressed: Compressed, options: ReadOptions) -> Iterator[list[Record]]:
+        with self._placing():
+            parts, last = _found(Stream(compressed.pieces()), options)
+            for part, data in Parts(compressed.pieces, parts):
+                try:
+                    records = _large_message(data, options) if isinstance(data, Content) else None
+                    if records is None:
+                        data = data.whole() if isinstance(data, Content) else data
+                        records = _inner_rows(data, options) or _inner_records(data, options)
+                except FormatError as error:
+                    raise moved(error, part) from None
+                if self._wrapper.place(records, last):
+                    yield records
+            if self._wrapper.base(last) < 0:
+                raise self._beyond(part.first + part.records, last)
+
+    @property
+    def _wrapper(self) -> Wrapper:
+        return Wrapper(self.magic, self.last_offset, self.max_timestamp, self.timestamp_type)
+
+    def _beyond(self, count: int, last: int) -> FormatError:
+        path, need = f"[{count - 1}].offset", f"at most {self.last_offset}"
+        return Malformed(path, "relative offset beyond the wrapper's", at=0, need=need, have=last)
+
+
+def _large_message(content: Content, options: ReadOptions) -> list[Record] | None:
+    """A message by itself as it is stored, its value read once; None where not all is well with it."""
+    head = content.first(_HEAD)
+    size = len(content)
+    try:
+        # of the value, which is the last field, as much as there is
+        message, stop = legacy.read_message_head(head, BEFORE_BODY, size, HEAD)
+    except (FormatError, struct.error):
+        return None
+    at = size - max(0, message.len_value or 0)
+    if stop != size or at > len(head) or message.attributes.compression:
+        return None
+    value = content[at:]
+    crc = legacy.checksum_of_message(head[:at], BEFORE_BODY, at)[1]
+    if options.check_crc and crc32(value, crc) != message.crc:
+        return None
+    kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
+    frame = _inner_frame(head, 0, "", 0)
+    return [make_record(frame.offset, message.timestamp, kind, message.key, value)]
 
 
 def _inner_rows(data: bytes, options: ReadOptions) -> list[Record] | None:
@@ -187,20 +278,26 @@ def _inner_frame(data: bytes, pos: int, path: str, at: int) -> Frame:
     return frame
 
 
-def _require_frames(stream: Stream, options: ReadOptions) -> None:
-    """Look at the sizes and the number of the messages in a large content before it is held."""
-    index = 0
+def _found(stream: Stream, options: ReadOptions) -> tuple[list[Part], int]:
+    """Where the parts of a large content are, and the offset of its last message, before it is held."""
+    parts: list[Part] = []
+    index = first = start = last = 0
     try:
         while stream.fill(FRAME_SIZE):
-            path, start = f"[{index}]", stream.at
-            size = _inner_frame(stream.window, 0, path, start).size
+            path, at = f"[{index}]", stream.at
+            last, size, _ = _inner_frame(stream.window, 0, path, at)
             if index == options.elements:
-                raise too_many("", start, options)
-            if not stream.skip_to(start + size):
-                raise Truncated(path, at=start, need=size, have=None)
+                raise too_many("", at, options)
+            if at + size - start > large.PART and index > first:
+                parts.append(Part(first, index - first, start, at - start))
+                first, start = index, at
+            if not stream.skip_to(at + size):
+                raise Truncated(path, at=at, need=size, have=None)
             index += 1
     except FormatError as error:
         raise explained(error, stream) from None
+    parts.append(Part(first, index - first, start, stream.at - start))
+    return parts, last
 
 
 def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:

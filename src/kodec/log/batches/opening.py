@@ -6,6 +6,7 @@ from kodec.generated.log import message_set, record_batch
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch, RowReader, read_rows
 from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEGACY, MAGIC_AT, Frame
+from kodec.log.batches.large import Stored
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAGIC, OFFSET
@@ -15,16 +16,21 @@ __all__ = ["open_batch", "wrong_checksum"]
 
 
 def open_batch(
-    data: bytes, position: int, limits: Limits, rows: RowReader = read_rows, frame: Frame | None = None
+    data: bytes | Stored,
+    position: int,
+    limits: Limits,
+    rows: RowReader = read_rows,
+    frame: Frame | None = None,
 ) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
     `rows` reads its records, where it is of magic 2; `frame` is its frame, where that was looked at. Raises
     FormatError with positions in the source.
     """
-    frame = frame or Frame.peek(data)
+    first = data.head if isinstance(data, Stored) else data
+    frame = frame or Frame.peek(first)
     if frame is None:
-        raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(data))
+        raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(first))
     base_offset, _, magic = frame
     try:
         if magic == DefaultBatch.magic:

@@ -48,13 +48,14 @@ class Wrapper(NamedTuple):
         """The timestamp that replaces those inside, as a broker set it on append; None where they count."""
         return self.timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
 
-    def place(self, records: Sequence[Record]) -> bool:
+    def place(self, records: Sequence[Record], last: int | None = None) -> bool:
         """Give the records inside, as they are stored, the offsets and timestamps that they have.
 
+        `last` is the stored offset of the last one inside, where that is not among them.
         Their type is NoTimestampType where the message is of magic 0: it has none, whatever the wrapper says.
         False, and nothing is changed, where the offsets cannot be right.
         """
-        base = self.base(records[-1].offset)
+        base = self.base(records[-1].offset if last is None else last)
         if base < 0:
             return False
         kind, appended = self.timestamp_type, self.appended

@@ -17,13 +17,17 @@ from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
+    LEADER_EPOCHS,
     LOG_START_OFFSETS,
     META_PROPERTIES,
+    PARTITION_METADATA,
+    QUORUM_STATE,
     RECOVERY_POINTS,
 )
 
 __all__ = [
     "PartitionPath",
+    "holds_kafkas_files",
     "is_log_directory",
     "on_this_machine",
     "partition_path",
@@ -43,6 +47,8 @@ _OF_A_LOG_DIRECTORY = (
     HIGH_WATERMARKS,
     CLEANER_OFFSETS,
 )
+_OF_A_PARTITION = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE)
+_OF_AN_OFFSET = re.compile(r"[0-9]{20}[.-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,21 @@ def is_log_directory(path: Path) -> bool:
     A `.lock` alone says nothing: many programs call theirs so.
     """
     return any((path / name).exists() for name in _OF_A_LOG_DIRECTORY)
+
+
+def holds_kafkas_files(folder: Path) -> bool:
+    """Whether a broker may have made a folder that is named like a topic-partition's.
+
+    Many another one is: `llvm-14`, `dbus-1`. A broker's own may be empty, and is in a log directory. Where it
+    cannot be listed, whoever reads it reports why.
+    """
+    if is_log_directory(folder.parent):
+        return True
+    try:
+        with os.scandir(folder) as entries:
+            return any(each.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(each.name) for each in entries)
+    except OSError:
+        return True
 
 
 def on_this_machine(path: str | os.PathLike[str]) -> Path:

@@ -1,6 +1,7 @@
-"""What is at a path that a user gave: a log directory, a topic-partition's folder, or a segment.
+"""What is at a path that a user gave: log directories, topic-partitions' folders, segments, remote storage.
 
-The one place that decides it, so that every command and job gives the same answer.
+The one place that decides it, so that every command, job and data source gives the same answer. Java's
+planner, which lists object stores too, must give these answers as well: `tests/log_paths.py` has the cases.
 """
 
 from __future__ import annotations
@@ -8,11 +9,35 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from kodec.log.files.listing import find_replicas, parse_folder_name, parse_segment_name
-from kodec.log.files.paths import PartitionPath, is_log_directory, on_this_machine, partition_path, resolved
+from kodec.log.files.listing import (
+    PartitionFolder,
+    ReplicaFolder,
+    ReplicaKind,
+    find_replicas,
+    parse_folder_name,
+    parse_segment_name,
+)
+from kodec.log.files.paths import (
+    PartitionPath,
+    holds_kafkas_files,
+    is_log_directory,
+    on_this_machine,
+    partition_path,
+    resolved,
+)
+from kodec.log.files.tiered import TieredFolder, tiered_folders
 
-__all__ = ["LogDirectoryPath", "NotALog", "SegmentPath", "resolve"]
+__all__ = [
+    "LogDirectoryPath",
+    "LogPath",
+    "NotALog",
+    "RemoteStoragePath",
+    "SegmentPath",
+    "find_logs",
+    "resolve",
+]
 
 
 class NotALog(ValueError):
@@ -21,9 +46,20 @@ class NotALog(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LogDirectoryPath:
-    """An entry of `log.dirs`."""
+    """An entry of `log.dirs`.
+
+    Attributes:
+        replicas: the replicas' folders in it, by topic and partition.
+    """
 
     path: Path
+    replicas: tuple[ReplicaFolder, ...]
+
+    @property
+    def partitions(self) -> list[PartitionFolder]:
+        """The folders of live replicas."""
+        live = (each for each in self.replicas if each.kind is ReplicaKind.LIVE)
+        return [PartitionFolder(each.topic_partition, each.path) for each in live]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +70,38 @@ class SegmentPath:
     base_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteStoragePath:
+    """A folder of remote storage (KIP-405): its root, a topic's, or a topic-partition's."""
+
+    path: Path
+    folders: tuple[TieredFolder, ...]
+
+
+LogPath: TypeAlias = LogDirectoryPath | PartitionPath | SegmentPath | RemoteStoragePath
+
+
 def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | SegmentPath:
-    """Say what is at a path.
+    """What is at a path, where that is one thing on a broker's disk.
+
+    Raises: as `find_logs`; NotALog also for remote storage, and for a folder that holds log directories.
+    """
+    found = find_logs(path)
+    first = found[0]
+    if isinstance(first, LogDirectoryPath) and first.path != on_this_machine(path):
+        names = ", ".join(each.path.name for each in found[:4])
+        raise NotALog(f"{path}: not a log directory, but a folder of such: {names}")
+    if isinstance(first, RemoteStoragePath):
+        raise NotALog(f"{path}: remote storage, which only Spark's data source reads")
+    return first
+
+
+def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
+    """All that is at a path: one thing, or what a folder of log directories and remote storage holds.
 
     A folder that holds topic-partitions' folders, or the files that brokers leave in a log directory, is a
     log directory, whatever it is called; another one whose name is that of a topic-partition's folder is one.
+    Names alone do not count: a broker must have left a file there (`holds_kafkas_files`).
 
     Raises: NotALog for anything else; OSError where nothing is there, or it cannot be listed.
     """
@@ -51,11 +114,50 @@ def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | 
         base_offset = parse_segment_name(given.name)
         if base_offset is None:
             raise NotALog(f"{path}: not a segment: those are named like 00000000000000000000.log")
-        return SegmentPath(given, base_offset)
-    if find_replicas(given) or is_log_directory(given):
-        return LogDirectoryPath(given)
-    if parse_folder_name(resolved(given).name) is not None:
-        return partition_path(given)
+        return [SegmentPath(given, base_offset)]
+    replicas = find_replicas(given)
+    if is_log_directory(given):
+        # what a broker has made holds no other log directory
+        return [LogDirectoryPath(given, tuple(replicas))]
+    inside: list[LogPath] | None = None
+    if any(holds_kafkas_files(each.path) for each in replicas):
+        # a folder of log directories may look as if it were one: `kafka-logs-1`
+        inside = _inside(given)
+        inner = {each.path for each in inside}
+        own = tuple(each for each in replicas if each.path not in inner)
+        return [LogDirectoryPath(given, own), *inside]
+    is_partition = parse_folder_name(resolved(given).name) is not None
+    if is_partition and holds_kafkas_files((found := partition_path(given)).path):
+        return [found]
+    tiered = tiered_folders(given)
+    if tiered:
+        return [RemoteStoragePath(given, tuple(tiered))]
+    inside = _inside(given)
+    if inside:
+        return inside
+    if replicas or is_partition:
+        names = ", ".join(each.path.name for each in replicas[:4]) or resolved(given).name
+        raise NotALog(f"{path}: no file of Kafka's is in {names}")
     raise NotALog(
         f"{path}: neither a log directory, which holds folders named like orders-0, nor such a folder"
     )
+
+
+def _inside(path: Path) -> list[LogPath]:
+    """The log directories and the remote storage in a folder."""
+    with os.scandir(path) as entries:
+        folders = sorted(Path(entry.path) for entry in entries if entry.is_dir())
+    found: list[LogPath] = []
+    for folder in folders:
+        try:
+            replicas = find_replicas(folder)
+        except OSError:
+            # whoever lists it learns why it cannot be read
+            continue
+        if is_log_directory(folder) or any(
+            each.kind is ReplicaKind.LIVE and holds_kafkas_files(each.path) for each in replicas
+        ):
+            found.append(LogDirectoryPath(folder, tuple(replicas)))
+        elif parse_folder_name(folder.name) is None and (tiered := tiered_folders(folder)):
+            found.append(RemoteStoragePath(folder, tuple(tiered)))
+    return found

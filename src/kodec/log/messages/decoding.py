@@ -13,7 +13,7 @@ import json
 import struct
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from kodec.generated.control.control_record_key import ControlRecordKey
 from kodec.generated.control.end_txn_marker import EndTxnMarker
@@ -51,7 +51,7 @@ class Decoded:
     name: str | None
     number: int | None
     version: int | None
-    message: Any
+    message: object | None
     data: bytes
     reason: str = ""
 
@@ -68,8 +68,9 @@ class Decoded:
             case EndTxnMarker():
                 return {"coordinatorEpoch": self.message.coordinator_epoch}
         found = plain(self.message, self.version or 0)
-        if self.name == "GroupMetadataValue" and self.message.protocol_type == "consumer":
-            for member, shown in zip(self.message.members, found["members"], strict=True):
+        members = found.get("members", ()) if self.name == "GroupMetadataValue" else ()
+        if members and found["protocolType"] == "consumer":
+            for member, shown in zip(cast(Any, self.message).members, members, strict=True):
                 shown |= _of_consumer(member)
         return found
 

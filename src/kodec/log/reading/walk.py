@@ -19,6 +19,7 @@ from kodec.log.batches.frame import (
     MAGICS,
     Frame,
 )
+from kodec.log.batches.large import Stored
 from kodec.log.batches.opening import open_batch, wrong_checksum
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
@@ -28,6 +29,7 @@ from kodec.log.reading.foreign import foreign_error
 from kodec.log.reading.order import Order
 from kodec.log.reading.resume import Before, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
+from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.errors import (
     CrcMismatch,
     FormatError,
@@ -167,7 +169,7 @@ class Walk:
     def _larger(self, frame: Frame | None, have: int) -> int:
         """How many bytes the batch at `position` needs, where it may be whole in a larger window; else 0."""
         size = FRAME_SIZE if frame is None else frame.size
-        if size <= have or size > self._limits.batch_bytes:
+        if size <= have or size > min(self._limits.batch_bytes, AT_ONCE):
             return 0
         return size if self._source.remaining(self.position, size) >= size else 0
 
@@ -186,8 +188,7 @@ class Walk:
                 self.torn_tail = None
                 raise foreign
             end = pos + frame.size
-            data = source.read(pos, frame.size)
-            self._require_read(pos, end)
+            data = self._bytes(pos, frame.size, decoder.keeps)
             batch = open_batch(data, pos, self._limits, self._rows, frame)
             items = self._decode(decoder, batch, end)
         except (FormatError, ReadFailed) as wrong:
@@ -264,6 +265,24 @@ class Walk:
         items = decoder.decode(batch)
         self._order.passed(*found)
         return items
+
+    def _bytes(self, pos: int, size: int, held: bool) -> bytes | Stored:
+        """The batch at `pos`; a large one stays in the source, unless it is to be held. Raises ReadFailed."""
+        if size <= AT_ONCE or held:
+            data = self._source.read(pos, size)
+            self._require_read(pos, pos + size)
+            return data
+
+        def pieces(start: int) -> Iterator[bytes]:
+            at, end = pos + start, pos + size
+            while piece := self._source.read(at, min(CHUNK, end - at)):
+                self._require_read(at, at + len(piece))
+                yield piece
+                at += len(piece)
+
+        head = self._source.read(pos, _FIRST_BLOCK)
+        self._require_read(pos, pos + len(head))
+        return Stored(head, size, pieces)
 
     def _require_read(self, start: int, end: int | None = None) -> None:
         """Raise why a batch, or a torn tail, could not be read, where others stand for some of its bytes."""

@@ -20,7 +20,7 @@ from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, read_quorum_state
-from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
+from kodec.log.files.listing import LeftoverKind, parse_folder_name, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -129,7 +129,7 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
     if isinstance(what, PartitionPath):
         return notes, [Check(Path(path), "partition", live)]
-    folders = [Check(each.path, "partition", live) for each in find_partitions(path)]
+    folders = [Check(each.path, "partition", live) for each in what.partitions]
     return notes, [Check(Path(path), "directory"), *folders]
 
 

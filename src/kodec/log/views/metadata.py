@@ -8,16 +8,49 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from kodec.generated.control.kraft_version_record import KraftVersionRecord
 from kodec.generated.control.leader_change_message import LeaderChangeMessage
 from kodec.generated.control.voters_record import VotersRecord
+from kodec.generated.metadata.abort_transaction_record import AbortTransactionRecord
+from kodec.generated.metadata.access_control_entry_record import AccessControlEntryRecord
+from kodec.generated.metadata.begin_transaction_record import BeginTransactionRecord
+from kodec.generated.metadata.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kodec.generated.metadata.clear_elr_record import ClearElrRecord
+from kodec.generated.metadata.client_quota_record import ClientQuotaRecord
+from kodec.generated.metadata.config_record import ConfigRecord
+from kodec.generated.metadata.delegation_token_record import DelegationTokenRecord
+from kodec.generated.metadata.end_transaction_record import EndTransactionRecord
+from kodec.generated.metadata.feature_level_record import FeatureLevelRecord
+from kodec.generated.metadata.fence_broker_record import FenceBrokerRecord
+from kodec.generated.metadata.partition_change_record import PartitionChangeRecord
+from kodec.generated.metadata.partition_record import PartitionRecord
+from kodec.generated.metadata.producer_ids_record import ProducerIdsRecord
+from kodec.generated.metadata.register_broker_record import (
+    BrokerEndpoint,
+    BrokerFeature,
+    RegisterBrokerRecord,
+)
+from kodec.generated.metadata.register_controller_record import (
+    ControllerEndpoint,
+    ControllerFeature,
+    RegisterControllerRecord,
+)
+from kodec.generated.metadata.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from kodec.generated.metadata.remove_delegation_token_record import RemoveDelegationTokenRecord
+from kodec.generated.metadata.remove_topic_record import RemoveTopicRecord
+from kodec.generated.metadata.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+from kodec.generated.metadata.topic_record import TopicRecord
+from kodec.generated.metadata.unfence_broker_record import UnfenceBrokerRecord
+from kodec.generated.metadata.unregister_broker_record import UnregisterBrokerRecord
+from kodec.generated.metadata.unregister_controller_record import UnregisterControllerRecord
+from kodec.generated.metadata.user_scram_credential_record import UserScramCredentialRecord
 from kodec.log.arguments import require_integer
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Limits, Record
 from kodec.log.directories.partition import PartitionLog
@@ -41,6 +74,7 @@ __all__ = [
     "read_metadata_snapshot",
 ]
 
+_Item = TypeVar("_Item")
 METADATA_TOPIC = "__cluster_metadata"
 _SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _NO_CHANGE = -2
@@ -382,7 +416,7 @@ class _State:
         self._voters: list[tuple[int, UUID]] = []
         self._next_producer_id: int | None = None
         # The records of a metadata transaction count when it ends.
-        self._held: list[tuple[str, Any]] | None = None
+        self._held: list[object] | None = None
         self._transaction = ""
 
     def result(self, end_offset: int, snapshot: Path | None) -> ClusterMetadata:
@@ -435,17 +469,19 @@ class _State:
         found = decoded(METADATA_TOPIC, record, self.account)
         if found is None:
             return
-        name, message = found[0].name or "", found[0].message
-        if name == "BeginTransactionRecord":
-            self._held, self._transaction = [], message.name or ""
-        elif name in ("EndTransactionRecord", "AbortTransactionRecord"):
-            held, self._held = self._held or [], None
-            for each in held if name == "EndTransactionRecord" else ():
-                self._apply(*each)
-        elif self._held is not None:
-            self._held.append((name, message))
-        else:
-            self._apply(name, message)
+        match found[0].message:
+            case BeginTransactionRecord(name=name):
+                self._held, self._transaction = [], name or ""
+            case EndTransactionRecord():
+                held, self._held = self._held or [], None
+                for each in held:
+                    self._apply(each)
+            case AbortTransactionRecord():
+                self._held = None
+            case message if self._held is None:
+                self._apply(message)
+            case message:
+                self._held.append(message)
 
     def _control(self, record: ControlRecord) -> None:
         data = record.data
@@ -456,22 +492,64 @@ class _State:
         elif isinstance(data, VotersRecord):
             self._voters = [(each.voter_id, each.voter_directory_id) for each in data.voters]
 
-    def _apply(self, name: str, record: Any) -> None:
-        handler = _HANDLERS.get(name)
-        if handler is not None:
-            handler(self, record)
+    def _apply(self, record: object) -> None:
+        match record:
+            case AccessControlEntryRecord():
+                self._acl(record)
+            case BrokerRegistrationChangeRecord():
+                self._change_broker(record)
+            case ClearElrRecord():
+                self._clear_elr(record)
+            case ClientQuotaRecord():
+                self._quota(record)
+            case ConfigRecord():
+                self._config(record)
+            case DelegationTokenRecord():
+                self._token(record)
+            case FeatureLevelRecord():
+                self._feature(record)
+            case FenceBrokerRecord():
+                self._fence(record.id, True)
+            case PartitionChangeRecord():
+                self._change_partition(record)
+            case PartitionRecord():
+                self._partition(record)
+            case ProducerIdsRecord():
+                self._next_producer_id = record.next_producer_id
+            case RegisterBrokerRecord():
+                self._register_broker(record)
+            case RegisterControllerRecord():
+                self._register_controller(record)
+            case RemoveAccessControlEntryRecord():
+                self._acls.pop(record.id, None)
+            case RemoveDelegationTokenRecord():
+                self._tokens.pop(record.token_id, None)
+            case RemoveTopicRecord():
+                self._remove_topic(record)
+            case RemoveUserScramCredentialRecord():
+                self._users.pop((record.name, record.mechanism), None)
+            case TopicRecord():
+                self._topic(record)
+            case UnfenceBrokerRecord():
+                self._fence(record.id, False)
+            case UnregisterBrokerRecord():
+                self._brokers.pop(record.broker_id, None)
+            case UnregisterControllerRecord():
+                self._controllers.pop(record.controller_id, None)
+            case UserScramCredentialRecord():
+                self._users[record.name, record.mechanism] = record.iterations
 
     def _odd(self, text: str) -> None:
         self.account.problem(f"{METADATA_TOPIC}: {text}")
 
-    def _topic(self, record: Any) -> None:
+    def _topic(self, record: TopicRecord) -> None:
         old = self._ids.get(record.name)
         if old is not None and old != record.topic_id:
             self._topics.pop(old, None)
         self._topics[record.topic_id] = _Topic(record.name)
         self._ids[record.name] = record.topic_id
 
-    def _remove_topic(self, record: Any) -> None:
+    def _remove_topic(self, record: RemoveTopicRecord) -> None:
         topic = self._topics.pop(record.topic_id, None)
         if topic is None:
             self._odd(f"topic {record.topic_id} is removed, but not known")
@@ -479,7 +557,7 @@ class _State:
         self._ids.pop(topic.name, None)
         self._configs.pop(("topic", topic.name), None)
 
-    def _partition(self, record: Any) -> None:
+    def _partition(self, record: PartitionRecord) -> None:
         topic = self._topics.get(record.topic_id)
         if topic is None:
             self._odd(f"partition {record.partition_id} is of topic {record.topic_id}, which is not known")
@@ -499,7 +577,7 @@ class _State:
             record.leader_recovery_state == 1,
         )
 
-    def _change_partition(self, record: Any) -> None:
+    def _change_partition(self, record: PartitionChangeRecord) -> None:
         topic = self._topics.get(record.topic_id)
         before = None if topic is None else topic.partitions.get(record.partition_id)
         if topic is None or before is None:
@@ -507,7 +585,7 @@ class _State:
             return
         topic.partitions[record.partition_id] = _merged(before, record)
 
-    def _clear_elr(self, record: Any) -> None:
+    def _clear_elr(self, record: ClearElrRecord) -> None:
         for topic in self._topics.values():
             if record.topic_name not in ("", topic.name):
                 continue
@@ -516,7 +594,7 @@ class _State:
                     epoch = each.partition_epoch + 1
                     topic.partitions[number] = replace(each, elr=[], last_known_elr=[], partition_epoch=epoch)
 
-    def _config(self, record: Any) -> None:
+    def _config(self, record: ConfigRecord) -> None:
         kind = _RESOURCES.get(record.resource_type, f"resource {record.resource_type}")
         configs = self._configs.setdefault((kind, record.resource_name), {})
         if record.value is None:
@@ -524,13 +602,13 @@ class _State:
         else:
             configs[record.name] = record.value
 
-    def _feature(self, record: Any) -> None:
+    def _feature(self, record: FeatureLevelRecord) -> None:
         if record.feature_level:
             self._features[record.name] = record.feature_level
         else:
             self._features.pop(record.name, None)
 
-    def _register_broker(self, record: Any) -> None:
+    def _register_broker(self, record: RegisterBrokerRecord) -> None:
         self._brokers[record.broker_id] = Broker(
             record.broker_id,
             record.broker_epoch,
@@ -544,7 +622,7 @@ class _State:
             record.cordoned_log_dirs or [],
         )
 
-    def _register_controller(self, record: Any) -> None:
+    def _register_controller(self, record: RegisterControllerRecord) -> None:
         self._controllers[record.controller_id] = Broker(
             record.controller_id,
             None,
@@ -553,7 +631,7 @@ class _State:
             _supported(record.features),
         )
 
-    def _change_broker(self, record: Any) -> None:
+    def _change_broker(self, record: BrokerRegistrationChangeRecord) -> None:
         before = self._brokers.get(record.broker_id)
         if before is None:
             self._odd(f"broker {record.broker_id} changes, but is not known")
@@ -569,23 +647,14 @@ class _State:
             changes["cordoned_log_dirs"] = record.cordoned_log_dirs
         self._brokers[record.broker_id] = replace(before, **changes)
 
-    def _fence(self, record: Any, fenced: bool = True) -> None:
-        before = self._brokers.get(record.id)
+    def _fence(self, broker: int, fenced: bool) -> None:
+        before = self._brokers.get(broker)
         if before is None:
-            self._odd(f"broker {record.id} changes, but is not known")
+            self._odd(f"broker {broker} changes, but is not known")
         else:
-            self._brokers[record.id] = replace(before, fenced=fenced)
+            self._brokers[broker] = replace(before, fenced=fenced)
 
-    def _unfence(self, record: Any) -> None:
-        self._fence(record, False)
-
-    def _unregister_broker(self, record: Any) -> None:
-        self._brokers.pop(record.broker_id, None)
-
-    def _unregister_controller(self, record: Any) -> None:
-        self._controllers.pop(record.controller_id, None)
-
-    def _quota(self, record: Any) -> None:
+    def _quota(self, record: ClientQuotaRecord) -> None:
         entity = tuple(sorted(((each.entity_type, each.entity_name) for each in record.entity), key=str))
         quotas = self._quotas.setdefault(entity, {})
         if record.remove:
@@ -593,7 +662,7 @@ class _State:
         else:
             quotas[record.key] = record.value
 
-    def _acl(self, record: Any) -> None:
+    def _acl(self, record: AccessControlEntryRecord) -> None:
         self._acls[record.id] = Acl(
             record.id,
             _named(_PERMISSIONS, record.permission_type),
@@ -605,16 +674,7 @@ class _State:
             _named(_PATTERNS, record.pattern_type),
         )
 
-    def _remove_acl(self, record: Any) -> None:
-        self._acls.pop(record.id, None)
-
-    def _user(self, record: Any) -> None:
-        self._users[record.name, record.mechanism] = record.iterations
-
-    def _remove_user(self, record: Any) -> None:
-        self._users.pop((record.name, record.mechanism), None)
-
-    def _token(self, record: Any) -> None:
+    def _token(self, record: DelegationTokenRecord) -> None:
         self._tokens[record.token_id] = Token(
             record.token_id,
             record.owner,
@@ -625,45 +685,13 @@ class _State:
             record.expiration_timestamp,
         )
 
-    def _remove_token(self, record: Any) -> None:
-        self._tokens.pop(record.token_id, None)
 
-    def _producer_ids(self, record: Any) -> None:
-        self._next_producer_id = record.next_producer_id
-
-
-_HANDLERS = {
-    "AccessControlEntryRecord": _State._acl,
-    "BrokerRegistrationChangeRecord": _State._change_broker,
-    "ClearElrRecord": _State._clear_elr,
-    "ClientQuotaRecord": _State._quota,
-    "ConfigRecord": _State._config,
-    "DelegationTokenRecord": _State._token,
-    "FeatureLevelRecord": _State._feature,
-    "FenceBrokerRecord": _State._fence,
-    "PartitionChangeRecord": _State._change_partition,
-    "PartitionRecord": _State._partition,
-    "ProducerIdsRecord": _State._producer_ids,
-    "RegisterBrokerRecord": _State._register_broker,
-    "RegisterControllerRecord": _State._register_controller,
-    "RemoveAccessControlEntryRecord": _State._remove_acl,
-    "RemoveDelegationTokenRecord": _State._remove_token,
-    "RemoveTopicRecord": _State._remove_topic,
-    "RemoveUserScramCredentialRecord": _State._remove_user,
-    "TopicRecord": _State._topic,
-    "UnfenceBrokerRecord": _State._unfence,
-    "UnregisterBrokerRecord": _State._unregister_broker,
-    "UnregisterControllerRecord": _State._unregister_controller,
-    "UserScramCredentialRecord": _State._user,
-}
-
-
-def _merged(before: PartitionAssignment, record: Any) -> PartitionAssignment:
+def _merged(before: PartitionAssignment, record: PartitionChangeRecord) -> PartitionAssignment:
     """A partition after a change; what the record leaves out stays."""
     led = record.leader != _NO_CHANGE
     recovery = record.leader_recovery_state
 
-    def new(value: list[Any] | None, old: list[Any]) -> list[Any]:
+    def new(value: list[_Item] | None, old: list[_Item]) -> list[_Item]:
         return old if value is None else value
 
     return PartitionAssignment(
@@ -686,10 +714,12 @@ def _named(names: tuple[str, ...], number: int) -> str:
     return names[number] if 0 <= number < len(names) else f"UNKNOWN ({number})"
 
 
-def _endpoints(found: list[Any]) -> Iterator[tuple[str, str, int, str]]:
+def _endpoints(
+    found: Iterable[BrokerEndpoint | ControllerEndpoint],
+) -> Iterator[tuple[str, str, int, str]]:
     for each in found:
         yield each.name, each.host, each.port, _named(_SECURITY, each.security_protocol)
 
 
-def _supported(found: list[Any]) -> dict[str, tuple[int, int]]:
+def _supported(found: Iterable[BrokerFeature | ControllerFeature]) -> dict[str, tuple[int, int]]:
     return {each.name: (each.min_supported_version, each.max_supported_version) for each in found}

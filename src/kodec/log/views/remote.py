@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from kodec.generated.remote_log.remote_log_segment_metadata_record import RemoteLogSegmentMetadataRecord
+from kodec.generated.remote_log.remote_log_segment_metadata_update_record import (
+    RemoteLogSegmentMetadataUpdateRecord,
+)
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
@@ -31,11 +35,13 @@ def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPart
         for batch in batches_of(log, account):
             for record in [] if batch.is_control else records_in(log, batch, account):
                 told = decoded(REMOTE_TOPIC, record, account)
-                if told is None or not hasattr(told[0].message, "remote_log_segment_state"):
+                message = None if told is None else told[0].message
+                if not isinstance(
+                    message, (RemoteLogSegmentMetadataRecord, RemoteLogSegmentMetadataUpdateRecord)
+                ):
                     continue
-                message = told[0].message
                 owner = message.remote_log_segment_id
-                if hasattr(message, "end_offset"):
+                if isinstance(message, RemoteLogSegmentMetadataRecord):
                     begun[owner.id] = message.end_offset
                 if message.remote_log_segment_state == _COPIED and owner.id in begun:
                     key = TopicPartition(owner.topic_id_partition.name, owner.topic_id_partition.partition)

@@ -10,13 +10,14 @@ import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
+from kodec.generated.messages.transaction_log_key import TransactionLogKey
+from kodec.generated.messages.transaction_log_value import TransactionLogValue
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, partition_count
-from kodec.log.views.producers import Producers, read_producers
+from kodec.log.views.producers import ActiveProducer, Producers, read_producers
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
@@ -138,7 +139,7 @@ def read_transactions(
         and (topics is None or log.topic_partition.topic in topics)
     ]
     found = [
-        ids.judged(each, producer, moment)
+        ids.judged(each, producer, producer.transaction_offset, moment)
         for each in partitions
         for producer in each.producers
         if producer.transaction_offset is not None
@@ -172,13 +173,15 @@ class _Ids:
                 found = decoded(TRANSACTIONS_TOPIC, record, account)
                 if found is None:
                     continue
-                name = found[0].message.transactional_id
-                if found[1] is None:
-                    self.known.pop(name, None)
-                else:
-                    self.known[name] = _transactional_id(name, found[1].message, source, record.offset)
+                match found[0].message, found[1] and found[1].message:
+                    case TransactionLogKey(transactional_id=name), None:
+                        self.known.pop(name, None)
+                    case TransactionLogKey(transactional_id=name), TransactionLogValue() as value:
+                        self.known[name] = _transactional_id(name, value, source, record.offset)
 
-    def judged(self, log: Producers, producer: Any, now: int) -> OpenTransaction:
+    def judged(
+        self, log: Producers, producer: ActiveProducer, first_offset: int, now: int
+    ) -> OpenTransaction:
         """An open transaction of a partition, and what the coordinator says of it."""
         known = self._by_producer.get(producer.producer_id)
         status, reason = self._status(log.topic_partition, known, now)
@@ -187,7 +190,7 @@ class _Ids:
             producer.producer_id,
             producer.epoch,
             producer.coordinator_epoch,
-            producer.transaction_offset,
+            first_offset,
             producer.transaction_timestamp,
             producer.last_timestamp,
             None if known is None else known.transactional_id,
@@ -210,7 +213,9 @@ class _Ids:
         return "open", known.state
 
 
-def _transactional_id(name: str, value: Any, source: TopicPartition, offset: int) -> TransactionalId:
+def _transactional_id(
+    name: str, value: TransactionLogValue, source: TopicPartition, offset: int
+) -> TransactionalId:
     number = value.transaction_status
     start = value.transaction_start_timestamp_ms
     return TransactionalId(

@@ -12,7 +12,7 @@ from pathlib import Path
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.listing import SegmentFiles, TopicPartition, find_partitions
+from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 from kodec.log.verification.survey import SegmentFacts, survey_segment
@@ -106,7 +106,7 @@ def _segments(path: Path, limits: Limits) -> Iterator[tuple[TopicPartition | Non
     if isinstance(what, SegmentPath):
         yield None, SegmentFiles(what.base_offset, path, path.stat().st_size)
         return
-    folders = [path] if isinstance(what, PartitionPath) else [each.path for each in find_partitions(path)]
+    folders = [path] if isinstance(what, PartitionPath) else [each.path for each in what.partitions]
     for folder in folders:
         log = PartitionLog(folder, limits=limits)
         for files in log.files.segments:

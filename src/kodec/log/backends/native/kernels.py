@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
 from kodec.log.batches.frame import LEGACY, Frame
+from kodec.runtime import compression
+from kodec.runtime.errors import FormatError
+from kodec.runtime.native import face
 
-__all__ = ["KernelDecoder"]
+__all__ = ["MOST_NATIVE", "KernelDecoder", "content_of"]
+
+MOST_NATIVE = 4 << 20
+"""Content of more bytes is not decompressed natively, where all of it is in one buffer, which may be twice as large."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -43,3 +49,19 @@ class KernelDecoder(Decoder[T_co]):
     def _ready(self) -> Iterable[T_co]:
         """What of it is ready to be given."""
         return ()
+
+
+def content_of(kernel: Any, buf: Buffer, limit: int) -> bytes | None:
+    """The content of the unit in `buf` at which the kernel stopped as compressed; None where pure Python is to do it.
+
+    That is so where it has more than `limit` bytes, and then it is read in parts.
+    """
+    codec, start, size = kernel.content
+    stored = memoryview(buf)[start : start + size]
+    found = face.decompress(codec, stored, min(limit, MOST_NATIVE))
+    if found is None:
+        try:
+            found = compression.decompress(codec, stored, limit=min(limit, compression.AT_ONCE))
+        except FormatError:
+            return None
+    return found

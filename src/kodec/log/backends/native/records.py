@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator
 from kodec.generated.kernels import message_set, record_batch
 from kodec.generated.log import record_batch as v2
 from kodec.log.backends.contract import Buffer, Cursor
-from kodec.log.backends.native.kernels import KernelDecoder
+from kodec.log.backends.native.kernels import KernelDecoder, content_of
 from kodec.log.backends.pure.records import RecordDecoder
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import read_rows as read_rows_pure
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType
 from kodec.log.batches.wrapper import Wrapper
-from kodec.runtime.compression import AT_ONCE, decompress
-from kodec.runtime.errors import FormatError
 
 __all__ = ["NativeRecordDecoder", "read_rows"]
 
@@ -40,8 +38,7 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
 
     def __init__(self, options: ReadOptions) -> None:
         limits = options.limits
-        # what is larger is read in parts, in Python
-        self._decompressed_bytes = min(limits.decompressed_bytes, AT_ONCE)
+        self._decompressed_bytes = limits.decompressed_bytes
         self._pure = RecordDecoder(options)
         self._objects = record_batch.Objects(
             _SHAPE,
@@ -101,23 +98,14 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
             cursor.position = origin + at
             yield messages.items
 
-    def _content(self, objects: record_batch.Objects | message_set.Objects, buf: Buffer) -> bytes | None:
-        """The content of the compressed batch, decompressed; None where pure Python is to do it."""
-        codec, start, size = objects.content
-        stored = memoryview(buf)[start : start + size]
-        try:
-            return decompress(codec, stored, limit=self._decompressed_bytes)
-        except FormatError:
-            return None
-
     def _expand(self, buf: Buffer) -> bool:
         """Reach the rows of the compressed batch; false where pure Python is to do it."""
-        data = self._content(self._objects, buf)
+        data = content_of(self._objects, buf, self._decompressed_bytes)
         return data is not None and self._objects.rows(data) == "ok"
 
     def _unwrap(self, buf: Buffer) -> bool:
         """Reach the records of the wrapper; false where pure Python is to do it."""
-        data = self._content(self._messages, buf)
+        data = content_of(self._messages, buf, self._decompressed_bytes)
         if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
             return False
         return Wrapper.of(self._messages.head).place(found)

@@ -10,14 +10,13 @@ import pyarrow as pa
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.log.backends.contract import Buffer
+from kodec.log.backends.native.kernels import MOST_NATIVE, content_of
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.rows import RowDecoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import TimestampType
 from kodec.log.batches.wrapper import Wrapper
-from kodec.runtime.compression import AT_ONCE, decompress
-from kodec.runtime.errors import FormatError
 
 __all__ = ["NativeRowDecoder"]
 
@@ -53,6 +52,7 @@ class _RowsOf(Gatherer):
             unit_bytes=limits.batch_bytes,
             elements=limits.elements,
             bounds={"offset": scan.offsets, "timestamp": scan.timestamps} if scan.filtered else None,
+            decompressed_bytes=min(limits.decompressed_bytes, MOST_NATIVE),
         )
 
     def _wanted(self) -> list[str]:
@@ -63,12 +63,8 @@ class _RowsOf(Gatherer):
         return found
 
     def expand(self, buf: Buffer) -> int:
-        codec, start, size = self.kernel.content
-        try:
-            # what is larger is read in parts, in Python
-            limit = min(self.limits.decompressed_bytes, AT_ONCE)
-            data = decompress(codec, memoryview(buf)[start : start + size], limit=limit)
-        except FormatError:
+        data = content_of(self.kernel, buf, self.limits.decompressed_bytes)
+        if data is None:
             return 0
         if not self._append(data):
             return 0

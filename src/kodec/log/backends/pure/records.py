@@ -22,6 +22,7 @@ class BatchDecoder(Decoder[Batch]):
     """Gives batches as they are, their checksums verified."""
 
     runs = False
+    keeps = True
 
     def __init__(self, options: ReadOptions) -> None:
         self._check_crc = options.check_crc

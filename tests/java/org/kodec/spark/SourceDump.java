@@ -44,7 +44,7 @@ public final class SourceDump {
         ObjectNode found = JSON.createObjectNode();
         try {
             return answer.give();
-        } catch (Options.Elsewhere error) {
+        } catch (Elsewhere error) {
             return found.put("elsewhere", error.getMessage());
         } catch (IllegalArgumentException | FormatException | IOException error) {
             return found.put("error", error.getMessage());
@@ -79,6 +79,22 @@ public final class SourceDump {
                 }
             }
             return rows(options.schema(), tasks, scan.createReaderFactory());
+        }).toString();
+    }
+
+    /**
+     * The segments at paths.
+     *
+     * @param text JSON with {@code options}
+     */
+    public static String segments(byte[] text) throws IOException {
+        JsonNode asked = JSON.readTree(text);
+        return said(() -> {
+            ArrayNode found = JSON.createArrayNode();
+            for (TopicLog log : Planner.logs(options(asked), Planner.Bounds.NONE, new Configuration(false)).values()) {
+                log.pieces.forEach(each -> found.add(each.path()));
+            }
+            return found;
         }).toString();
     }
 

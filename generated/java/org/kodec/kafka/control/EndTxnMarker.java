@@ -32,12 +32,12 @@ public record EndTxnMarker(
         return new EndTxnMarker(version, coordinatorEpoch);
     }
 
-    /** Reads one {@code end_txn_marker} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static EndTxnMarker from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code end_txn_marker} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static EndTxnMarker from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

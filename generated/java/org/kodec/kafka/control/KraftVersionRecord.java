@@ -33,12 +33,12 @@ public record KraftVersionRecord(
         return new KraftVersionRecord(version, kraftVersion, taggedFields);
     }
 
-    /** Reads one {@code kraft_version_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static KraftVersionRecord from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code kraft_version_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static KraftVersionRecord from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

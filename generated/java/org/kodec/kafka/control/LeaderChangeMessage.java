@@ -50,12 +50,12 @@ public record LeaderChangeMessage(
         return new LeaderChangeMessage(version, leaderId, voters, grantingVoters, taggedFields);
     }
 
-    /** Reads one {@code leader_change_message} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static LeaderChangeMessage from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code leader_change_message} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static LeaderChangeMessage from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -100,12 +100,12 @@ public record LeaderChangeMessage(
             return new Voter(voterId, voterDirectoryId, taggedFields);
         }
 
-        /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Voter from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
-        /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Voter from(byte[] data, ReadOptions opt, int version) {
             return Input.whole(data, opt, in -> read(in, version));
         }

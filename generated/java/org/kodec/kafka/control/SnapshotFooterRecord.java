@@ -30,12 +30,12 @@ public record SnapshotFooterRecord(
         return new SnapshotFooterRecord(version, taggedFields);
     }
 
-    /** Reads one {@code snapshot_footer_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static SnapshotFooterRecord from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code snapshot_footer_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static SnapshotFooterRecord from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -33,12 +33,12 @@ public record SnapshotHeaderRecord(
         return new SnapshotHeaderRecord(version, lastContainedLogTimestamp, taggedFields);
     }
 
-    /** Reads one {@code snapshot_header_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static SnapshotHeaderRecord from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code snapshot_header_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static SnapshotHeaderRecord from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -40,12 +40,12 @@ public record VotersRecord(
         return new VotersRecord(version, voters, taggedFields);
     }
 
-    /** Reads one {@code voters_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static VotersRecord from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code voters_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static VotersRecord from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -99,12 +99,12 @@ public record VotersRecord(
             return new Voter(voterId, voterDirectoryId, endpoints, kraftVersionFeature, taggedFields);
         }
 
-        /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Voter from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code voter} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Voter from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -149,12 +149,12 @@ public record VotersRecord(
             return new Endpoint(name, host, port, taggedFields);
         }
 
-        /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Endpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Endpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -196,12 +196,12 @@ public record VotersRecord(
             return new KraftVersionFeature(minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
-        /** Reads one {@code kraft_version_feature} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static KraftVersionFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code kraft_version_feature} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static KraftVersionFeature from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

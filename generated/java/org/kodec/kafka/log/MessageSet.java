@@ -36,12 +36,12 @@ public record MessageSet(
         return new MessageSet(entries);
     }
 
-    /** Reads one {@code message_set} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static MessageSet from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code message_set} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static MessageSet from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -140,12 +140,12 @@ public record MessageSet(
             return new Entry(offset, message);
         }
 
-        /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -215,7 +215,7 @@ public record MessageSet(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other instanceof Message && Arrays.deepEquals(all(), ((Message) other).all());
+            return other instanceof Message that && Arrays.deepEquals(all(), that.all());
         }
 
         /** As {@link #equals} has it. */
@@ -297,12 +297,12 @@ public record MessageSet(
             return new Message(crc, magic, attributes, timestamp, lenKey, key, lenValue, found, null);
         }
 
-        /** Reads one {@code message} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Message from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code message} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Message from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -375,12 +375,12 @@ public record MessageSet(
             return new MessageAttributes(reserved, timestampType, compression);
         }
 
-        /** Reads one {@code message_attributes} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static MessageAttributes from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code message_attributes} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static MessageAttributes from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -33,12 +33,12 @@ public record OffsetIndex(
         return new OffsetIndex(entries);
     }
 
-    /** Reads one {@code offset_index} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static OffsetIndex from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code offset_index} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static OffsetIndex from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -74,12 +74,12 @@ public record OffsetIndex(
             return new Entry(relativeOffset, ofsBatch);
         }
 
-        /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Entry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Entry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

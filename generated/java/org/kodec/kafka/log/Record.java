@@ -28,12 +28,12 @@ public record Record(
         return new Record(body);
     }
 
-    /** Reads one {@code record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static Record from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static Record from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -83,7 +83,7 @@ public record Record(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other instanceof RecordBody && Arrays.deepEquals(all(), ((RecordBody) other).all());
+            return other instanceof RecordBody that && Arrays.deepEquals(all(), that.all());
         }
 
         /** As {@link #equals} has it. */
@@ -107,12 +107,12 @@ public record Record(
             return new RecordBody(attributes, timestampDelta, offsetDelta, key, value, headers);
         }
 
-        /** Reads one {@code record_body} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RecordBody from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code record_body} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RecordBody from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -160,7 +160,7 @@ public record Record(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other instanceof Header && Arrays.deepEquals(all(), ((Header) other).all());
+            return other instanceof Header that && Arrays.deepEquals(all(), that.all());
         }
 
         /** As {@link #equals} has it. */
@@ -179,12 +179,12 @@ public record Record(
             return new Header(key, value);
         }
 
-        /** Reads one {@code header} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Header from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code header} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Header from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

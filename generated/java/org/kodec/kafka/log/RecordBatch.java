@@ -103,7 +103,7 @@ public record RecordBatch(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof RecordBatch && Arrays.deepEquals(all(), ((RecordBatch) other).all());
+        return other instanceof RecordBatch that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -200,7 +200,7 @@ public record RecordBatch(
             throw error.shifted(start);
         }
         List<Record> found = Input.unpacked(
-                "records", codec, recordsStored, at, opt, in -> RecordBatch.readRecordList(in));
+                "records", codec, recordsStored, at, opt, in -> readRecordList(in));
         if (opt.verify() && !found.isEmpty()) {
             long wanted = found.get(found.size() - 1).body().offsetDelta();
             if (lastOffsetDelta < wanted) {
@@ -231,12 +231,12 @@ public record RecordBatch(
                 numRecords, found, null);
     }
 
-    /** Reads one {@code record_batch} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RecordBatch from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code record_batch} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RecordBatch from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -245,7 +245,7 @@ public record RecordBatch(
     public void write(Output out) {
         byte[] stored = recordsStored;
         if (stored == null && records != null) {
-            stored = Output.packed("records", codec(), part -> RecordBatch.writeRecordList(part, records));
+            stored = Output.packed("records", codec(), part -> writeRecordList(part, records));
         }
         Integer lastOffsetDelta = this.lastOffsetDelta;
         if (lastOffsetDelta == null) {
@@ -421,12 +421,12 @@ public record RecordBatch(
                     compression);
         }
 
-        /** Reads one {@code batch_attributes} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static BatchAttributes from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code batch_attributes} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static BatchAttributes from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -37,12 +37,12 @@ public record ConsumerGroupCurrentMemberAssignmentKey(
         return new ConsumerGroupCurrentMemberAssignmentKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code consumer_group_current_member_assignment_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_current_member_assignment_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -64,12 +64,12 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
                 state, assignedPartitions, partitionsPendingRevocation, taggedFields);
     }
 
-    /** Reads one {@code consumer_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -139,7 +139,7 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             List<TaggedField> taggedFields = new ArrayList<>();
             for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
                 if (tags.number() == 0) {
-                    assignmentEpochs = in.field("assignment_epochs", () -> ConsumerGroupCurrentMemberAssignmentValue.readNullableInt32List(in));
+                    assignmentEpochs = in.field("assignment_epochs", () -> readNullableInt32List(in));
                     tags.requireEnd("assignment_epochs");
                 } else {
                     taggedFields.add(tags.field());
@@ -148,12 +148,12 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             return new TopicPartitions(topicId, partitions, assignmentEpochs, taggedFields);
         }
 
-        /** Reads one {@code topic_partitions} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartitions from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_partitions} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartitions from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -166,7 +166,8 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             out.list("partitions", partitions, item -> out.s4be("", item));
             Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
             if (!Objects.deepEquals(assignmentEpochs, List.of())) {
-                tags.add(0, tag -> tag.field("assignment_epochs", () -> ConsumerGroupCurrentMemberAssignmentValue.writeNullableInt32List(tag, assignmentEpochs)));
+                tags.add(0, tag ->
+                        tag.field("assignment_epochs", () -> writeNullableInt32List(tag, assignmentEpochs)));
             }
             out.tags(tags);
         }

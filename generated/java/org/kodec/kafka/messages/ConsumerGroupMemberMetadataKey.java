@@ -37,12 +37,12 @@ public record ConsumerGroupMemberMetadataKey(
         return new ConsumerGroupMemberMetadataKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code consumer_group_member_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMemberMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_member_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMemberMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -71,7 +71,7 @@ public record ConsumerGroupMemberMetadataValue(
         List<TaggedField> taggedFields = new ArrayList<>();
         for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
             if (tags.number() == 0) {
-                classicMemberMetadata = in.field("classic_member_metadata", () -> ConsumerGroupMemberMetadataValue.readNullableClassicMemberMetadata(in));
+                classicMemberMetadata = in.field("classic_member_metadata", () -> readNullableClassicMemberMetadata(in));
                 tags.requireEnd("classic_member_metadata");
             } else {
                 taggedFields.add(tags.field());
@@ -82,12 +82,12 @@ public record ConsumerGroupMemberMetadataValue(
                 classicMemberMetadata, taggedFields);
     }
 
-    /** Reads one {@code consumer_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMemberMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -108,7 +108,8 @@ public record ConsumerGroupMemberMetadataValue(
         out.field("server_assignor", () -> NullableText.write(out, serverAssignor, true));
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
         if (!Objects.deepEquals(classicMemberMetadata, new ClassicMemberMetadata(0, List.of(), List.of()))) {
-            tags.add(0, tag -> tag.field("classic_member_metadata", () -> ConsumerGroupMemberMetadataValue.writeNullableClassicMemberMetadata(tag, classicMemberMetadata)));
+            tags.add(0, tag ->
+                    tag.field("classic_member_metadata", () -> writeNullableClassicMemberMetadata(tag, classicMemberMetadata)));
         }
         out.tags(tags);
     }
@@ -160,12 +161,12 @@ public record ConsumerGroupMemberMetadataValue(
             return new ClassicMemberMetadata(sessionTimeoutMs, supportedProtocols, taggedFields);
         }
 
-        /** Reads one {@code classic_member_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ClassicMemberMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code classic_member_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ClassicMemberMetadata from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -202,7 +203,7 @@ public record ConsumerGroupMemberMetadataValue(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other instanceof ClassicProtocol && Arrays.deepEquals(all(), ((ClassicProtocol) other).all());
+            return other instanceof ClassicProtocol that && Arrays.deepEquals(all(), that.all());
         }
 
         /** As {@link #equals} has it. */
@@ -218,12 +219,12 @@ public record ConsumerGroupMemberMetadataValue(
             return new ClassicProtocol(name, metadata, taggedFields);
         }
 
-        /** Reads one {@code classic_protocol} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ClassicProtocol from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code classic_protocol} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ClassicProtocol from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

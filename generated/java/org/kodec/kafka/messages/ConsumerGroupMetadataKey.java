@@ -34,12 +34,12 @@ public record ConsumerGroupMetadataKey(
         return new ConsumerGroupMetadataKey(recordType, groupId);
     }
 
-    /** Reads one {@code consumer_group_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -4,7 +4,6 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
@@ -48,12 +47,12 @@ public record ConsumerGroupMetadataValue(
         return new ConsumerGroupMetadataValue(version, epoch, metadataHash, taggedFields);
     }
 
-    /** Reads one {@code consumer_group_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -64,7 +63,7 @@ public record ConsumerGroupMetadataValue(
         out.s2be("version", version);
         out.s4be("epoch", epoch);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(metadataHash, 0L)) {
+        if (metadataHash != 0L) {
             tags.add(0, tag -> tag.s8be("metadata_hash", metadataHash));
         }
         out.tags(tags);

@@ -34,12 +34,12 @@ public record ConsumerGroupPartitionMetadataKey(
         return new ConsumerGroupPartitionMetadataKey(recordType, groupId);
     }
 
-    /** Reads one {@code consumer_group_partition_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_partition_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -44,12 +44,12 @@ public record ConsumerGroupPartitionMetadataValue(
         return new ConsumerGroupPartitionMetadataValue(version, topics, taggedFields);
     }
 
-    /** Reads one {@code consumer_group_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupPartitionMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -101,12 +101,12 @@ public record ConsumerGroupPartitionMetadataValue(
             return new TopicMetadata(topicId, topicName, numPartitions, partitionMetadata, taggedFields);
         }
 
-        /** Reads one {@code topic_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicMetadata from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -153,12 +153,12 @@ public record ConsumerGroupPartitionMetadataValue(
             return new PartitionMetadata(partition, racks, taggedFields);
         }
 
-        /** Reads one {@code partition_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static PartitionMetadata from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code partition_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static PartitionMetadata from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -37,12 +37,12 @@ public record ConsumerGroupRegularExpressionKey(
         return new ConsumerGroupRegularExpressionKey(recordType, groupId, regularExpression);
     }
 
-    /** Reads one {@code consumer_group_regular_expression_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupRegularExpressionKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_regular_expression_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupRegularExpressionKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -34,12 +34,12 @@ public record ConsumerGroupTargetAssignmentMetadataKey(
         return new ConsumerGroupTargetAssignmentMetadataKey(recordType, groupId);
     }
 
-    /** Reads one {@code consumer_group_target_assignment_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_group_target_assignment_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerGroupTargetAssignmentMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -33,7 +33,7 @@ public record ConsumerProtocolAssignment(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof ConsumerProtocolAssignment && Arrays.deepEquals(all(), ((ConsumerProtocolAssignment) other).all());
+        return other instanceof ConsumerProtocolAssignment that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -54,12 +54,12 @@ public record ConsumerProtocolAssignment(
         return new ConsumerProtocolAssignment(version, assignedPartitions, userData);
     }
 
-    /** Reads one {@code consumer_protocol_assignment} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerProtocolAssignment from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_protocol_assignment} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerProtocolAssignment from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -100,12 +100,12 @@ public record ConsumerProtocolAssignment(
             return new TopicPartition(topic, partitions);
         }
 
-        /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartition from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -40,7 +40,7 @@ public record ConsumerProtocolSubscription(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof ConsumerProtocolSubscription && Arrays.deepEquals(all(), ((ConsumerProtocolSubscription) other).all());
+        return other instanceof ConsumerProtocolSubscription that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -70,12 +70,12 @@ public record ConsumerProtocolSubscription(
                 rackId);
     }
 
-    /** Reads one {@code consumer_protocol_subscription} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerProtocolSubscription from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code consumer_protocol_subscription} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ConsumerProtocolSubscription from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -127,12 +127,12 @@ public record ConsumerProtocolSubscription(
             return new TopicPartition(topic, partitions);
         }
 
-        /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartition from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

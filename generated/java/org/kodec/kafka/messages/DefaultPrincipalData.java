@@ -40,12 +40,12 @@ public record DefaultPrincipalData(
         return new DefaultPrincipalData(version, type, name, tokenAuthenticated, taggedFields);
     }
 
-    /** Reads one {@code default_principal_data} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static DefaultPrincipalData from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code default_principal_data} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static DefaultPrincipalData from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

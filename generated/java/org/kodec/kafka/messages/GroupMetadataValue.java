@@ -69,12 +69,12 @@ public record GroupMetadataValue(
                 currentStateTimestamp, members, taggedFields);
     }
 
-    /** Reads one {@code group_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static GroupMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code group_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static GroupMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -143,7 +143,7 @@ public record GroupMetadataValue(
 
         /** Whether all components are equal, arrays by what they hold. */
         @Override public boolean equals(Object other) {
-            return other instanceof MemberMetadata && Arrays.deepEquals(all(), ((MemberMetadata) other).all());
+            return other instanceof MemberMetadata that && Arrays.deepEquals(all(), that.all());
         }
 
         /** As {@link #equals} has it. */
@@ -169,12 +169,12 @@ public record GroupMetadataValue(
                     sessionTimeout, subscription, assignment, taggedFields);
         }
 
-        /** Reads one {@code member_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static MemberMetadata from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
-        /** Reads one {@code member_metadata} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static MemberMetadata from(byte[] data, ReadOptions opt, int version) {
             return Input.whole(data, opt, in -> read(in, version));
         }

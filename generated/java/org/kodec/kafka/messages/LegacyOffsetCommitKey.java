@@ -41,12 +41,12 @@ public record LegacyOffsetCommitKey(
         return new LegacyOffsetCommitKey(recordType, group, topic, partition);
     }
 
-    /** Reads one {@code legacy_offset_commit_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static LegacyOffsetCommitKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code legacy_offset_commit_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static LegacyOffsetCommitKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

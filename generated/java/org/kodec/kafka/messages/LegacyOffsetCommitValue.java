@@ -38,12 +38,12 @@ public record LegacyOffsetCommitValue(
         return new LegacyOffsetCommitValue(version, offset, metadata, commitTimestamp);
     }
 
-    /** Reads one {@code legacy_offset_commit_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static LegacyOffsetCommitValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code legacy_offset_commit_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static LegacyOffsetCommitValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

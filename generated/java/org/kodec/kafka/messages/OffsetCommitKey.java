@@ -43,12 +43,12 @@ public record OffsetCommitKey(
         return new OffsetCommitKey(recordType, group, topic, partition);
     }
 
-    /** Reads one {@code offset_commit_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static OffsetCommitKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code offset_commit_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static OffsetCommitKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

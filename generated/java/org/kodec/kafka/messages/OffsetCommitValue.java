@@ -69,12 +69,12 @@ public record OffsetCommitValue(
                 expireTimestamp, topicId, taggedFields);
     }
 
-    /** Reads one {@code offset_commit_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static OffsetCommitValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code offset_commit_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static OffsetCommitValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

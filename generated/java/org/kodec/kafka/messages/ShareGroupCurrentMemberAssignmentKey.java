@@ -37,12 +37,12 @@ public record ShareGroupCurrentMemberAssignmentKey(
         return new ShareGroupCurrentMemberAssignmentKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code share_group_current_member_assignment_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_current_member_assignment_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -52,12 +52,12 @@ public record ShareGroupCurrentMemberAssignmentValue(
                 assignedPartitions, taggedFields);
     }
 
-    /** Reads one {@code share_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -104,12 +104,12 @@ public record ShareGroupCurrentMemberAssignmentValue(
             return new TopicPartitions(topicId, partitions, taggedFields);
         }
 
-        /** Reads one {@code topic_partitions} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartitions from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_partitions} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartitions from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -37,12 +37,12 @@ public record ShareGroupMemberMetadataKey(
         return new ShareGroupMemberMetadataKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code share_group_member_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupMemberMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_member_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupMemberMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

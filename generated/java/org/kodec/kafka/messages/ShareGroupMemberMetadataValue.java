@@ -53,12 +53,12 @@ public record ShareGroupMemberMetadataValue(
                 subscribedTopicNames, taggedFields);
     }
 
-    /** Reads one {@code share_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupMemberMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -34,12 +34,12 @@ public record ShareGroupStatePartitionMetadataKey(
         return new ShareGroupStatePartitionMetadataKey(recordType, groupId);
     }
 
-    /** Reads one {@code share_group_state_partition_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_state_partition_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

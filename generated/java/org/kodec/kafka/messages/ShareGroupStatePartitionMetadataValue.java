@@ -60,12 +60,12 @@ public record ShareGroupStatePartitionMetadataValue(
                 deletingTopics, taggedFields);
     }
 
-    /** Reads one {@code share_group_state_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_state_partition_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupStatePartitionMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -118,12 +118,12 @@ public record ShareGroupStatePartitionMetadataValue(
             return new TopicPartitionsInfo(topicId, topicName, partitions, taggedFields);
         }
 
-        /** Reads one {@code topic_partitions_info} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartitionsInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_partitions_info} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartitionsInfo from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -164,12 +164,12 @@ public record ShareGroupStatePartitionMetadataValue(
             return new TopicInfo(topicId, topicName, taggedFields);
         }
 
-        /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicInfo from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -37,12 +37,12 @@ public record ShareGroupTargetAssignmentMemberKey(
         return new ShareGroupTargetAssignmentMemberKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code share_group_target_assignment_member_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupTargetAssignmentMemberKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_target_assignment_member_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupTargetAssignmentMemberKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -42,12 +42,12 @@ public record ShareGroupTargetAssignmentMemberValue(
         return new ShareGroupTargetAssignmentMemberValue(version, topicPartitions, taggedFields);
     }
 
-    /** Reads one {@code share_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupTargetAssignmentMemberValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareGroupTargetAssignmentMemberValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -91,12 +91,12 @@ public record ShareGroupTargetAssignmentMemberValue(
             return new TopicPartition(topicId, partitions, taggedFields);
         }
 
-        /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartition from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_partition} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicPartition from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -42,12 +42,12 @@ public record ShareSnapshotKey(
         return new ShareSnapshotKey(recordType, groupId, topicId, partition);
     }
 
-    /** Reads one {@code share_snapshot_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareSnapshotKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_snapshot_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareSnapshotKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

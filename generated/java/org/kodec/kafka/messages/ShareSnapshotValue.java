@@ -4,7 +4,6 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
@@ -73,12 +72,12 @@ public record ShareSnapshotValue(
                 createTimestamp, writeTimestamp, stateBatches, deliveryCompleteCount, taggedFields);
     }
 
-    /** Reads one {@code share_snapshot_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareSnapshotValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_snapshot_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareSnapshotValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -97,7 +96,7 @@ public record ShareSnapshotValue(
         out.uvarint32("num_state_batches_plus_one", numStateBatchesPlusOne);
         out.list("state_batches", stateBatches, item -> item.write(out));
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(deliveryCompleteCount, -1)) {
+        if (deliveryCompleteCount != -1) {
             tags.add(0, tag -> tag.s4be("delivery_complete_count", deliveryCompleteCount));
         }
         out.tags(tags);
@@ -141,12 +140,12 @@ public record ShareSnapshotValue(
             return new StateBatch(firstOffset, lastOffset, deliveryState, deliveryCount, taggedFields);
         }
 
-        /** Reads one {@code state_batch} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static StateBatch from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code state_batch} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static StateBatch from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

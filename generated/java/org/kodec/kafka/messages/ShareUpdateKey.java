@@ -42,12 +42,12 @@ public record ShareUpdateKey(
         return new ShareUpdateKey(recordType, groupId, topicId, partition);
     }
 
-    /** Reads one {@code share_update_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareUpdateKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code share_update_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ShareUpdateKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

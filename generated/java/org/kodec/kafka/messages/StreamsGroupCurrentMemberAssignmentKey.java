@@ -37,12 +37,12 @@ public record StreamsGroupCurrentMemberAssignmentKey(
         return new StreamsGroupCurrentMemberAssignmentKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code streams_group_current_member_assignment_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_current_member_assignment_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

@@ -104,12 +104,12 @@ public record StreamsGroupCurrentMemberAssignmentValue(
                 standbyTasksPendingRevocation, warmupTasksPendingRevocation, taggedFields);
     }
 
-    /** Reads one {@code streams_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_current_member_assignment_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupCurrentMemberAssignmentValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -190,7 +190,7 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             List<TaggedField> taggedFields = new ArrayList<>();
             for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
                 if (tags.number() == 0) {
-                    assignmentEpochs = in.field("assignment_epochs", () -> StreamsGroupCurrentMemberAssignmentValue.readNullableInt32List(in));
+                    assignmentEpochs = in.field("assignment_epochs", () -> readNullableInt32List(in));
                     tags.requireEnd("assignment_epochs");
                 } else {
                     taggedFields.add(tags.field());
@@ -199,12 +199,12 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             return new TaskIds(subtopologyId, partitions, assignmentEpochs, taggedFields);
         }
 
-        /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TaskIds from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TaskIds from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -217,7 +217,8 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             out.list("partitions", partitions, item -> out.s4be("", item));
             Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
             if (!Objects.deepEquals(assignmentEpochs, List.of())) {
-                tags.add(0, tag -> tag.field("assignment_epochs", () -> StreamsGroupCurrentMemberAssignmentValue.writeNullableInt32List(tag, assignmentEpochs)));
+                tags.add(0, tag ->
+                        tag.field("assignment_epochs", () -> writeNullableInt32List(tag, assignmentEpochs)));
             }
             out.tags(tags);
         }

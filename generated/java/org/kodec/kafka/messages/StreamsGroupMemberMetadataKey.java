@@ -37,12 +37,12 @@ public record StreamsGroupMemberMetadataKey(
         return new StreamsGroupMemberMetadataKey(recordType, groupId, memberId);
     }
 
-    /** Reads one {@code streams_group_member_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMemberMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_member_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMemberMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

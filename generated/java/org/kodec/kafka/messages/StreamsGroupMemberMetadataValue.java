@@ -72,12 +72,12 @@ public record StreamsGroupMemberMetadataValue(
                 rebalanceTimeoutMs, topologyEpoch, processId, userEndpoint, clientTags, taggedFields);
     }
 
-    /** Reads one {@code streams_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMemberMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_member_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMemberMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -129,12 +129,12 @@ public record StreamsGroupMemberMetadataValue(
             return new Endpoint(host, port, taggedFields);
         }
 
-        /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Endpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Endpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -171,12 +171,12 @@ public record StreamsGroupMemberMetadataValue(
             return new KeyValue(key, value, taggedFields);
         }
 
-        /** Reads one {@code key_value} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static KeyValue from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code key_value} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static KeyValue from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -52,16 +52,16 @@ public record StreamsGroupMetadataValue(
         List<TaggedField> taggedFields = new ArrayList<>();
         for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
             if (tags.number() == 0) {
-                validatedTopologyEpoch = in.field("validated_topology_epoch", () -> StreamsGroupMetadataValue.readInt32Value(in));
+                validatedTopologyEpoch = in.field("validated_topology_epoch", () -> readInt32Value(in));
                 tags.requireEnd("validated_topology_epoch");
             } else if (tags.number() == 1) {
-                lastAssignmentConfigs = in.field("last_assignment_configs", () -> StreamsGroupMetadataValue.readNullableLastAssignmentConfigList(in));
+                lastAssignmentConfigs = in.field("last_assignment_configs", () -> readNullableLastAssignmentConfigList(in));
                 tags.requireEnd("last_assignment_configs");
             } else if (tags.number() == 2) {
-                storedDescriptionTopologyEpoch = in.field("stored_description_topology_epoch", () -> StreamsGroupMetadataValue.readInt32Value(in));
+                storedDescriptionTopologyEpoch = in.field("stored_description_topology_epoch", () -> readInt32Value(in));
                 tags.requireEnd("stored_description_topology_epoch");
             } else if (tags.number() == 3) {
-                failedDescriptionTopologyEpoch = in.field("failed_description_topology_epoch", () -> StreamsGroupMetadataValue.readInt32Value(in));
+                failedDescriptionTopologyEpoch = in.field("failed_description_topology_epoch", () -> readInt32Value(in));
                 tags.requireEnd("failed_description_topology_epoch");
             } else {
                 taggedFields.add(tags.field());
@@ -72,12 +72,12 @@ public record StreamsGroupMetadataValue(
                 taggedFields);
     }
 
-    /** Reads one {@code streams_group_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -89,17 +89,21 @@ public record StreamsGroupMetadataValue(
         out.s4be("epoch", epoch);
         out.s8be("metadata_hash", metadataHash);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(validatedTopologyEpoch, -1)) {
-            tags.add(0, tag -> tag.field("validated_topology_epoch", () -> StreamsGroupMetadataValue.writeInt32Value(tag, validatedTopologyEpoch)));
+        if (validatedTopologyEpoch != -1) {
+            tags.add(0, tag ->
+                    tag.field("validated_topology_epoch", () -> writeInt32Value(tag, validatedTopologyEpoch)));
         }
         if (!Objects.deepEquals(lastAssignmentConfigs, List.of())) {
-            tags.add(1, tag -> tag.field("last_assignment_configs", () -> StreamsGroupMetadataValue.writeNullableLastAssignmentConfigList(tag, lastAssignmentConfigs)));
+            tags.add(1, tag ->
+                    tag.field("last_assignment_configs", () -> writeNullableLastAssignmentConfigList(tag, lastAssignmentConfigs)));
         }
-        if (!Objects.deepEquals(storedDescriptionTopologyEpoch, -1)) {
-            tags.add(2, tag -> tag.field("stored_description_topology_epoch", () -> StreamsGroupMetadataValue.writeInt32Value(tag, storedDescriptionTopologyEpoch)));
+        if (storedDescriptionTopologyEpoch != -1) {
+            tags.add(2, tag ->
+                    tag.field("stored_description_topology_epoch", () -> writeInt32Value(tag, storedDescriptionTopologyEpoch)));
         }
-        if (!Objects.deepEquals(failedDescriptionTopologyEpoch, -1)) {
-            tags.add(3, tag -> tag.field("failed_description_topology_epoch", () -> StreamsGroupMetadataValue.writeInt32Value(tag, failedDescriptionTopologyEpoch)));
+        if (failedDescriptionTopologyEpoch != -1) {
+            tags.add(3, tag ->
+                    tag.field("failed_description_topology_epoch", () -> writeInt32Value(tag, failedDescriptionTopologyEpoch)));
         }
         out.tags(tags);
     }
@@ -157,12 +161,12 @@ public record StreamsGroupMetadataValue(
             return new LastAssignmentConfig(key, value, taggedFields);
         }
 
-        /** Reads one {@code last_assignment_config} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static LastAssignmentConfig from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code last_assignment_config} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static LastAssignmentConfig from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -59,12 +59,12 @@ public record StreamsGroupTargetAssignmentMemberValue(
                 taggedFields);
     }
 
-    /** Reads one {@code streams_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_target_assignment_member_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMemberValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -113,12 +113,12 @@ public record StreamsGroupTargetAssignmentMemberValue(
             return new TaskIds(subtopologyId, partitions, taggedFields);
         }
 
-        /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TaskIds from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code task_ids} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TaskIds from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -34,12 +34,12 @@ public record StreamsGroupTargetAssignmentMetadataKey(
         return new StreamsGroupTargetAssignmentMetadataKey(recordType, groupId);
     }
 
-    /** Reads one {@code streams_group_target_assignment_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMetadataKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_target_assignment_metadata_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMetadataKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

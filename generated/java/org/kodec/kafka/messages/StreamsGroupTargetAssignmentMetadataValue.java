@@ -4,7 +4,6 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
 import org.kodec.runtime.ReadOptions;
@@ -50,12 +49,12 @@ public record StreamsGroupTargetAssignmentMetadataValue(
                 taggedFields);
     }
 
-    /** Reads one {@code streams_group_target_assignment_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMetadataValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_target_assignment_metadata_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTargetAssignmentMetadataValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -66,7 +65,7 @@ public record StreamsGroupTargetAssignmentMetadataValue(
         out.s2be("version", version);
         out.s4be("assignment_epoch", assignmentEpoch);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(assignmentTimestamp, 0L)) {
+        if (assignmentTimestamp != 0L) {
             tags.add(0, tag -> tag.s8be("assignment_timestamp", assignmentTimestamp));
         }
         out.tags(tags);

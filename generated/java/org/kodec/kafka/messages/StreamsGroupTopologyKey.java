@@ -34,12 +34,12 @@ public record StreamsGroupTopologyKey(
         return new StreamsGroupTopologyKey(recordType, groupId);
     }
 
-    /** Reads one {@code streams_group_topology_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTopologyKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_topology_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTopologyKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

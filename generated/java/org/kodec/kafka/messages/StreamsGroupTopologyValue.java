@@ -45,12 +45,12 @@ public record StreamsGroupTopologyValue(
         return new StreamsGroupTopologyValue(version, epoch, subtopologies, taggedFields);
     }
 
-    /** Reads one {@code streams_group_topology_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTopologyValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code streams_group_topology_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static StreamsGroupTopologyValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -136,12 +136,12 @@ public record StreamsGroupTopologyValue(
                     repartitionSinkTopics, repartitionSourceTopics, copartitionGroups, taggedFields);
         }
 
-        /** Reads one {@code subtopology} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Subtopology from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code subtopology} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static Subtopology from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -208,12 +208,12 @@ public record StreamsGroupTopologyValue(
             return new TopicInfo(name, partitions, replicationFactor, topicConfigs, taggedFields);
         }
 
-        /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicInfo from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_info} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicInfo from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -254,12 +254,12 @@ public record StreamsGroupTopologyValue(
             return new TopicConfig(key, value, taggedFields);
         }
 
-        /** Reads one {@code topic_config} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicConfig from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_config} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicConfig from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -314,12 +314,12 @@ public record StreamsGroupTopologyValue(
             return new CopartitionGroup(sourceTopics, sourceTopicRegex, repartitionSourceTopics, taggedFields);
         }
 
-        /** Reads one {@code copartition_group} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static CopartitionGroup from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code copartition_group} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static CopartitionGroup from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -34,12 +34,12 @@ public record TransactionLogKey(
         return new TransactionLogKey(recordType, transactionalId);
     }
 
-    /** Reads one {@code transaction_log_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static TransactionLogKey from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code transaction_log_key} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static TransactionLogKey from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

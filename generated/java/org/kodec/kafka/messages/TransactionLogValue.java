@@ -4,7 +4,6 @@ package org.kodec.kafka.messages;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.kodec.kafka.primitives.Text;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
@@ -98,12 +97,12 @@ public record TransactionLogValue(
                 nextProducerEpoch, taggedFields);
     }
 
-    /** Reads one {@code transaction_log_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static TransactionLogValue from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code transaction_log_value} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static TransactionLogValue from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -131,16 +130,16 @@ public record TransactionLogValue(
         out.s8be("transaction_start_timestamp_ms", transactionStartTimestampMs);
         if (version >= 1) {
             Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-            if (!Objects.deepEquals(previousProducerId, -1L)) {
+            if (previousProducerId != -1L) {
                 tags.add(0, tag -> tag.s8be("previous_producer_id", previousProducerId));
             }
-            if (!Objects.deepEquals(nextProducerId, -1L)) {
+            if (nextProducerId != -1L) {
                 tags.add(1, tag -> tag.s8be("next_producer_id", nextProducerId));
             }
-            if (!Objects.deepEquals(clientTransactionVersion, 0)) {
+            if (clientTransactionVersion != 0) {
                 tags.add(2, tag -> tag.s2be("client_transaction_version", clientTransactionVersion));
             }
-            if (!Objects.deepEquals(nextProducerEpoch, -1)) {
+            if (nextProducerEpoch != -1) {
                 tags.add(3, tag -> tag.s2be("next_producer_epoch", nextProducerEpoch));
             }
             out.tags(tags);
@@ -192,12 +191,12 @@ public record TransactionLogValue(
             return new PartitionsSchema(topic, partitionIds, taggedFields);
         }
 
-        /** Reads one {@code partitions_schema} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static PartitionsSchema from(byte[] data, int version) {
             return from(data, ReadOptions.DEFAULT, version);
         }
 
-        /** Reads one {@code partitions_schema} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static PartitionsSchema from(byte[] data, ReadOptions opt, int version) {
             return Input.whole(data, opt, in -> read(in, version));
         }

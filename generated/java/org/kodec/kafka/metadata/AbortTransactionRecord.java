@@ -4,7 +4,6 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.kodec.kafka.primitives.NullableText;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
@@ -43,12 +42,12 @@ public record AbortTransactionRecord(
         return new AbortTransactionRecord(reason, taggedFields);
     }
 
-    /** Reads one {@code abort_transaction_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static AbortTransactionRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code abort_transaction_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static AbortTransactionRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -57,7 +56,7 @@ public record AbortTransactionRecord(
     public void write(Output out, int version) {
         Output.requireVersion("version", version, 0, 0);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(reason, null)) {
+        if (reason != null) {
             tags.add(0, tag -> tag.field("reason", () -> NullableText.write(tag, reason, true)));
         }
         out.tags(tags);

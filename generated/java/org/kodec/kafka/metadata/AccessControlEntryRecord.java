@@ -56,12 +56,12 @@ public record AccessControlEntryRecord(
                 operation, permissionType, taggedFields);
     }
 
-    /** Reads one {@code access_control_entry_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static AccessControlEntryRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code access_control_entry_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static AccessControlEntryRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -4,7 +4,6 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
@@ -50,16 +49,16 @@ public record BrokerRegistrationChangeRecord(
         List<TaggedField> taggedFields = new ArrayList<>();
         for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
             if (tags.number() == 0) {
-                fenced = in.field("fenced", () -> BrokerRegistrationChangeRecord.readInt8Value(in));
+                fenced = in.field("fenced", () -> readInt8Value(in));
                 tags.requireEnd("fenced");
-            } else if (tags.number() == 1 && (version >= 1 && version <= 3)) {
-                inControlledShutdown = in.field("in_controlled_shutdown", () -> BrokerRegistrationChangeRecord.readInt8Value(in));
+            } else if (tags.number() == 1 && version >= 1 && version <= 3) {
+                inControlledShutdown = in.field("in_controlled_shutdown", () -> readInt8Value(in));
                 tags.requireEnd("in_controlled_shutdown");
-            } else if (tags.number() == 2 && (version >= 2 && version <= 3)) {
-                logDirs = in.field("log_dirs", () -> BrokerRegistrationChangeRecord.readUuidList(in));
+            } else if (tags.number() == 2 && version >= 2 && version <= 3) {
+                logDirs = in.field("log_dirs", () -> readUuidList(in));
                 tags.requireEnd("log_dirs");
             } else if (tags.number() == 3 && version == 3) {
-                cordonedLogDirs = in.field("cordoned_log_dirs", () -> BrokerRegistrationChangeRecord.readNullableUuidList(in));
+                cordonedLogDirs = in.field("cordoned_log_dirs", () -> readNullableUuidList(in));
                 tags.requireEnd("cordoned_log_dirs");
             } else {
                 taggedFields.add(tags.field());
@@ -69,12 +68,12 @@ public record BrokerRegistrationChangeRecord(
                 logDirs, cordonedLogDirs, taggedFields);
     }
 
-    /** Reads one {@code broker_registration_change_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static BrokerRegistrationChangeRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code broker_registration_change_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static BrokerRegistrationChangeRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -85,20 +84,25 @@ public record BrokerRegistrationChangeRecord(
         out.s4be("broker_id", brokerId);
         out.s8be("broker_epoch", brokerEpoch);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(fenced, 0)) {
-            tags.add(0, tag -> tag.field("fenced", () -> BrokerRegistrationChangeRecord.writeInt8Value(tag, fenced)));
+        if (fenced != 0) {
+            tags.add(0, tag -> tag.field("fenced", () -> writeInt8Value(tag, fenced)));
         }
-        if (!Objects.deepEquals(inControlledShutdown, 0)) {
-            Output.require((version >= 1 && version <= 3), "in_controlled_shutdown", "another version", inControlledShutdown);
-            tags.add(1, tag -> tag.field("in_controlled_shutdown", () -> BrokerRegistrationChangeRecord.writeInt8Value(tag, inControlledShutdown)));
+        if (inControlledShutdown != 0) {
+            Output.require(version >= 1 && version <= 3, "in_controlled_shutdown", "another version",
+                    inControlledShutdown);
+            tags.add(1, tag ->
+                    tag.field("in_controlled_shutdown", () -> writeInt8Value(tag, inControlledShutdown)));
         }
-        if (!Objects.deepEquals(logDirs, List.of())) {
-            Output.require((version >= 2 && version <= 3), "log_dirs", "another version", logDirs);
-            tags.add(2, tag -> tag.field("log_dirs", () -> BrokerRegistrationChangeRecord.writeUuidList(tag, logDirs)));
+        if (!logDirs.isEmpty()) {
+            Output.require(version >= 2 && version <= 3, "log_dirs", "another version",
+                    logDirs);
+            tags.add(2, tag -> tag.field("log_dirs", () -> writeUuidList(tag, logDirs)));
         }
-        if (!Objects.deepEquals(cordonedLogDirs, null)) {
-            Output.require(version == 3, "cordoned_log_dirs", "another version", cordonedLogDirs);
-            tags.add(3, tag -> tag.field("cordoned_log_dirs", () -> BrokerRegistrationChangeRecord.writeNullableUuidList(tag, cordonedLogDirs)));
+        if (cordonedLogDirs != null) {
+            Output.require(version == 3, "cordoned_log_dirs", "another version",
+                    cordonedLogDirs);
+            tags.add(3, tag ->
+                    tag.field("cordoned_log_dirs", () -> writeNullableUuidList(tag, cordonedLogDirs)));
         }
         out.tags(tags);
     }

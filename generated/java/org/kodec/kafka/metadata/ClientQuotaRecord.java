@@ -47,12 +47,12 @@ public record ClientQuotaRecord(
         return new ClientQuotaRecord(entity, key, value, remove, taggedFields);
     }
 
-    /** Reads one {@code client_quota_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ClientQuotaRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code client_quota_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ClientQuotaRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -93,12 +93,12 @@ public record ClientQuotaRecord(
             return new EntityData(entityType, entityName, taggedFields);
         }
 
-        /** Reads one {@code entity_data} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static EntityData from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code entity_data} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static EntityData from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

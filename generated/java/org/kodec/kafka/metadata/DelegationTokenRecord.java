@@ -56,12 +56,12 @@ public record DelegationTokenRecord(
                 expirationTimestamp, tokenId, taggedFields);
     }
 
-    /** Reads one {@code delegation_token_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static DelegationTokenRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code delegation_token_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static DelegationTokenRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -36,12 +36,12 @@ public record FeatureLevelRecord(
         return new FeatureLevelRecord(name, featureLevel, taggedFields);
     }
 
-    /** Reads one {@code feature_level_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static FeatureLevelRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code feature_level_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static FeatureLevelRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -35,12 +35,12 @@ public record FenceBrokerRecord(
         return new FenceBrokerRecord(id, epoch, taggedFields);
     }
 
-    /** Reads one {@code fence_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static FenceBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code fence_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static FenceBrokerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

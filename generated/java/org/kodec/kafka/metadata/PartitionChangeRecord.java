@@ -4,7 +4,6 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
@@ -64,31 +63,31 @@ public record PartitionChangeRecord(
         List<TaggedField> taggedFields = new ArrayList<>();
         for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
             if (tags.number() == 0) {
-                isr = in.field("isr", () -> PartitionChangeRecord.readNullableInt32List(in));
+                isr = in.field("isr", () -> readNullableInt32List(in));
                 tags.requireEnd("isr");
             } else if (tags.number() == 1) {
-                leader = in.field("leader", () -> PartitionChangeRecord.readInt32Value(in));
+                leader = in.field("leader", () -> readInt32Value(in));
                 tags.requireEnd("leader");
             } else if (tags.number() == 2) {
-                replicas = in.field("replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                replicas = in.field("replicas", () -> readNullableInt32List(in));
                 tags.requireEnd("replicas");
             } else if (tags.number() == 3) {
-                removingReplicas = in.field("removing_replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                removingReplicas = in.field("removing_replicas", () -> readNullableInt32List(in));
                 tags.requireEnd("removing_replicas");
             } else if (tags.number() == 4) {
-                addingReplicas = in.field("adding_replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                addingReplicas = in.field("adding_replicas", () -> readNullableInt32List(in));
                 tags.requireEnd("adding_replicas");
             } else if (tags.number() == 5) {
-                leaderRecoveryState = in.field("leader_recovery_state", () -> PartitionChangeRecord.readInt8Value(in));
+                leaderRecoveryState = in.field("leader_recovery_state", () -> readInt8Value(in));
                 tags.requireEnd("leader_recovery_state");
             } else if (tags.number() == 6 && version == 2) {
-                eligibleLeaderReplicas = in.field("eligible_leader_replicas", () -> PartitionChangeRecord.readNullableInt32List(in));
+                eligibleLeaderReplicas = in.field("eligible_leader_replicas", () -> readNullableInt32List(in));
                 tags.requireEnd("eligible_leader_replicas");
             } else if (tags.number() == 7 && version == 2) {
-                lastKnownElr = in.field("last_known_elr", () -> PartitionChangeRecord.readNullableInt32List(in));
+                lastKnownElr = in.field("last_known_elr", () -> readNullableInt32List(in));
                 tags.requireEnd("last_known_elr");
-            } else if (tags.number() == 8 && (version >= 1 && version <= 2)) {
-                directories = in.field("directories", () -> PartitionChangeRecord.readNullableUuidList(in));
+            } else if (tags.number() == 8 && version >= 1 && version <= 2) {
+                directories = in.field("directories", () -> readNullableUuidList(in));
                 tags.requireEnd("directories");
             } else {
                 taggedFields.add(tags.field());
@@ -99,12 +98,12 @@ public record PartitionChangeRecord(
                 taggedFields);
     }
 
-    /** Reads one {@code partition_change_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static PartitionChangeRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code partition_change_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static PartitionChangeRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -115,35 +114,41 @@ public record PartitionChangeRecord(
         out.s4be("partition_id", partitionId);
         out.uuid("topic_id", topicId);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(isr, null)) {
-            tags.add(0, tag -> tag.field("isr", () -> PartitionChangeRecord.writeNullableInt32List(tag, isr)));
+        if (isr != null) {
+            tags.add(0, tag -> tag.field("isr", () -> writeNullableInt32List(tag, isr)));
         }
-        if (!Objects.deepEquals(leader, -2)) {
-            tags.add(1, tag -> tag.field("leader", () -> PartitionChangeRecord.writeInt32Value(tag, leader)));
+        if (leader != -2) {
+            tags.add(1, tag -> tag.field("leader", () -> writeInt32Value(tag, leader)));
         }
-        if (!Objects.deepEquals(replicas, null)) {
-            tags.add(2, tag -> tag.field("replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, replicas)));
+        if (replicas != null) {
+            tags.add(2, tag -> tag.field("replicas", () -> writeNullableInt32List(tag, replicas)));
         }
-        if (!Objects.deepEquals(removingReplicas, null)) {
-            tags.add(3, tag -> tag.field("removing_replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, removingReplicas)));
+        if (removingReplicas != null) {
+            tags.add(3, tag ->
+                    tag.field("removing_replicas", () -> writeNullableInt32List(tag, removingReplicas)));
         }
-        if (!Objects.deepEquals(addingReplicas, null)) {
-            tags.add(4, tag -> tag.field("adding_replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, addingReplicas)));
+        if (addingReplicas != null) {
+            tags.add(4, tag -> tag.field("adding_replicas", () -> writeNullableInt32List(tag, addingReplicas)));
         }
-        if (!Objects.deepEquals(leaderRecoveryState, -1)) {
-            tags.add(5, tag -> tag.field("leader_recovery_state", () -> PartitionChangeRecord.writeInt8Value(tag, leaderRecoveryState)));
+        if (leaderRecoveryState != -1) {
+            tags.add(5, tag ->
+                    tag.field("leader_recovery_state", () -> writeInt8Value(tag, leaderRecoveryState)));
         }
-        if (!Objects.deepEquals(eligibleLeaderReplicas, null)) {
-            Output.require(version == 2, "eligible_leader_replicas", "another version", eligibleLeaderReplicas);
-            tags.add(6, tag -> tag.field("eligible_leader_replicas", () -> PartitionChangeRecord.writeNullableInt32List(tag, eligibleLeaderReplicas)));
+        if (eligibleLeaderReplicas != null) {
+            Output.require(version == 2, "eligible_leader_replicas", "another version",
+                    eligibleLeaderReplicas);
+            tags.add(6, tag ->
+                    tag.field("eligible_leader_replicas", () -> writeNullableInt32List(tag, eligibleLeaderReplicas)));
         }
-        if (!Objects.deepEquals(lastKnownElr, null)) {
-            Output.require(version == 2, "last_known_elr", "another version", lastKnownElr);
-            tags.add(7, tag -> tag.field("last_known_elr", () -> PartitionChangeRecord.writeNullableInt32List(tag, lastKnownElr)));
+        if (lastKnownElr != null) {
+            Output.require(version == 2, "last_known_elr", "another version",
+                    lastKnownElr);
+            tags.add(7, tag -> tag.field("last_known_elr", () -> writeNullableInt32List(tag, lastKnownElr)));
         }
-        if (!Objects.deepEquals(directories, null)) {
-            Output.require((version >= 1 && version <= 2), "directories", "another version", directories);
-            tags.add(8, tag -> tag.field("directories", () -> PartitionChangeRecord.writeNullableUuidList(tag, directories)));
+        if (directories != null) {
+            Output.require(version >= 1 && version <= 2, "directories", "another version",
+                    directories);
+            tags.add(8, tag -> tag.field("directories", () -> writeNullableUuidList(tag, directories)));
         }
         out.tags(tags);
     }

@@ -4,7 +4,6 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Output;
@@ -96,13 +95,13 @@ public record PartitionRecord(
         List<TaggedField> taggedFields = new ArrayList<>();
         for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
             if (tags.number() == 0) {
-                leaderRecoveryState = in.field("leader_recovery_state", () -> PartitionRecord.readInt8Value(in));
+                leaderRecoveryState = in.field("leader_recovery_state", () -> readInt8Value(in));
                 tags.requireEnd("leader_recovery_state");
             } else if (tags.number() == 1 && version == 2) {
-                eligibleLeaderReplicas = in.field("eligible_leader_replicas", () -> PartitionRecord.readNullableInt32List(in));
+                eligibleLeaderReplicas = in.field("eligible_leader_replicas", () -> readNullableInt32List(in));
                 tags.requireEnd("eligible_leader_replicas");
             } else if (tags.number() == 2 && version == 2) {
-                lastKnownElr = in.field("last_known_elr", () -> PartitionRecord.readNullableInt32List(in));
+                lastKnownElr = in.field("last_known_elr", () -> readNullableInt32List(in));
                 tags.requireEnd("last_known_elr");
             } else {
                 taggedFields.add(tags.field());
@@ -113,12 +112,12 @@ public record PartitionRecord(
                 eligibleLeaderReplicas, lastKnownElr, taggedFields);
     }
 
-    /** Reads one {@code partition_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static PartitionRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code partition_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static PartitionRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -151,16 +150,20 @@ public record PartitionRecord(
             Output.requireAbsent("directories", directories, List.of());
         }
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(leaderRecoveryState, 0)) {
-            tags.add(0, tag -> tag.field("leader_recovery_state", () -> PartitionRecord.writeInt8Value(tag, leaderRecoveryState)));
+        if (leaderRecoveryState != 0) {
+            tags.add(0, tag ->
+                    tag.field("leader_recovery_state", () -> writeInt8Value(tag, leaderRecoveryState)));
         }
-        if (!Objects.deepEquals(eligibleLeaderReplicas, null)) {
-            Output.require(version == 2, "eligible_leader_replicas", "another version", eligibleLeaderReplicas);
-            tags.add(1, tag -> tag.field("eligible_leader_replicas", () -> PartitionRecord.writeNullableInt32List(tag, eligibleLeaderReplicas)));
+        if (eligibleLeaderReplicas != null) {
+            Output.require(version == 2, "eligible_leader_replicas", "another version",
+                    eligibleLeaderReplicas);
+            tags.add(1, tag ->
+                    tag.field("eligible_leader_replicas", () -> writeNullableInt32List(tag, eligibleLeaderReplicas)));
         }
-        if (!Objects.deepEquals(lastKnownElr, null)) {
-            Output.require(version == 2, "last_known_elr", "another version", lastKnownElr);
-            tags.add(2, tag -> tag.field("last_known_elr", () -> PartitionRecord.writeNullableInt32List(tag, lastKnownElr)));
+        if (lastKnownElr != null) {
+            Output.require(version == 2, "last_known_elr", "another version",
+                    lastKnownElr);
+            tags.add(2, tag -> tag.field("last_known_elr", () -> writeNullableInt32List(tag, lastKnownElr)));
         }
         out.tags(tags);
     }

@@ -38,12 +38,12 @@ public record ProducerIdsRecord(
         return new ProducerIdsRecord(brokerId, brokerEpoch, nextProducerId, taggedFields);
     }
 
-    /** Reads one {@code producer_ids_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ProducerIdsRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code producer_ids_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ProducerIdsRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

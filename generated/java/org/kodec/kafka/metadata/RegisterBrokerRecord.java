@@ -4,7 +4,6 @@ package org.kodec.kafka.metadata;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.kodec.kafka.primitives.NullableText;
 import org.kodec.kafka.primitives.Text;
@@ -76,11 +75,11 @@ public record RegisterBrokerRecord(
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         for (Input.Tags tags = in.tags("tagged_fields"); tags.next();) {
-            if (tags.number() == 0 && (version >= 3 && version <= 4)) {
-                logDirs = in.field("log_dirs", () -> RegisterBrokerRecord.readUuidList(in));
+            if (tags.number() == 0 && version >= 3 && version <= 4) {
+                logDirs = in.field("log_dirs", () -> readUuidList(in));
                 tags.requireEnd("log_dirs");
             } else if (tags.number() == 1 && version == 4) {
-                cordonedLogDirs = in.field("cordoned_log_dirs", () -> RegisterBrokerRecord.readNullableUuidList(in));
+                cordonedLogDirs = in.field("cordoned_log_dirs", () -> readNullableUuidList(in));
                 tags.requireEnd("cordoned_log_dirs");
             } else {
                 taggedFields.add(tags.field());
@@ -91,12 +90,12 @@ public record RegisterBrokerRecord(
                 taggedFields);
     }
 
-    /** Reads one {@code register_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RegisterBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code register_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RegisterBrokerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -126,13 +125,16 @@ public record RegisterBrokerRecord(
             Output.requireAbsent("in_controlled_shutdown", inControlledShutdown, false);
         }
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(logDirs, List.of())) {
-            Output.require((version >= 3 && version <= 4), "log_dirs", "another version", logDirs);
-            tags.add(0, tag -> tag.field("log_dirs", () -> RegisterBrokerRecord.writeUuidList(tag, logDirs)));
+        if (!logDirs.isEmpty()) {
+            Output.require(version >= 3 && version <= 4, "log_dirs", "another version",
+                    logDirs);
+            tags.add(0, tag -> tag.field("log_dirs", () -> writeUuidList(tag, logDirs)));
         }
-        if (!Objects.deepEquals(cordonedLogDirs, null)) {
-            Output.require(version == 4, "cordoned_log_dirs", "another version", cordonedLogDirs);
-            tags.add(1, tag -> tag.field("cordoned_log_dirs", () -> RegisterBrokerRecord.writeNullableUuidList(tag, cordonedLogDirs)));
+        if (cordonedLogDirs != null) {
+            Output.require(version == 4, "cordoned_log_dirs", "another version",
+                    cordonedLogDirs);
+            tags.add(1, tag ->
+                    tag.field("cordoned_log_dirs", () -> writeNullableUuidList(tag, cordonedLogDirs)));
         }
         out.tags(tags);
     }
@@ -204,12 +206,12 @@ public record RegisterBrokerRecord(
             return new BrokerEndpoint(name, host, port, securityProtocol, taggedFields);
         }
 
-        /** Reads one {@code broker_endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static BrokerEndpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code broker_endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static BrokerEndpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -253,12 +255,12 @@ public record RegisterBrokerRecord(
             return new BrokerFeature(name, minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
-        /** Reads one {@code broker_feature} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static BrokerFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code broker_feature} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static BrokerFeature from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -58,12 +58,12 @@ public record RegisterControllerRecord(
                 features, taggedFields);
     }
 
-    /** Reads one {@code register_controller_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RegisterControllerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code register_controller_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RegisterControllerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -115,12 +115,12 @@ public record RegisterControllerRecord(
             return new ControllerEndpoint(name, host, port, securityProtocol, taggedFields);
         }
 
-        /** Reads one {@code controller_endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ControllerEndpoint from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code controller_endpoint} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ControllerEndpoint from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -164,12 +164,12 @@ public record RegisterControllerRecord(
             return new ControllerFeature(name, minSupportedVersion, maxSupportedVersion, taggedFields);
         }
 
-        /** Reads one {@code controller_feature} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ControllerFeature from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code controller_feature} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static ControllerFeature from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

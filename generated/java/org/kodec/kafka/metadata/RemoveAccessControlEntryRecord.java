@@ -34,12 +34,12 @@ public record RemoveAccessControlEntryRecord(
         return new RemoveAccessControlEntryRecord(id, taggedFields);
     }
 
-    /** Reads one {@code remove_access_control_entry_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoveAccessControlEntryRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remove_access_control_entry_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoveAccessControlEntryRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

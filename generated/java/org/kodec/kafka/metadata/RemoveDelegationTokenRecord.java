@@ -34,12 +34,12 @@ public record RemoveDelegationTokenRecord(
         return new RemoveDelegationTokenRecord(tokenId, taggedFields);
     }
 
-    /** Reads one {@code remove_delegation_token_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoveDelegationTokenRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remove_delegation_token_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoveDelegationTokenRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -37,12 +37,12 @@ public record RemoveUserScramCredentialRecord(
         return new RemoveUserScramCredentialRecord(name, mechanism, taggedFields);
     }
 
-    /** Reads one {@code remove_user_scram_credential_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoveUserScramCredentialRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remove_user_scram_credential_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoveUserScramCredentialRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -35,12 +35,12 @@ public record UnfenceBrokerRecord(
         return new UnfenceBrokerRecord(id, epoch, taggedFields);
     }
 
-    /** Reads one {@code unfence_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UnfenceBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code unfence_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UnfenceBrokerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -35,12 +35,12 @@ public record UnregisterBrokerRecord(
         return new UnregisterBrokerRecord(brokerId, brokerEpoch, taggedFields);
     }
 
-    /** Reads one {@code unregister_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UnregisterBrokerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code unregister_broker_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UnregisterBrokerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -33,12 +33,12 @@ public record UnregisterControllerRecord(
         return new UnregisterControllerRecord(controllerId, taggedFields);
     }
 
-    /** Reads one {@code unregister_controller_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UnregisterControllerRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code unregister_controller_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UnregisterControllerRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -44,7 +44,7 @@ public record UserScramCredentialRecord(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof UserScramCredentialRecord && Arrays.deepEquals(all(), ((UserScramCredentialRecord) other).all());
+        return other instanceof UserScramCredentialRecord that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -66,12 +66,12 @@ public record UserScramCredentialRecord(
                 taggedFields);
     }
 
-    /** Reads one {@code user_scram_credential_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UserScramCredentialRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code user_scram_credential_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static UserScramCredentialRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -32,12 +32,12 @@ public record ZkMigrationStateRecord(
         return new ZkMigrationStateRecord(zkMigrationState, taggedFields);
     }
 
-    /** Reads one {@code zk_migration_state_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ZkMigrationStateRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code zk_migration_state_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static ZkMigrationStateRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }

@@ -5,7 +5,6 @@ package org.kodec.kafka.remote_log;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.kodec.kafka.primitives.NullableBlob;
 import org.kodec.kafka.primitives.Text;
@@ -60,7 +59,7 @@ public record RemoteLogSegmentMetadataRecord(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof RemoteLogSegmentMetadataRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataRecord that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -102,12 +101,12 @@ public record RemoteLogSegmentMetadataRecord(
                 remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -128,7 +127,7 @@ public record RemoteLogSegmentMetadataRecord(
         out.field("custom_metadata", () -> NullableBlob.write(out, customMetadata, true));
         out.s1("remote_log_segment_state", remoteLogSegmentState);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(txnIndexEmpty, false)) {
+        if (txnIndexEmpty) {
             tags.add(0, tag -> tag.bool8("txn_index_empty", txnIndexEmpty));
         }
         out.tags(tags);
@@ -159,12 +158,12 @@ public record RemoteLogSegmentMetadataRecord(
             return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
-        /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -205,12 +204,12 @@ public record RemoteLogSegmentMetadataRecord(
             return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
-        /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -252,12 +251,12 @@ public record RemoteLogSegmentMetadataRecord(
             return new SegmentLeaderEpochEntry(leaderEpoch, offset, taggedFields);
         }
 
-        /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -5,7 +5,6 @@ package org.kodec.kafka.remote_log;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import org.kodec.kafka.primitives.NullableBlob;
 import org.kodec.runtime.Input;
@@ -59,7 +58,7 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof RemoteLogSegmentMetadataSnapshotRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataSnapshotRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataSnapshotRecord that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -100,12 +99,12 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
                 remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_snapshot_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_snapshot_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataSnapshotRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -126,7 +125,7 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         out.field("custom_metadata", () -> NullableBlob.write(out, customMetadata, true));
         out.s1("remote_log_segment_state", remoteLogSegmentState);
         Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
-        if (!Objects.deepEquals(txnIndexEmpty, false)) {
+        if (txnIndexEmpty) {
             tags.add(0, tag -> tag.bool8("txn_index_empty", txnIndexEmpty));
         }
         out.tags(tags);
@@ -160,12 +159,12 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
             return new SegmentLeaderEpochEntry(leaderEpoch, offset, taggedFields);
         }
 
-        /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code segment_leader_epoch_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static SegmentLeaderEpochEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

@@ -45,7 +45,7 @@ public record RemoteLogSegmentMetadataUpdateRecord(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof RemoteLogSegmentMetadataUpdateRecord && Arrays.deepEquals(all(), ((RemoteLogSegmentMetadataUpdateRecord) other).all());
+        return other instanceof RemoteLogSegmentMetadataUpdateRecord that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -67,12 +67,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
                 customMetadata, remoteLogSegmentState, taggedFields);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_update_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, int version) {
         return from(data, ReadOptions.DEFAULT, version);
     }
 
-    /** Reads one {@code remote_log_segment_metadata_update_record} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static RemoteLogSegmentMetadataUpdateRecord from(byte[] data, ReadOptions opt, int version) {
         return Input.whole(data, opt, in -> read(in, version));
     }
@@ -113,12 +113,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             return new RemoteLogSegmentIdEntry(topicIdPartition, id, taggedFields);
         }
 
-        /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code remote_log_segment_id_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static RemoteLogSegmentIdEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }
@@ -159,12 +159,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             return new TopicIdPartitionEntry(name, id, partition, taggedFields);
         }
 
-        /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data) {
             return from(data, ReadOptions.DEFAULT);
         }
 
-        /** Reads one {@code topic_id_partition_entry} that is all of {@code data}. Throws FormatException. */
+        /** Reads one that is all of {@code data}. Throws FormatException. */
         public static TopicIdPartitionEntry from(byte[] data, ReadOptions opt) {
             return Input.whole(data, opt, in -> read(in));
         }

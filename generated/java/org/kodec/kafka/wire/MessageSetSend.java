@@ -34,7 +34,7 @@ public record MessageSetSend(
 
     /** Whether all components are equal, arrays by what they hold. */
     @Override public boolean equals(Object other) {
-        return other instanceof MessageSetSend && Arrays.deepEquals(all(), ((MessageSetSend) other).all());
+        return other instanceof MessageSetSend that && Arrays.deepEquals(all(), that.all());
     }
 
     /** As {@link #equals} has it. */
@@ -57,12 +57,12 @@ public record MessageSetSend(
         return new MessageSetSend(errorCode, messages);
     }
 
-    /** Reads one {@code message_set_send} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static MessageSetSend from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code message_set_send} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static MessageSetSend from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }

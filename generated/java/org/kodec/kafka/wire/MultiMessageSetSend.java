@@ -32,8 +32,7 @@ public record MultiMessageSetSend(
         int lenBody = in.s4be("len_body");
         int errorCode = in.s2be("error_code");
         in.require(lenBody >= 2, "len_body", in.pos - 6, "at least 2", lenBody);
-        List<MessageSetSend> parts =
-                in.sized("parts", lenBody - 2L, () -> MultiMessageSetSend.readPartList(in));
+        List<MessageSetSend> parts = in.sized("parts", lenBody - 2L, () -> readPartList(in));
         if (lenBody != in.pos - startOfErrorCode) {
             throw FormatException.malformed("len_body", "not the length of what it covers", startOfLenBody,
                     in.pos - startOfErrorCode, lenBody);
@@ -41,12 +40,12 @@ public record MultiMessageSetSend(
         return new MultiMessageSetSend(errorCode, parts);
     }
 
-    /** Reads one {@code multi_message_set_send} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static MultiMessageSetSend from(byte[] data) {
         return from(data, ReadOptions.DEFAULT);
     }
 
-    /** Reads one {@code multi_message_set_send} that is all of {@code data}. Throws FormatException. */
+    /** Reads one that is all of {@code data}. Throws FormatException. */
     public static MultiMessageSetSend from(byte[] data, ReadOptions opt) {
         return Input.whole(data, opt, in -> read(in));
     }
@@ -57,7 +56,7 @@ public record MultiMessageSetSend(
         int startOfErrorCode = out.size() + 4;
         out.s4be("len_body", 0);
         out.s2be("error_code", errorCode);
-        out.field("parts", () -> MultiMessageSetSend.writePartList(out, parts));
+        out.field("parts", () -> writePartList(out, parts));
         out.set("len_body", startOfLenBody, Stored.S4BE, out.size() - startOfErrorCode);
     }
 

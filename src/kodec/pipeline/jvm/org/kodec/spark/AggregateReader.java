@@ -49,31 +49,31 @@ final class AggregateReader implements PartitionReader<InternalRow> {
         }
         given = true;
         while (true) {
-            Batches.Step step = batches.advance();
-            if (step == Batches.Step.END) {
+            Step step = batches.advance();
+            if (step == Step.END) {
                 return true;
             }
-            if (step == Batches.Step.BATCH) {
-                if (batches.isNewest() && !looks && known()) {
-                    batches.skip();
+            if (step == Step.BATCH) {
+                if (batches.walk.isNewest() && !looks && known()) {
+                    batches.walk.skip();
                     continue;
                 }
                 // the piece may end with the batch
-                path = batches.piece.path();
-                long first = batches.first();
-                long last = batches.last();
-                batches.append();
+                path = batches.walk.piece.path();
+                long first = batches.walk.wanted.first();
+                long last = batches.walk.wanted.last();
+                batches.walk.append();
                 rows(first, last);
             }
-            batches.clear();
+            batches.rows.clear();
         }
     }
 
     /** Takes what the header says, where that is all that is asked for. */
     private boolean known() {
-        RecordBatch.Rows head = batches.rows;
+        RecordBatch.Rows head = batches.rows.rows;
         boolean whole = head.headNumRecords == head.headLastOffsetDelta + 1L;
-        boolean inside = head.offsetFirst() >= batches.first() && head.offsetLast() <= batches.last();
+        boolean inside = head.offsetFirst() >= batches.walk.wanted.first() && head.offsetLast() <= batches.walk.wanted.last();
         boolean appended =
                 head.headAttributesTimestampType == RecordBatch.TimestampType.LOG_APPEND_TIME.value();
         if (!inside || offsets && !whole || timestamps && !appended) {
@@ -89,10 +89,10 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     }
 
     private void rows(long first, long last) {
-        boolean newest = batches.rows.count > 0;
-        int rows = batches.count();
-        long[] ofOffsets = newest ? batches.rows.offset : batches.old.offset;
-        long[] ofTimestamps = newest ? batches.rows.timestamp : batches.old.timestamp;
+        boolean newest = batches.rows.rows.count > 0;
+        int rows = batches.rows.count();
+        long[] ofOffsets = newest ? batches.rows.rows.offset : batches.rows.old.offset;
+        long[] ofTimestamps = newest ? batches.rows.rows.timestamp : batches.rows.old.timestamp;
         for (int row = 0; row < rows; row++) {
             long at = ofOffsets[row];
             if (at < first || at > last) {

@@ -99,8 +99,8 @@ final class Columns {
                 numbers = Arrays.copyOf(numbers, 2 * numbers.length);
                 texts = Arrays.copyOf(texts, 2 * texts.length);
             }
-            RecordBatch.Rows head = batches.rows;
-            boolean newest = batches.isNewest();
+            RecordBatch.Rows head = batches.rows.rows;
+            boolean newest = batches.walk.isNewest();
             put("leaderEpoch", newest ? head.headPartitionLeaderEpoch : -1);
             put("producerId", newest ? head.headProducerId : -1);
             put("producerEpoch", newest ? head.headProducerEpoch : -1);
@@ -109,10 +109,10 @@ final class Columns {
                     : Long.MIN_VALUE);
             put("isTransactional", newest && head.headAttributesIsTransactional ? 1 : 0);
             put("isControl", newest && head.headAttributesIsControl ? 1 : 0);
-            put("magic", batches.magic());
-            put("batchPosition", batches.batchPosition());
-            put("batchSize", batches.batchSize());
-            texts[count * WIDTH + METADATA.fieldIndex("codec")] = UTF8String.fromString(batches.codec());
+            put("magic", batches.walk.magic());
+            put("batchPosition", batches.walk.position());
+            put("batchSize", batches.walk.size());
+            texts[count * WIDTH + METADATA.fieldIndex("codec")] = UTF8String.fromString(batches.walk.codec());
             texts[count * WIDTH + METADATA.fieldIndex("file")] = UTF8String.fromString(file);
             count++;
         }

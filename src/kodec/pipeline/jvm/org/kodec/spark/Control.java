@@ -18,13 +18,9 @@ final class Control {
     private Control() {}
 
     /** The type of the first record of a control batch; null for one that is not known. Throws FormatException. */
-    static ControlRecordType type(Segment segment, Segment.Head head) {
-        try {
-            Careful.Content found = Careful.content(segment.batch(head).data(), head.position(), head.first());
-            return read(found, found.records().get(0), 0);
-        } catch (FormatException error) {
-            throw error.inSource(segment.path);
-        }
+    static ControlRecordType type(byte[] data, long position, long offset) {
+        Careful.Content found = Careful.content(data, position, offset);
+        return read(found, found.records().get(0), 0);
     }
 
     /** Reads all records of a control batch, which are right as records. Throws FormatException. */

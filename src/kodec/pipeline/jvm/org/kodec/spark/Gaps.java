@@ -30,6 +30,11 @@ final class Gaps {
         return next;
     }
 
+    /** The same behind a piece: as it was listed, unless that is of no use now; of the last one as it is now. */
+    static long nextBase(Piece piece, boolean outdated, Configuration conf) throws IOException {
+        return piece.after() >= 0 && !outdated ? piece.after() : nextBase(piece.path(), piece.base(), conf);
+    }
+
     /** The first of the offsets up to {@code last}, in no segment of a folder, that nothing explains. */
     static long firstLost(String folder, Piece piece, long first, long last, Configuration conf) throws IOException {
         List<Files.Entry> logs = new ArrayList<>();

@@ -36,7 +36,7 @@ final class Globs {
             }
         }
         if (found.isEmpty()) {
-            throw Options.Elsewhere.paths(text + ": nothing is called so");
+            throw Elsewhere.paths(text + ": nothing is called so");
         }
         return List.copyOf(found);
     }

@@ -30,14 +30,14 @@ final class LeftReader implements PartitionReader<InternalRow> {
     public boolean next() throws IOException {
         found.poll();
         while (found.isEmpty()) {
-            Batches.Step step = batches.advance();
-            if (step == Batches.Step.BATCH) {
-                batches.append();
+            Step step = batches.advance();
+            if (step == Step.BATCH) {
+                batches.walk.append();
             }
-            batches.clear();
-            found.addAll(batches.left);
-            batches.left.clear();
-            if (step == Batches.Step.END) {
+            batches.rows.clear();
+            found.addAll(batches.left.found);
+            batches.left.found.clear();
+            if (step == Step.END) {
                 return !found.isEmpty();
             }
         }

@@ -86,8 +86,8 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     @Override
     public boolean next() throws IOException {
         while (left > 0) {
-            batches.clear();
-            batches.left.clear();
+            batches.rows.clear();
+            batches.left.found.clear();
             if (!gather()) {
                 return false;
             }
@@ -106,38 +106,38 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private boolean gather() throws IOException {
         int most = wanted;
         wanted = ROWS;
-        while (batches.count() < most && batches.raw.size < BYTES) {
+        while (batches.rows.count() < most && batches.rows.raw.size < BYTES) {
             if (!pending) {
-                Batches.Step step = batches.advance();
-                if (step == Batches.Step.END) {
+                Step step = batches.advance();
+                if (step == Step.END) {
                     break;
                 }
-                if (step == Batches.Step.FLUSH) {
+                if (step == Step.FLUSH) {
                     return true;
                 }
                 pending = true;
             }
-            if (batches.count() == 0) {
-                topic.value = UTF8String.fromString(batches.piece.topic());
-                partition.value = batches.piece.partition();
-                first = batches.first();
-                last = batches.last();
-                path = batches.piece.path();
+            if (batches.rows.count() == 0) {
+                topic.value = UTF8String.fromString(batches.walk.piece.topic());
+                partition.value = batches.walk.piece.partition();
+                first = batches.walk.wanted.first();
+                last = batches.walk.wanted.last();
+                path = batches.walk.piece.path();
                 heads.clear();
-            } else if (first != batches.first() || last != batches.last()) {
+            } else if (first != batches.walk.wanted.first() || last != batches.walk.wanted.last()) {
                 return true;
             }
-            String file = batches.piece.path();
-            int before = batches.count();
-            if (!batches.append()) {
+            String file = batches.walk.piece.path();
+            int before = batches.rows.count();
+            if (!batches.walk.append()) {
                 return true;
             }
-            if (headed && batches.count() > before) {
-                heads.add(batches.count(), file, batches);
+            if (headed && batches.rows.count() > before) {
+                heads.add(batches.rows.count(), file, batches);
             }
             pending = false;
         }
-        return batches.count() > 0;
+        return batches.rows.count() > 0;
     }
 
     private long first;
@@ -146,14 +146,14 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
 
     /** Puts the arrays under the vectors; gives the number of rows. */
     private int taken() {
-        int count = batches.count();
-        boolean newest = batches.rows.count > 0;
-        boolean plain = batches.kind == Batches.Kind.PLAIN || batches.kind == Batches.Kind.OLD_PLAIN;
-        byte[] buf = plain ? batches.window : batches.raw.data;
+        int count = batches.rows.count();
+        boolean newest = batches.rows.rows.count > 0;
+        boolean plain = batches.rows.plain();
+        byte[] buf = plain ? batches.window.data : batches.rows.raw.data;
         key.buf = buf;
         value.buf = buf;
         if (newest) {
-            RecordBatch.Rows rows = batches.rows;
+            RecordBatch.Rows rows = batches.rows.rows;
             spans(key, rows.keyStart, rows.keyLength);
             spans(value, rows.valueStart, rows.valueLength);
             offset.values = rows.offset;
@@ -165,7 +165,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
             spans(headers.pairs.keys, rows.headersKeyStart, rows.headersKeyLength);
             spans(headers.pairs.values, rows.headersValueStart, rows.headersValueLength);
         } else {
-            MessageSet.Rows rows = batches.old;
+            MessageSet.Rows rows = batches.rows.old;
             spans(key, rows.keyStart, rows.keyLength);
             spans(value, rows.valueStart, rows.valueLength);
             offset.values = rows.offset;

@@ -286,7 +286,7 @@ final class LogScan
         } catch (FormatException | IOException error) {
             // of these PySpark shows what they say, and not where in Java they were made
             throw new IllegalArgumentException(error.getMessage(), error);
-        } catch (Options.Elsewhere error) {
+        } catch (Elsewhere error) {
             throw new IllegalStateException(
                     "kafka-log: " + error.getMessage() + ", which was not so when the query was made: load it again");
         }
@@ -294,7 +294,7 @@ final class LogScan
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        Reading reading = Reading.of(options).asked(first, last, firstTimestamp, key, limit);
+        Reading reading = options.reading().asked(first, last, firstTimestamp, key, limit);
         return Factory.of(options, reading, columns, aggregates, conf);
     }
 
@@ -341,8 +341,8 @@ final class LogScan
 
         private void counted(Batches batches) {
             if (bytes != null) {
-                bytes.add(batches.bytesRead);
-                skipped.add(batches.rangesSkipped);
+                bytes.add(batches.window.bytesRead);
+                skipped.add(batches.left.count);
             }
         }
 

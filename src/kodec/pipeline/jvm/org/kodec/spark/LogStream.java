@@ -226,9 +226,10 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
                 : limits.size() == 1 ? limits.get(0) : ReadLimit.compositeLimit(limits.toArray(ReadLimit[]::new));
     }
 
+    /** Spark asks after each question for the latest offset, also of a store that is to be left alone. */
     @Override
     public Offset reportLatestOffset() {
-        return LogScan.planned(() -> new At(ends(logs())));
+        return known.isEmpty() ? LogScan.planned(() -> new At(ends(logs()))) : new At(known);
     }
 
     @Override
@@ -276,7 +277,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        return LogScan.Factory.of(options, Reading.of(options), columns, null, conf).counting(bytes, skipped);
+        return LogScan.Factory.of(options, options.reading(), columns, null, conf).counting(bytes, skipped);
     }
 
     @Override

@@ -30,7 +30,10 @@ final class Names {
             "replication-offset-checkpoint",
             CLEANER_OFFSETS);
 
-    private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}\\.");
+    /** Of a topic, or a segment, in remote storage. */
+    static final String REMOTE_ID = "[A-Za-z0-9_-]{22}";
+    private static final Pattern REMOTE = Pattern.compile("([0-9]{20})-" + REMOTE_ID + "\\.log");
+    private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}[.-]");
 
     private Names() {}
 
@@ -92,12 +95,18 @@ final class Names {
     /** The same, also of a log in remote storage. */
     static long base(String name) {
         long found = segment(name);
-        return found < 0 ? Tiered.segment(name) : found;
+        return found < 0 ? remote(name) : found;
+    }
+
+    /** The same of a log in remote storage alone. */
+    static long remote(String name) {
+        return number(REMOTE.matcher(name));
     }
 
     /** Whether a file in a topic-partition's folder is one of Kafka's. */
     static boolean isOfAPartition(String name) {
-        return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS) || name.equals("partition.metadata");
+        return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS)
+                || name.equals("partition.metadata") || name.equals("quorum-state");
     }
 
     /** The offset in the name of a producer snapshot; -1 for any other name. */

@@ -78,42 +78,6 @@ final class Options {
     long decompressedBytes = 256L << 20;
     long elements = 1_000_000;
 
-    /** What this source leaves to the one in Python, with the reason. */
-    static final class Elsewhere extends RuntimeException {
-        private static final long serialVersionUID = 1L;
-
-        enum Kind {
-            /** An option that is wrong: that one says what would be right. */
-            OPTION,
-            /** What was looked for is not at the paths; that one says so too. */
-            PATHS,
-            /** What that one alone can do. */
-            ONLY
-        }
-
-        final Kind kind;
-
-        /** An option that is wrong. */
-        Elsewhere(String reason) {
-            this(Kind.OPTION, reason);
-        }
-
-        Elsewhere(Kind kind, String reason) {
-            super(reason, null, false, false);
-            this.kind = kind;
-        }
-
-        /** What is not at the paths. */
-        static Elsewhere paths(String reason) {
-            return new Elsewhere(Kind.PATHS, reason);
-        }
-
-        /** What that one alone can do. */
-        static Elsewhere only(String reason) {
-            return new Elsewhere(Kind.ONLY, reason);
-        }
-    }
-
     /** An option that cannot be followed; the message says what would be right. */
     static final class Wrong extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
@@ -423,6 +387,11 @@ final class Options {
                 throw Elsewhere.only("the path " + each);
             }
         }
+    }
+
+    /** How segments are read, with nothing that a query asks for. */
+    Reading reading() {
+        return new Reading(checkCrc, batchBytes, decompressedBytes, elements, skips(), control, committed, failOnDataLoss);
     }
 
     /** Whether rows of a topic-partition are wanted; {@code named} where the path is its own. */

@@ -1,6 +1,8 @@
 package org.kodec.spark;
 
 import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * What one task reads of a segment: its offsets, and of them those of the batches whose first byte is in a range.
@@ -39,7 +41,7 @@ record Piece(
 
     /** Whether it is in remote storage, from which segments are never compacted and never replaced. */
     boolean tiered() {
-        return Tiered.segment(Files.name(path)) >= 0;
+        return Names.remote(Files.name(path)) >= 0;
     }
 
     /** The name of the topic-partition. */
@@ -64,6 +66,19 @@ record Piece(
         // of one without a batch somebody has to say so, or what else is in it
         boolean told = tail && part.end == end;
         return part.stop() >= 0 && part.start() >= part.stop() && !told ? null : part;
+    }
+
+    /** What of the pieces has these offsets (-1: any); unless they are {@code wanted}, they need not be there. */
+    static List<Piece> cut(List<Piece> pieces, long first, long end, boolean wanted) {
+        List<Piece> made = new ArrayList<>();
+        for (Piece each : pieces) {
+            Piece part = end >= 0 && each.base() >= end ? null
+                    : each.within(first, wanted || each.stop() >= 0 ? end : -1);
+            if (part != null) {
+                made.add(part);
+            }
+        }
+        return made;
     }
 
     /** The same, whose first offset must be there or not. */

@@ -14,7 +14,7 @@ import org.apache.hadoop.conf.Configuration;
 
 /**
  * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, which
- * docs/spark.md has in words. A cleaner's unfinished work is {@link Options.Elsewhere}.
+ * docs/spark.md has in words. A cleaner's unfinished work is {@link Elsewhere}.
  */
 final class Planner {
     /** What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task. */
@@ -33,13 +33,13 @@ final class Planner {
     /** What there is, whether it is wanted or not. */
     private final TreeSet<Names.TopicPartition> seen = new TreeSet<>();
     private final Set<String> folders = new HashSet<>();
-    /** Whether any file is one of Kafka's: many a folder is named like a topic-partition's. */
+    /** Whether any file at a path is one of Kafka's: many a folder is named like a topic-partition's. */
     private boolean kafkas;
     private final Map<String, Map<Names.TopicPartition, Long>> starts = new HashMap<>();
 
     private Planner(Options options, Configuration conf) {
         this.options = options;
-        this.reading = Reading.of(options);
+        this.reading = options.reading();
         this.conf = conf;
     }
 
@@ -76,7 +76,13 @@ final class Planner {
         Planner planner = new Planner(options, conf);
         for (String path : options.paths) {
             for (String each : Globs.expanded(path, conf)) {
+                int before = planner.folders.size();
+                planner.kafkas = false;
                 planner.look(each);
+                if (planner.folders.size() > before && !planner.kafkas) {
+                    throw Elsewhere.paths("path: " + each + ": no file of Kafka's is in "
+                            + some(planner.found.keySet()));
+                }
             }
         }
         planner.check();
@@ -104,15 +110,11 @@ final class Planner {
         }
         if (!missing.isEmpty()) {
             String option = options.assigned == null ? "subscribe" : "assign";
-            throw Options.Elsewhere.paths(option + ": not in the log directory: " + String.join(", ", missing)
+            throw Elsewhere.paths(option + ": not in the log directory: " + String.join(", ", missing)
                     + "; there are " + some(seen));
         }
-        if (!found.isEmpty() && !kafkas) {
-            throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": there is no file of Kafka's in "
-                    + some(found.keySet()));
-        }
         if (found.isEmpty()) {
-            throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
+            throw Elsewhere.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
                     + "no topic-partition; there are " + some(seen) + "; say allowEmpty=true where no rows are expected");
         }
     }
@@ -138,7 +140,7 @@ final class Planner {
             what = Files.isLocal(path) ? Files.at(path, conf) : Files.folder(path);
             inside = what.folder() ? Files.in(what.path(), conf) : List.of();
         } catch (FileNotFoundException error) {
-            throw Options.Elsewhere.paths("path: there is no " + path);
+            throw Elsewhere.paths("path: there is no " + path);
         }
         if (inside.size() == 1 && Files.isSame(inside.get(0).path(), what.path())) {
             what = inside.get(0);
@@ -161,7 +163,7 @@ final class Planner {
                 add(owner, what.path(), inside, null, start(root, owner));
             }
         } else if (!tier(what.path(), inside) && inside(inside).isEmpty() && !options.allowEmpty) {
-            throw Options.Elsewhere.paths("path: " + path
+            throw Elsewhere.paths("path: " + path
                     + ": neither a log directory, which holds folders named like orders-0, nor such a folder");
         }
     }
@@ -221,7 +223,7 @@ final class Planner {
         String folder = Files.parent(what.path());
         Names.TopicPartition owner = Names.replica(Files.name(folder));
         if (base < 0 || owner == null) {
-            throw Options.Elsewhere.paths("path: " + what.path() + " is not a segment in a topic-partition's folder");
+            throw Elsewhere.paths("path: " + what.path() + " is not a segment in a topic-partition's folder");
         }
         if (wants(owner, true)) {
             String root = Names.live(Files.name(folder)) == null ? null : Files.parent(folder);
@@ -252,7 +254,7 @@ final class Planner {
             try {
                 known = text == null ? Map.of() : Names.checkpoint(text);
             } catch (NumberFormatException error) {
-                throw Options.Elsewhere.paths("path: " + Files.child(root, Names.LOG_START_OFFSETS) + " cannot be read: "
+                throw Elsewhere.paths("path: " + Files.child(root, Names.LOG_START_OFFSETS) + " cannot be read: "
                         + error.getMessage());
             }
             starts.put(root, known);
@@ -279,23 +281,10 @@ final class Planner {
                 stop = Piece.least(stop, log.lastStable());
             }
             // what is there now is what is wanted, however long it takes until it is read, and how often it is
-            cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(true)));
+            Piece.cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(true)));
         }
         long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
-        return cut(made, Math.max(0, bounds.first()), stop, false);
-    }
-
-    /** What of the pieces has these offsets (-1: any); unless they are {@code wanted}, they need not be there. */
-    static List<Piece> cut(List<Piece> pieces, long first, long end, boolean wanted) {
-        List<Piece> made = new ArrayList<>();
-        for (Piece each : pieces) {
-            Piece part = end >= 0 && each.base() >= end ? null
-                    : each.within(first, wanted || each.stop() >= 0 ? end : -1);
-            if (part != null) {
-                made.add(part);
-            }
-        }
-        return made;
+        return Piece.cut(made, Math.max(0, bounds.first()), stop, false);
     }
 
     private static void named(Options.Edge edge, Set<Names.TopicPartition> owners) {
@@ -314,7 +303,7 @@ final class Planner {
      */
     static List<List<Piece>> tasks(Options options, Bounds bounds, List<Piece> pieces, Configuration conf)
             throws IOException {
-        Reading reading = Reading.of(options);
+        Reading reading = options.reading();
         List<List<Piece>> tasks = pack(pieces, bounds, options.taskBytes, options.taskOffsets, reading, conf);
         if (!tasks.isEmpty() && tasks.size() < options.minTasks) {
             List<Piece> ended = new ArrayList<>();
@@ -334,7 +323,7 @@ final class Planner {
         if (piece.stop() >= 0) {
             return piece;
         }
-        long end = Segment.end(piece.path(), piece.base(), reading, conf, false);
+        long end = SegmentEnd.offset(piece.path(), piece.base(), reading, conf, false);
         return piece.ended(Math.max(end, piece.start()), false);
     }
 

@@ -37,10 +37,11 @@ record Reading(
     private static final long NONE = Long.MIN_VALUE;
     private static final long MOST = Long.MAX_VALUE;
 
-    /** That of the options, with nothing that a query asks for. */
-    static Reading of(Options options) {
-        return new Reading(options.checkCrc, options.batchBytes, options.decompressedBytes, options.elements,
-                options.skips(), options.control, options.committed, options.failOnDataLoss, NONE, MOST, NONE, null, MOST);
+    /** With nothing that a query asks for. */
+    Reading(boolean checkCrc, long batchBytes, long decompressedBytes, long elements, boolean skip, boolean control,
+            boolean committed, boolean failOnDataLoss) {
+        this(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss, NONE, MOST, NONE,
+                null, MOST);
     }
 
     /** With what a query asks for. */
@@ -51,7 +52,6 @@ record Reading(
 
     /** To see where batches are, and no rows. */
     Reading heads(boolean crc, boolean skipping) {
-        return new Reading(crc, batchBytes, decompressedBytes, elements, skipping, control, false, false,
-                NONE, MOST, NONE, null, MOST);
+        return new Reading(crc, batchBytes, decompressedBytes, elements, skipping, control, false, false);
     }
 }

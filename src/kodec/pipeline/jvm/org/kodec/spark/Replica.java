@@ -33,7 +33,7 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
         List<Files.Entry> logs = new ArrayList<>();
         for (Files.Entry each : files == null ? Files.in(path, conf) : files) {
             if (each.name().endsWith(".swap")) {
-                throw Options.Elsewhere.only(path + " holds segments that are not yet in place (.swap)");
+                throw Elsewhere.only(path + " holds segments that are not yet in place (.swap)");
             }
             if (!each.folder() && Names.segment(each.name()) >= 0) {
                 logs.add(each);
@@ -81,7 +81,7 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
         long end = 0;
         if (!logs.isEmpty()) {
             Files.Entry last = logs.get(logs.size() - 1);
-            end = Segment.end(last.path(), Names.base(last.name()), reading, conf, false);
+            end = SegmentEnd.offset(last.path(), Names.base(last.name()), reading, conf, false);
         }
         long epoch = -1;
         String text = alone || tiered ? null : Files.text(Files.child(path, Names.LEADER_EPOCHS), conf);
@@ -101,6 +101,6 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
             long after = index + 1 < logs.size() ? Names.base(logs.get(index + 1).name()) : -1;
             found.add(Piece.of(owner, log.path(), Names.base(log.name()), log.size(), after));
         }
-        return Planner.cut(found, start, end, true);
+        return Piece.cut(found, start, end, true);
     }
 }

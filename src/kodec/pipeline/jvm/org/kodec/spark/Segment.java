@@ -100,6 +100,11 @@ final class Segment implements Closeable {
         return null;
     }
 
+    /** How many bytes it has. */
+    long size() {
+        return pages.size;
+    }
+
     byte[] bytes(long pos, long size) {
         return pages.read(pos, (int) size);
     }
@@ -186,56 +191,6 @@ final class Segment implements Closeable {
     long nextOffset() {
         Head last = lastHead();
         return last == null ? base : last.last + 1;
-    }
-
-    /**
-     * The offset after the last batch of a segment; with {@code whole}, of those at the end only one that is there to
-     * its last byte, as a broker may be writing it. Throws FormatException for damage that is not to be skipped.
-     */
-    static long end(String path, long base, Reading reading, Configuration conf, boolean whole) throws IOException {
-        try (Segment segment = new Segment(path, base, reading, conf)) {
-            Head last = segment.lastHead();
-            if (last == null) {
-                return base;
-            }
-            // its offset may be damaged, which would leave out what is there
-            segment.find(last.last);
-            if (whole) {
-                segment.batch(last);
-            }
-            return last.last + 1;
-        } catch (FormatException error) {
-            if (!whole && !reading.skip()) {
-                throw error;
-            }
-        }
-        return Batches.end(path, base, reading, true, conf);
-    }
-
-    /**
-     * A piece with an end, that of the last whole batch there is now; with what lies behind it where that is no batch.
-     * Whoever reads it says what is wrong. Throws FileNotFoundException where it has gone.
-     */
-    static Piece pinned(Piece piece, Reading reading, Configuration conf) throws IOException {
-        try (Segment segment = new Segment(piece.path(), piece.base(), reading, conf)) {
-            Head last = segment.lastHead();
-            if (last == null) {
-                return piece.ended(piece.base(), true);
-            }
-            // its offset may be damaged, which would leave out what is there
-            segment.find(last.last);
-            if (reading.checkCrc()) {
-                segment.batch(last);
-            }
-            return piece.ended(last.last + 1, last.position + last.size < segment.pages.size);
-        } catch (FormatException error) {
-            Reading lenient = reading.heads(true, true);
-            return piece.ended(Batches.end(piece.path(), piece.base(), lenient, reading.checkCrc(), conf), true);
-        } catch (FileNotFoundException error) {
-            throw error;
-        } catch (IOException | UncheckedIOException error) {
-            return piece;
-        }
     }
 
     // -- by offset --------------------------------------------------------------------------------

@@ -22,11 +22,10 @@ import org.kodec.runtime.FormatException;
  */
 final class Tiered {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final String ID = "[A-Za-z0-9_-]{22}";
-    private static final Pattern WITH_ID = Pattern.compile("(.+)-" + ID, Pattern.DOTALL);
+    private static final Pattern WITH_ID = Pattern.compile("(.+)-" + Names.REMOTE_ID, Pattern.DOTALL);
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,9}");
     private static final Pattern FILE =
-            Pattern.compile("(([0-9]{20})-" + ID + ")\\.(log|index|timeindex|txnindex|rsm-manifest)");
+            Pattern.compile("(([0-9]{20})-" + Names.REMOTE_ID + ")\\.(log|index|timeindex|txnindex|rsm-manifest)");
     private static final int MOST_OF_A_MANIFEST = 16 << 20;
 
     private Tiered() {}
@@ -37,12 +36,6 @@ final class Tiered {
      * @param manifests whether each segment has one, without which it was not uploaded to its end
      */
     record Folder(Names.TopicPartition owner, String path, boolean manifests) {}
-
-    /** The base offset in the name of a remote segment's log; -1 for any other name. */
-    static long segment(String name) {
-        Matcher match = FILE.matcher(name);
-        return match.matches() && match.group(3).equals("log") ? Names.number(match.group(2)) : -1;
-    }
 
     /**
      * The folders of topic-partitions in remote storage; none where there are none.
@@ -135,7 +128,7 @@ final class Tiered {
                 requirePlain(manifest, conf);
             }
             if (!folder.manifests() || manifests.contains(manifest)) {
-                found.merge(segment(each.name()), each, (one, other) -> one.size() > other.size() ? one : other);
+                found.merge(Names.remote(each.name()), each, (one, other) -> one.size() > other.size() ? one : other);
             }
         }
         return new ArrayList<>(found.values());

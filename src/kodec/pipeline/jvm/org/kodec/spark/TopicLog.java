@@ -32,7 +32,7 @@ final class TopicLog {
         start = replicas.stream().mapToLong(Replica::start).max().orElse(0);
         for (Replica each : replicas) {
             long lowest = pieces.isEmpty() ? -1 : pieces.get(0).base();
-            pieces.addAll(0, Planner.cut(each.pieces(lowest), start, -1, true));
+            pieces.addAll(0, Piece.cut(each.pieces(lowest), start, -1, true));
         }
     }
 
@@ -54,7 +54,7 @@ final class TopicLog {
         List<Piece> found = new ArrayList<>(pieces);
         int last = found.size() - 1;
         if (last >= 0 && found.get(last).stop() < 0) {
-            found.set(last, Segment.pinned(found.get(last), reading, conf));
+            found.set(last, SegmentEnd.pinned(found.get(last), reading, conf));
         }
         return found;
     }
@@ -64,7 +64,7 @@ final class TopicLog {
             return earliest();
         }
         Piece last = pieces.get(pieces.size() - 1);
-        return Segment.end(last.path(), last.base(), reading, conf, whole);
+        return SegmentEnd.offset(last.path(), last.base(), reading, conf, whole);
     }
 
     /** Up to where all transactions are decided; -1 where there is no segment, or all are. */
@@ -103,7 +103,7 @@ final class TopicLog {
             loss(options, owner + " ends at offset " + last + ", and did at " + Math.max(from, stop));
             stop = Math.min(stop, last);
         }
-        return Planner.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
+        return Piece.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
     }
 
     /**

@@ -140,11 +140,19 @@ final class Transactions {
         }
     }
 
+    private static ControlRecordType type(Segment segment, Segment.Head head) {
+        try {
+            return Control.type(segment.batch(head).data(), head.position(), head.first());
+        } catch (FormatException error) {
+            throw error.inSource(segment.path);
+        }
+    }
+
     /** Brings the open and the aborted transactions on by the batches from {@code pos} on. */
     private static void follow(Segment segment, long pos, Map<Long, Long> going, List<Aborted> found) {
         segment.heads(pos, head -> {
             if (head.producerId() >= 0 && head.control()) {
-                ControlRecordType kind = head.count() > 0 ? Control.type(segment, head) : null;
+                ControlRecordType kind = head.count() > 0 ? type(segment, head) : null;
                 if (kind == ControlRecordType.ABORT || kind == ControlRecordType.COMMIT) {
                     Long first = going.remove(head.producerId());
                     if (first != null && kind == ControlRecordType.ABORT) {

@@ -1,0 +1,82 @@
+package org.kodec.spark;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.kodec.runtime.FormatException;
+
+/** Where a segment ends, whose last batch a broker may be writing, or whose headers may be damaged. */
+final class SegmentEnd {
+    private SegmentEnd() {}
+
+    /**
+     * The offset after the last batch of a segment; with {@code whole}, of those at the end only one that is there to
+     * its last byte, as a broker may be writing it. Throws FormatException for damage that is not to be skipped.
+     */
+    static long offset(String path, long base, Reading reading, Configuration conf, boolean whole) throws IOException {
+        try (Segment segment = new Segment(path, base, reading, conf)) {
+            Segment.Head last = segment.lastHead();
+            if (last == null) {
+                return base;
+            }
+            // its offset may be damaged, which would leave out what is there
+            segment.find(last.last());
+            if (whole) {
+                segment.batch(last);
+            }
+            return last.last() + 1;
+        } catch (FormatException error) {
+            if (!whole && !reading.skip()) {
+                throw error;
+            }
+        }
+        return highest(path, base, reading, true, conf);
+    }
+
+    /**
+     * A piece with an end, that of the last whole batch there is now; with what lies behind it where that is no batch.
+     * Whoever reads it says what is wrong. Throws FileNotFoundException where it has gone.
+     */
+    static Piece pinned(Piece piece, Reading reading, Configuration conf) throws IOException {
+        try (Segment segment = new Segment(piece.path(), piece.base(), reading, conf)) {
+            Segment.Head last = segment.lastHead();
+            if (last == null) {
+                return piece.ended(piece.base(), true);
+            }
+            // its offset may be damaged, which would leave out what is there
+            segment.find(last.last());
+            if (reading.checkCrc()) {
+                segment.batch(last);
+            }
+            return piece.ended(last.last() + 1, last.position() + last.size() < segment.size());
+        } catch (FormatException error) {
+            Reading lenient = reading.heads(true, true);
+            return piece.ended(highest(piece.path(), piece.base(), lenient, reading.checkCrc(), conf), true);
+        } catch (FileNotFoundException error) {
+            throw error;
+        } catch (IOException | UncheckedIOException error) {
+            return piece;
+        }
+    }
+
+    /** The offset after the highest of the good batches, whatever their order is. */
+    private static long highest(String path, long base, Reading reading, boolean crc, Configuration conf)
+            throws IOException {
+        Piece whole = new Piece("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE, false);
+        try (Batches batches = new Batches(List.of(whole), reading.heads(crc, true), conf, 0, 0, false)) {
+            long end = base;
+            while (batches.advance() != Step.END) {
+                batches.walk.skip();
+                end = Math.max(end, batches.walk.nextOffset());
+            }
+            FormatException damage = batches.walk == null ? null : batches.walk.damageInside();
+            if (damage != null && !reading.skip()) {
+                // what a batch follows is no end
+                throw damage.inSource(path);
+            }
+            return end;
+        }
+    }
+}

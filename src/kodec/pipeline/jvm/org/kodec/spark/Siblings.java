@@ -1,0 +1,108 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+
+/** The segments beside a piece as they are now: a broker rolls, deletes and compacts them while a log is read. */
+final class Siblings {
+    private final Reading reading;
+    private final Configuration conf;
+    private final LeftOut left;
+
+    Siblings(Reading reading, Configuration conf, LeftOut left) {
+        this.reading = reading;
+        this.conf = conf;
+        this.left = left;
+    }
+
+    /**
+     * What may hold now the offsets of a segment that has gone; null where that is no broker's work. Throws
+     * DataLossException where offsets were asked for by number that a broker has deleted.
+     */
+    List<Piece> inPlaceOf(Piece gone) throws IOException {
+        String folder = Files.parent(gone.path());
+        if (gone.isPart()) {
+            throw new IOException("it was deleted while it was read: run the query again");
+        }
+        List<Piece> found = covering(folder, gone, gone.base(), gone.after());
+        if (!found.isEmpty() && found.get(found.size() - 1).base() < gone.base()) {
+            Piece before = found.get(found.size() - 1);
+            try (Segment segment = new Segment(before.path(), before.base(), reading, conf)) {
+                if (segment.nextOffset() <= gone.base()) {
+                    // compaction may have left nothing of it, but not of the last one; nobody else deletes from the middle
+                    long last = Gaps.nextBase(gone.path(), gone.base(), conf) - 1;
+                    boolean cleaned = gone.after() >= 0 && Gaps.firstLost(folder, gone, gone.base(), last, conf) > last;
+                    return cleaned ? List.of() : null;
+                }
+            }
+        }
+        long start = found.stream().mapToLong(Piece::base).min()
+                .orElse(gone.stop() < 0 ? gone.start() + 1 : gone.stop());
+        if (gone.asked() && start > gone.start()) {
+            left.lost(gone, gone.start(), start - 1, "offsets " + gone.start() + " to " + (start - 1) + " of "
+                    + gone.owner() + " were deleted meanwhile");
+        }
+        return found;
+    }
+
+    /**
+     * What has, behind a piece that ends in {@code tail} or in none (null), the offsets from {@code from} to {@code to}:
+     * a segment that a broker has made since. Where none has them, and neither deletion nor compaction explains it, they
+     * are lost. Throws DataLossException.
+     */
+    List<Piece> behind(Piece piece, long from, long to, Tail tail) throws IOException {
+        if (piece.tiered()) {
+            lost(piece, from, to, tail);
+            return List.of();
+        }
+        String folder = Files.parent(piece.path());
+        // a listing of a folder that changes is not of one moment
+        List<Piece> found = covering(folder, piece, from, to + 1);
+        found.removeIf(each -> each.base() <= piece.base());
+        if (!found.isEmpty()) {
+            return found;
+        }
+        if (!piece.asked() && covering(folder, piece, 0, to + 1).isEmpty()) {
+            // retention has deleted it
+            return found;
+        }
+        // an end moves back by truncation alone: compaction leaves the last segment as it is
+        boolean shrunk = piece.after() < 0
+                && covering(folder, piece, piece.base() + 1, -1).stream().allMatch(each -> each.base() <= piece.base());
+        long first = tail == null && !shrunk ? Gaps.firstLost(folder, piece, from, to, conf) : from;
+        if (first <= to) {
+            lost(piece, first, to, tail);
+        }
+        return found;
+    }
+
+    private void lost(Piece piece, long from, long to, Tail tail) {
+        String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
+        left.lost(piece, from, to, tail == null ? what + "in no segment, and not for compaction"
+                : what + "missing: it ends in a torn tail, " + tail.reason());
+    }
+
+    /** The segments of a folder that may hold offsets from {@code least} on and below {@code stop}, for a piece. */
+    private List<Piece> covering(String folder, Piece of, long least, long stop) throws IOException {
+        List<Files.Entry> logs = new ArrayList<>();
+        for (Files.Entry each : Files.in(folder, conf)) {
+            if (!each.folder() && Names.segment(each.name()) >= 0) {
+                logs.add(each);
+            }
+        }
+        logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
+        List<Piece> found = new ArrayList<>();
+        for (int index = 0; index < logs.size(); index++) {
+            long base = Names.segment(logs.get(index).name());
+            long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
+            if ((stop < 0 || base < stop) && (after < 0 || after > least)) {
+                found.add(new Piece(of.topic(), of.partition(), logs.get(index).path(), base, -1, after,
+                        Math.max(of.start(), least), of.stop(), false, 0, Long.MAX_VALUE, false));
+            }
+        }
+        return found;
+    }
+}

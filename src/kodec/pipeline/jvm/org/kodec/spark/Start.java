@@ -1,0 +1,68 @@
+package org.kodec.spark;
+
+import org.kodec.runtime.FormatException;
+
+/**
+ * Where reading a piece starts: batches before it are of others, or, as the index says, not wanted.
+ *
+ * @param position in the file; {@code Long.MAX_VALUE} where nothing there is of the piece
+ * @param last the last offset before it that can be right
+ * @param passed the last offset before it, whether it can be right or not
+ */
+record Start(long position, long last, long passed) {
+    /** Where the offsets from {@code first} on start in a piece. */
+    static Start of(Piece piece, long first, Segment segment) {
+        long before = piece.base() - 1;
+        if (piece.from() == 0 && (first <= piece.base() || piece.size() < 0)) {
+            return new Start(0, before, before);
+        }
+        long near = 0;
+        if (first > piece.base()) {
+            try {
+                near = segment.find(first);
+                // the last batch has it where its header is damaged
+                near = near < 0 ? segment.lastPlace : near;
+            } catch (FormatException error) {
+                // whoever reads it all says what is wrong, if it concerns what is wanted
+                near = 0;
+            }
+        }
+        if (near < piece.from()) {
+            return owned(segment, piece.from(), before);
+        }
+        return new Start(near, near > 0 && segment.lastBefore >= 0 ? segment.lastBefore : before, before);
+    }
+
+    /** The first batch that begins at {@code from} or after it: by the index, then from batch to batch. */
+    private static Start owned(Segment segment, long from, long last) {
+        long pos = segment.anchorAt(from - 1);
+        long second = -1;
+        long before = -1;
+        while (pos < from) {
+            Frame frame;
+            try {
+                frame = segment.frame(pos);
+            } catch (FormatException error) {
+                frame = null;
+            }
+            if (frame == null) {
+                // damage, or a torn tail: the piece that this batch belongs to says which
+                return new Start(Long.MAX_VALUE, last, last);
+            }
+            second = before;
+            before = pos;
+            pos += frame.size();
+        }
+        long passed = last;
+        try {
+            Segment.Head head = segment.head(before, segment.frame(before));
+            passed = head.last();
+            long lower = second >= 0 ? segment.head(second, segment.frame(second)).last() : before == 0 ? last : -1;
+            // behind a gap it may be the one that is wrong, which the piece that it belongs to says
+            return new Start(pos, lower < 0 || head.first() == lower + 1 ? head.last() : last, passed);
+        } catch (FormatException error) {
+            // whoever reads it says what is wrong
+            return new Start(pos, last, passed);
+        }
+    }
+}

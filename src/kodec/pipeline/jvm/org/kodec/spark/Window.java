@@ -1,0 +1,100 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.util.Arrays;
+
+/** The bytes of a file around the batch that is read: they stay where they are as long as rows point into them. */
+final class Window {
+    /** Fits the processor's own cache: what is read is copied twice on its way here. */
+    private static final int NEAR = 512 << 10;
+    /** Of a store where each read is a request. */
+    private static final int FAR = 16 << 20;
+
+    byte[] data = new byte[1 << 16];
+    /** Where in {@code data} the batch starts. */
+    int at;
+    /** Of all files. */
+    long bytesRead;
+    private int end;
+    private Files.Source source;
+    private int widest;
+    /** The position in the file of the first byte of {@code data}. */
+    private long origin;
+
+    /** Goes to a place of a file; with {@code pinned} the bytes so far stay where they are. */
+    void open(Files.Source file, boolean local, long position, boolean pinned) {
+        source = file;
+        widest = local ? NEAR : FAR;
+        end = pinned ? end : 0;
+        at = end;
+        origin = position - at;
+    }
+
+    /** The position in the file of the batch. */
+    long position() {
+        return origin + at;
+    }
+
+    /**
+     * Makes {@code need} bytes ready at {@code at}, and reads others up to {@code stop}: true, false where the file ends,
+     * null where the bytes so far have to move, and are pinned.
+     */
+    Boolean ready(int need, long stop, boolean pinned) throws IOException {
+        if (end - at >= need) {
+            return true;
+        }
+        if (data.length - at < need) {
+            if (pinned) {
+                return null;
+            }
+            byte[] into = data;
+            if (need > data.length || data.length < widest && position() > 0) {
+                into = new byte[Math.max(need, Math.min(widest, 4 * data.length))];
+            }
+            System.arraycopy(data, at, into, 0, end - at);
+            data = into;
+            origin += at;
+            end -= at;
+            at = 0;
+        }
+        while (end - at < need) {
+            long wanted = Math.min(data.length - end, stop - origin - end);
+            int more = source.read(origin + end, data, end, (int) Math.max(need - (end - at), wanted));
+            if (more <= 0) {
+                return false;
+            }
+            end += more;
+            bytesRead += more;
+        }
+        return true;
+    }
+
+    /** The frame that starts here; null where the bytes that are ready end before. */
+    Frame frame() {
+        return Frame.peek(data, at, end);
+    }
+
+    /** The frame of the batch behind this one; null where no whole one of at most {@code most} bytes is there. */
+    Frame following(int size, long most) throws IOException {
+        byte[] head = end - at - size >= Frame.SIZE ? Arrays.copyOfRange(data, at + size, at + size + Frame.SIZE)
+                : Files.range(source, position() + size, Frame.SIZE);
+        Frame frame = Frame.peek(head, 0, head.length);
+        long room = Math.min(most, source.size() - position() - size);
+        return frame == null || !frame.known() || !frame.fits(room) ? null : frame;
+    }
+
+    /** The batch. */
+    byte[] bytes(int size) {
+        return Arrays.copyOfRange(data, at, at + size);
+    }
+
+    /** Goes on at a place of the file behind this one. */
+    void moveTo(long position) {
+        if (position - origin <= end) {
+            at = (int) (position - origin);
+            return;
+        }
+        at = end;
+        origin = position - at;
+    }
+}
