@@ -38,6 +38,7 @@ __all__ = [
     "Program",
     "Require",
     "Rule",
+    "SetNull",
     "Size",
     "Slot",
     "Step",
@@ -267,6 +268,16 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class SetNull:
+    """A field is null unless a step behind sets it. Versions that lack it leave its default.
+
+    A writer does nothing.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Require:
     """A rule of a field that is looked at after it, whether it was read or not."""
 
@@ -339,7 +350,7 @@ class CheckMost:
 
 
 Check = CheckLength | Checksum | CheckCount | CheckLast | CheckMost
-Step = Fixed | One | Many | Tagged | Stored | When | Require | Mark | Check
+Step = Fixed | One | Many | Tagged | Stored | When | SetNull | Require | Mark | Check
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from kodec.generator.plan.steps import (
     Nested,
     One,
     Rule,
+    SetNull,
     Slot,
     Step,
     Stored,
@@ -319,9 +320,13 @@ class Printer:
         for name in set_by(inside):
             text = self.fields[name]
             if name in self.kept or name == self.unit.stands_for:
-                yield self.initial(name, text.absent)
+                yield self.initial(name, self._left_out(step, text))
             elif name in used:
                 yield f"{local(name)} = 0"
+
+    def _left_out(self, step: When, text: FieldText) -> str:
+        """What a field is without the steps: its default where a version lacks it."""
+        return text.default if self.is_of_version(step.test) else text.absent
 
     def never(self) -> list[str]:
         """Fields that are nowhere: their condition never holds."""
@@ -337,13 +342,14 @@ class Printer:
         """A field's name with its type."""
         return f"{local(name)}: {self.fields[name].annotation}"
 
-    def is_empty_list(self, name: str) -> bool:
-        """Whether a list that is not there is empty, and not null."""
-        return self.fields[name].absent == "[]"
-
     def is_made(self, name: str, top: bool) -> bool:
         """Whether a list is made where it is read, and not before its condition."""
-        return top or not self.is_empty_list(name) or not (name in self.kept or name == self.unit.stands_for)
+        if top or not (name in self.kept or name == self.unit.stands_for):
+            return True
+        around = next(
+            each for each in self.unit.steps if isinstance(each, When) and name in set_by(steps_in((each,)))
+        )
+        return self._left_out(around, self.fields[name]) != "[]" or SetNull(name) in steps_in((around,))
 
     @property
     def uses_peeks(self) -> bool:
