@@ -302,9 +302,10 @@ def test_of_a_long_value_only_what_is_shown_is_decoded(char: str) -> None:
         data = (char * count).encode()
         ending = "" if count <= width else f"… ({len(data)} bytes)"
         assert output._shown(data).replace('"', "") == (char * count)[:width] + ending
+    large = bytes(32 << 20)
     tracemalloc.start()
     try:
-        output._shown(bytes(32 << 20))
+        output._shown(large)
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
