@@ -290,10 +290,11 @@ class Printer:
         def text(part: Value) -> str:
             return value_text(part, field, value)
 
-        bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "one of":
             choices = ", ".join(map(text, rule.wanted))
             bad = f"{value} not in ({choices})" if rule.wanted[1:] else f"{value} != {choices}"
+        else:
+            bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "a value":
             return Refusal(bad, repr(rule.needed), "null in a version that does not allow it")
         return Refusal(bad, repr(rule.needed), "value not allowed")
