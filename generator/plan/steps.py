@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from kodec.generator.plan.values import Constant, Peeked, Type, Value, text_of
+from kodec.generator.plan.values import Constant, FieldOf, Peeked, Type, Value, text_of, values_in
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
@@ -496,6 +496,11 @@ class Unit:
     def marked(self) -> set[str]:
         """The fields whose places a length or a checksum needs."""
         return {name for each in self.ranges for name in (each.first, each.name)}
+
+    def is_of_version(self, test: Value) -> bool:
+        """Whether a condition is on the version and what else the unit is told alone."""
+        told = {self.version_name, *(each.name for each in self.parameters)}
+        return all(each.name in told for each in values_in(test) if isinstance(each, (FieldOf, Peeked)))
 
     @property
     def told_version(self) -> bool:

@@ -43,7 +43,6 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
     in_versions,
-    values_in,
 )
 from kodec.generator.schema.model import Struct
 from kodec.generator.targets.python.context import BIT_CODES
@@ -186,11 +185,6 @@ class Printer:
         known = Whole(self.unit.versions.first, self.unit.versions.last)
         return in_versions(FieldOf(self.unit.version_name, known), tag.versions)
 
-    def is_of_version(self, test: Value) -> bool:
-        """Whether a condition is on the version and other parameters alone."""
-        given = {self.unit.version_name, *(each.name for each in self.unit.parameters)}
-        return all(each.name in given for each in values_in(test) if isinstance(each, (FieldOf, Peeked)))
-
     # -- runs -------------------------------------------------------------------------------------
 
     def run(self, step: Fixed) -> int:
@@ -296,10 +290,11 @@ class Printer:
         def text(part: Value) -> str:
             return value_text(part, field, value)
 
-        bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "one of":
             choices = ", ".join(map(text, rule.wanted))
             bad = f"{value} not in ({choices})" if rule.wanted[1:] else f"{value} != {choices}"
+        else:
+            bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "a value":
             return Refusal(bad, repr(rule.needed), "null in a version that does not allow it")
         return Refusal(bad, repr(rule.needed), "value not allowed")
@@ -326,7 +321,7 @@ class Printer:
 
     def _left_out(self, step: When, text: FieldText) -> str:
         """What a field is without the steps: its default where a version lacks it."""
-        return text.default if self.is_of_version(step.test) else text.absent
+        return text.default if self.unit.is_of_version(step.test) else text.absent
 
     def never(self) -> list[str]:
         """Fields that are nowhere: their condition never holds."""
