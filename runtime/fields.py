@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID, SafeUUID
 
-from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
@@ -31,6 +31,7 @@ __all__ = [
     "given",
     "member_of",
     "not_allowed",
+    "read_list",
     "read_numbers",
     "read_tags",
     "read_uuid",
@@ -38,6 +39,8 @@ __all__ = [
     "too_many",
     "unknown_version",
     "uuid_of",
+    "within",
+    "write_list",
     "write_numbers",
     "write_tags",
 ]
@@ -178,6 +181,58 @@ def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: Re
     if count > opt.elements:
         raise too_many(name, pos, opt)
     return count
+
+
+def within(name: str, call: Callable[..., T], *args: Any) -> T:
+    """`call(*args)`; an error in it is one of the field `name`."""
+    try:
+        return call(*args)
+    except (FormatError, EncodeError) as error:
+        error.within(name)
+        raise
+
+
+def read_list(
+    name: str,
+    count: int,
+    least: int,
+    read: Callable[..., tuple[T, int]],
+    buf: bytes,
+    pos: int,
+    end: int,
+    opt: ReadOptions,
+    *args: object,
+) -> tuple[list[T], int]:
+    """Read `count` elements of at least `least` bytes. Raises what `bounded_count` and `read` do."""
+    bounded_count(name, count, least, pos, end, opt)
+    found: list[T] = []
+    try:
+        while len(found) < count:
+            item, pos = read(buf, pos, end, opt, *args)
+            found.append(item)
+    except FormatError as error:
+        error.within(name, len(found))
+        raise
+    return found, pos
+
+
+def write_list(
+    out: bytearray,
+    name: str,
+    values: Sequence[T],
+    write: Callable[..., None],
+    opt: WriteOptions,
+    *args: object,
+) -> None:
+    """Append each of `values` by `write`. Raises EncodeError."""
+    done = 0
+    try:
+        for value in values:
+            write(out, value, opt, *args)
+            done += 1
+    except EncodeError as error:
+        error.within(name, done)
+        raise
 
 
 @lru_cache(maxsize=512)

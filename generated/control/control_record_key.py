@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    ends_exactly,
     fixed_run,
     member_of,
     not_allowed,
@@ -54,7 +54,7 @@ class ControlRecordType(IntEnum):
 
 
 @dataclass(slots=True)
-class ControlRecordKey:
+class ControlRecordKey(messages.Message):
     """Key of a record in a batch whose `attributes.is_control` is set. It says what the record's value
     is. Bytes after these four are ignored.
 
@@ -72,30 +72,6 @@ class ControlRecordKey:
 
     control_type: ControlRecordType | int = ControlRecordType.ABORT
     """What the record is. Kafka skips a record of a type it does not know."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ControlRecordKey, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_control_record_key(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ControlRecordKey:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_control_record_key(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_control_record_key(out, self, opt)
-        return bytes(out)
 
 
 def read_control_record_key(
@@ -117,3 +93,6 @@ def write_control_record_key(out: bytearray, v: ControlRecordKey, opt: WriteOpti
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
     out += _RUN_1.packed(v.version, v.control_type)
+
+
+ControlRecordKey._functions = (read_control_record_key, write_control_record_key)

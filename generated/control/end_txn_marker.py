@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    ends_exactly,
     fixed_run,
     not_allowed,
 )
@@ -32,7 +32,7 @@ _RUN_1 = fixed_run(">hi", "version", "coordinator_epoch")
 
 
 @dataclass(slots=True)
-class EndTxnMarker:
+class EndTxnMarker(messages.Message):
     """Value of the control record that ends a transaction (KIP-98). Its key says whether by commit or
     by abort; the producer is that of the batch. Bytes after these six are ignored.
 
@@ -53,30 +53,6 @@ class EndTxnMarker:
     coordinator_epoch: int = 0
     """Epoch of the transaction coordinator that wrote the marker."""
 
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[EndTxnMarker, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_end_txn_marker(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> EndTxnMarker:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_end_txn_marker(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_end_txn_marker(out, self, opt)
-        return bytes(out)
-
 
 def read_end_txn_marker(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -96,3 +72,6 @@ def write_end_txn_marker(out: bytearray, v: EndTxnMarker, opt: WriteOptions = DE
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
     out += _RUN_1.packed(v.version, v.coordinator_epoch)
+
+
+EndTxnMarker._functions = (read_end_txn_marker, write_end_txn_marker)

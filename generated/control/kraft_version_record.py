@@ -43,7 +43,6 @@ class KraftVersionRecord(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
 
     NAMES: ClassVar[dict[str, str]] = {"version": "Version", "kraft_version": "KRaftVersion"}

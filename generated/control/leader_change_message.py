@@ -13,18 +13,19 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
     uuid_of,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -123,7 +124,6 @@ class LeaderChangeMessage(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 2)
-
     FLEXIBLE: ClassVar[range] = range(0, 2)
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -174,24 +174,14 @@ def read_leader_change_message(
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise not_allowed("num_voters_plus_one", num_voters_plus_one, "at least 1", at)
-    voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = read_voter(buf, pos, end, opt, version)
-        except FormatError as error:
-            raise error.within("voters", len(voters))
-        voters.append(item)
+    voters, pos = read_list("voters", num_voters_plus_one - 1, 5, read_voter, buf, pos, end, opt, version)
     at = pos
     num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
     if num_granting_voters_plus_one < 1:
         raise not_allowed("num_granting_voters_plus_one", num_granting_voters_plus_one, "at least 1", at)
-    granting_voters: list[Voter] = []
-    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = read_voter(buf, pos, end, opt, version)
-        except FormatError as error:
-            raise error.within("granting_voters", len(granting_voters))
-        granting_voters.append(item)
+    granting_voters, pos = read_list(
+        "granting_voters", num_granting_voters_plus_one - 1, 5, read_voter, buf, pos, end, opt, version
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -210,18 +200,10 @@ def write_leader_change_message(
     out += _RUN_4.packed(v.leader_id)
     num_voters_plus_one = len(v.voters) + 1
     out += write_uvarint32(num_voters_plus_one, "num_voters_plus_one")
-    for count, item in enumerate(v.voters):
-        try:
-            write_voter(out, item, opt, v.version)
-        except EncodeError as error:
-            raise error.within("voters", count)
+    write_list(out, "voters", v.voters, write_voter, opt, v.version)
     num_granting_voters_plus_one = len(v.granting_voters) + 1
     out += write_uvarint32(num_granting_voters_plus_one, "num_granting_voters_plus_one")
-    for count, item in enumerate(v.granting_voters):
-        try:
-            write_voter(out, item, opt, v.version)
-        except EncodeError as error:
-            raise error.within("granting_voters", count)
+    write_list(out, "granting_voters", v.granting_voters, write_voter, opt, v.version)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

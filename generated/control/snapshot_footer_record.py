@@ -44,7 +44,6 @@ class SnapshotFooterRecord(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
 
     NAMES: ClassVar[dict[str, str]] = {"version": "Version"}

@@ -12,18 +12,20 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -76,14 +78,8 @@ class Endpoint(messages.Message):
 
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
     """Read `endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
-    try:
-        host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("host")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
+    host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (port,) = _RUN_1.unpack_from(buf, pos)
@@ -98,14 +94,8 @@ def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
 
 def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `endpoint` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
-    try:
-        write_text(out, v.host, opt, True)
-    except EncodeError as error:
-        raise error.within("host")
+    within("name", write_text, out, v.name, opt, True)
+    within("host", write_text, out, v.host, opt, True)
     out += _RUN_1.packed(v.port)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -205,17 +195,10 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
     if num_endpoints_plus_one < 1:
         raise not_allowed("num_endpoints_plus_one", num_endpoints_plus_one, "at least 1", at)
-    endpoints: list[Endpoint] = []
-    for _ in range(bounded_count("endpoints", num_endpoints_plus_one - 1, 5, pos, end, opt)):
-        try:
-            item, pos = read_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("endpoints", len(endpoints))
-        endpoints.append(item)
-    try:
-        kraft_version_feature, pos = read_kraft_version_feature(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("kraft_version_feature")
+    endpoints, pos = read_list("endpoints", num_endpoints_plus_one - 1, 5, read_endpoint, buf, pos, end, opt)
+    kraft_version_feature, pos = within(
+        "kraft_version_feature", read_kraft_version_feature, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -229,15 +212,8 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
     out += _RUN_3.packed(v.voter_id, v.voter_directory_id.bytes)
     num_endpoints_plus_one = len(v.endpoints) + 1
     out += write_uvarint32(num_endpoints_plus_one, "num_endpoints_plus_one")
-    for count, item in enumerate(v.endpoints):
-        try:
-            write_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("endpoints", count)
-    try:
-        write_kraft_version_feature(out, v.kraft_version_feature, opt)
-    except EncodeError as error:
-        raise error.within("kraft_version_feature")
+    write_list(out, "endpoints", v.endpoints, write_endpoint, opt)
+    within("kraft_version_feature", write_kraft_version_feature, out, v.kraft_version_feature, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -254,7 +230,6 @@ class VotersRecord(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
 
     NAMES: ClassVar[dict[str, str]] = {"version": "Version", "voters": "Voters"}
@@ -290,13 +265,7 @@ def read_voters_record(
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise not_allowed("num_voters_plus_one", num_voters_plus_one, "at least 1", at)
-    voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end, opt)):
-        try:
-            item, pos = read_voter(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("voters", len(voters))
-        voters.append(item)
+    voters, pos = read_list("voters", num_voters_plus_one - 1, 27, read_voter, buf, pos, end, opt)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -312,11 +281,7 @@ def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEF
     out += _RUN_4.packed(v.version)
     num_voters_plus_one = len(v.voters) + 1
     out += write_uvarint32(num_voters_plus_one, "num_voters_plus_one")
-    for count, item in enumerate(v.voters):
-        try:
-            write_voter(out, item, opt)
-        except EncodeError as error:
-            raise error.within("voters", count)
+    write_list(out, "voters", v.voters, write_voter, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

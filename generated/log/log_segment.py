@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,6 +26,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     span,
     too_many,
+    within,
 )
 
 from .message_set import (
@@ -49,7 +51,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Entry:
+class Entry(messages.Message):
     """One message or one record batch. The three formats agree on the length in bytes 8 to 11 and on
     the magic in byte 16, which are looked at before the entry is read."""
 
@@ -61,30 +63,6 @@ class Entry:
 
     body: MessageSetEntry | RecordBatch | bytes = b""
     """The entry, from its offset to its last byte."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Entry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Entry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entry(out, self, opt)
-        return bytes(out)
 
 
 _PEEK_entry = Struct(">qi4xb")
@@ -117,20 +95,11 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     stop = span("body", len_body + 12, pos, end)
     chosen = magic
     if chosen == 0:
-        try:
-            body, pos = read_message_set_entry(buf, pos, stop, opt)
-        except FormatError as error:
-            raise error.within("body")
+        body, pos = within("body", read_message_set_entry, buf, pos, stop, opt)
     elif chosen == 1:
-        try:
-            body, pos = read_message_set_entry(buf, pos, stop, opt)
-        except FormatError as error:
-            raise error.within("body")
+        body, pos = within("body", read_message_set_entry, buf, pos, stop, opt)
     elif chosen == 2:
-        try:
-            body, pos = read_record_batch(buf, pos, stop, opt)
-        except FormatError as error:
-            raise error.within("body")
+        body, pos = within("body", read_record_batch, buf, pos, stop, opt)
     else:
         body = buf[pos:stop]
         pos = stop
@@ -141,23 +110,20 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
     if isinstance(v.body, MessageSetEntry):
-        try:
-            write_message_set_entry(out, v.body, opt)
-        except EncodeError as error:
-            raise error.within("body")
+        within("body", write_message_set_entry, out, v.body, opt)
     elif isinstance(v.body, RecordBatch):
-        try:
-            write_record_batch(out, v.body, opt)
-        except EncodeError as error:
-            raise error.within("body")
+        within("body", write_record_batch, out, v.body, opt)
     elif isinstance(v.body, bytes):
         out += v.body
     else:
         raise EncodeError("body", "no case for this value", have=type(v.body).__name__)
 
 
+Entry._functions = (read_entry, write_entry)
+
+
 @dataclass(slots=True)
-class LogSegment:
+class LogSegment(messages.Message):
     """A segment of a partition's log: entries one after another, with no header of the file itself. An
     entry is one message of magic 0 or 1, or one record batch of magic 2, and one file may mix them.
     The file's name is the segment's base offset in 20 decimal digits.
@@ -176,30 +142,6 @@ class LogSegment:
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, in ascending order of their offsets."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[LogSegment, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_log_segment(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> LogSegment:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_log_segment(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_log_segment(out, self, opt)
-        return bytes(out)
 
 
 def read_log_segment(
@@ -231,3 +173,6 @@ def write_log_segment(out: bytearray, v: LogSegment, opt: WriteOptions = DEFAULT
             raise error.within("entries", count)
         if len(out) == held:
             raise EncodeError("entries", "an element without bytes could not be read back", have=item)
+
+
+LogSegment._functions = (read_log_segment, write_log_segment)

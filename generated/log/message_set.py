@@ -22,6 +22,7 @@ from enum import IntEnum
 from struct import error as StructError
 from typing import Any, ClassVar, TypeVar
 
+from kodec.runtime import messages
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Unsupported
@@ -37,6 +38,7 @@ from kodec.runtime.fields import (
     not_allowed,
     span,
     too_many,
+    within,
 )
 
 __all__ = [
@@ -93,7 +95,7 @@ class TimestampType(IntEnum):
 
 
 @dataclass(slots=True)
-class MessageAttributes:
+class MessageAttributes(messages.Message):
     """What holds for the message and, in a wrapper, for those inside."""
 
     SIZE: ClassVar[int] = 1
@@ -108,30 +110,6 @@ class MessageAttributes:
 
     compression: Compression | int = Compression.NONE
     """How the value is compressed; if it is, the message is a wrapper."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[MessageAttributes, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_message_attributes(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> MessageAttributes:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_message_attributes(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_message_attributes(out, self, opt)
-        return bytes(out)
 
 
 def read_message_attributes(
@@ -157,8 +135,11 @@ def write_message_attributes(out: bytearray, v: MessageAttributes, opt: WriteOpt
     )
 
 
+MessageAttributes._functions = (read_message_attributes, write_message_attributes)
+
+
 @dataclass(slots=True)
-class Message:
+class Message(messages.Message):
     """A message without its offset.
 
     Source:
@@ -211,30 +192,6 @@ class Message:
     (KIP-57), so LZ4 libraries refuse the frame as it is. This is the codec `lz4_legacy`.
     """
 
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Message, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_message(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Message:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_message(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_message(out, self, opt)
-        return bytes(out)
-
 
 def checksum_of_message(buf: bytes, pos: int, end: int) -> tuple[int, int]:
     """Of the `message` in `buf[pos:end]`: where its checksum stands, and what it should be."""
@@ -253,10 +210,7 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
         member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
         member_of(Compression, attributes_reserved_bits & 0x7),
     )
-    if magic not in (
-        0,
-        1,
-    ):
+    if magic not in (0, 1):
         raise not_allowed("magic", magic, "one of 0, 1", pos + 4)
     pos += 6
     timestamp = -1
@@ -371,10 +325,7 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
     bytes_of_value = _stored_message(v, opt)
     place_of_crc = len(out)
     place_of_magic = len(out) + 4
-    if v.magic not in (
-        0,
-        1,
-    ):
+    if v.magic not in (0, 1):
         raise EncodeError("magic", "value not allowed", need="one of 0, 1", have=v.magic)
     out += _RUN_2.packed(
         0,
@@ -398,8 +349,11 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
     _RUN_7.pack_into(out, place_of_crc, crc32(memoryview(out)[place_of_magic:]))
 
 
+Message._functions = (read_message, write_message)
+
+
 @dataclass(slots=True)
-class Entry:
+class Entry(messages.Message):
     """A message with the 12 bytes that a log puts in front of it."""
 
     MIN_SIZE: ClassVar[int] = 12
@@ -417,30 +371,6 @@ class Entry:
 
     message: Message = field(default_factory=Message)
     """The message itself. It fills `len_message` bytes exactly."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Entry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Entry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
@@ -463,15 +393,15 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
     bytes_of_message = bytearray()
-    try:
-        write_message(bytes_of_message, v.message, opt)
-    except EncodeError as error:
-        raise error.within("message")
+    within("message", write_message, bytes_of_message, v.message, opt)
     len_message = len(bytes_of_message)
     if len_message < 14:
         raise EncodeError("len_message", "value not allowed", need="at least 14", have=len_message)
     out += _RUN_1.packed(v.offset, len_message)
     out += bytes_of_message
+
+
+Entry._functions = (read_entry, write_entry)
 
 
 @dataclass(slots=True)
@@ -523,10 +453,7 @@ def read_entry_rows(
             pos += 6
             timestamp_type = bits_2 >> 3 & 0x1
             compression = bits_2 & 0x7
-            if magic not in (
-                0,
-                1,
-            ):
+            if magic not in (0, 1):
                 return
             if magic >= 1:
                 (timestamp,) = run_3(buf, pos)
@@ -557,7 +484,7 @@ def read_entry_rows(
 
 
 @dataclass(slots=True)
-class MessageSet:
+class MessageSet(messages.Message):
     """The message format used before Apache Kafka 0.11, on disk and on the wire: magic 0 up to 0.9,
     magic 1 (KIP-32) in 0.10. Messages follow one another; each has 12 bytes of offset and length in
     front.
@@ -581,30 +508,6 @@ class MessageSet:
 
     entries: list[Entry] = field(default_factory=list)
     """The messages with their offsets."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[MessageSet, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_message_set(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> MessageSet:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_message_set(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_message_set(out, self, opt)
-        return bytes(out)
 
 
 def read_message_set(
@@ -630,3 +533,6 @@ def write_message_set(out: bytearray, v: MessageSet, opt: WriteOptions = DEFAULT
             write_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("entries", count)
+
+
+MessageSet._functions = (read_message_set, write_message_set)

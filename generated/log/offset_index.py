@@ -15,13 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    ends_exactly,
     fixed_run,
     not_allowed,
     too_many,
@@ -40,7 +40,7 @@ _RUN_1 = fixed_run(">ii", "relative_offset", "ofs_batch")
 
 
 @dataclass(slots=True)
-class Entry:
+class Entry(messages.Message):
     """Where one batch of the segment lies."""
 
     SIZE: ClassVar[int] = 8
@@ -55,30 +55,6 @@ class Entry:
 
     ofs_batch: int = 0
     """Where the batch starts in the segment file, in bytes."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Entry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Entry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
@@ -99,8 +75,11 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     out += _RUN_1.packed(v.relative_offset, v.ofs_batch)
 
 
+Entry._functions = (read_entry, write_entry)
+
+
 @dataclass(slots=True)
-class OffsetIndex:
+class OffsetIndex(messages.Message):
     """Sparse map from an offset to the position of its batch in the segment. The segment's base offset
     is the name of both files. Both columns ascend. To find an offset, take the last entry that is
     not above it and read the segment from there on.
@@ -121,30 +100,6 @@ class OffsetIndex:
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 8 bytes each."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[OffsetIndex, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_offset_index(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> OffsetIndex:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_offset_index(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_offset_index(out, self, opt)
-        return bytes(out)
 
 
 def read_offset_index(
@@ -170,3 +125,6 @@ def write_offset_index(out: bytearray, v: OffsetIndex, opt: WriteOptions = DEFAU
             write_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("entries", count)
+
+
+OffsetIndex._functions = (read_offset_index, write_offset_index)

@@ -12,17 +12,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.crc import crc32c
-from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError
+from kodec.runtime.errors import CrcMismatch, EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
-    ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
+    write_list,
 )
 
 __all__ = [
@@ -51,7 +52,7 @@ _RUN_3 = fixed_run(">I", "crc")
 
 
 @dataclass(slots=True)
-class Entry:
+class Entry(messages.Message):
     """One producer. The fields on its last batch are -1 (`offset_delta` 0) when all that is known of
     it is a transaction marker."""
 
@@ -93,30 +94,6 @@ class Entry:
 
     current_txn_first_offset: int = -1
     """First offset of its open transaction; -1 is none."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Entry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Entry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
@@ -160,8 +137,11 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     )
 
 
+Entry._functions = (read_entry, write_entry)
+
+
 @dataclass(slots=True)
-class ProducerSnapshot:
+class ProducerSnapshot(messages.Message):
     """What a broker knows of the idempotent and transactional producers (KIP-98) of a partition at the
     offset that is the file's name. It is taken when a segment is rolled and on shutdown. Kafka
     deletes a snapshot that it cannot read or whose CRC is wrong, and uses an older one.
@@ -191,30 +171,6 @@ class ProducerSnapshot:
     entries: list[Entry] = field(default_factory=list)
     """The producers, 46 bytes each, in no particular order."""
 
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ProducerSnapshot, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_producer_snapshot(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ProducerSnapshot:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_producer_snapshot(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_producer_snapshot(out, self, opt)
-        return bytes(out)
-
 
 def checksum_of_producer_snapshot(buf: bytes, pos: int, end: int) -> tuple[int, int]:
     """Of the `producer_snapshot` in `buf[pos:end]`: where its checksum stands, and what it should be."""
@@ -235,13 +191,7 @@ def read_producer_snapshot(
     if num_entries < 0:
         raise not_allowed("num_entries", num_entries, "at least 0", pos + 6)
     pos += 10
-    entries: list[Entry] = []
-    for _ in range(bounded_count("entries", num_entries, 46, pos, end, opt)):
-        try:
-            item, pos = read_entry(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("entries", len(entries))
-        entries.append(item)
+    entries, pos = read_list("entries", num_entries, 46, read_entry, buf, pos, end, opt)
     if opt.check_crc:
         computed = crc32c(memoryview(buf)[start_of_num_entries:pos])
         if computed != crc:
@@ -257,9 +207,8 @@ def write_producer_snapshot(out: bytearray, v: ProducerSnapshot, opt: WriteOptio
     if v.version != 1:
         raise EncodeError("version", "value not allowed", need="1", have=v.version)
     out += _RUN_2.packed(v.version, 0, num_entries)
-    for count, item in enumerate(v.entries):
-        try:
-            write_entry(out, item, opt)
-        except EncodeError as error:
-            raise error.within("entries", count)
+    write_list(out, "entries", v.entries, write_entry, opt)
     _RUN_3.pack_into(out, place_of_crc, crc32c(memoryview(out)[place_of_num_entries:]))
+
+
+ProducerSnapshot._functions = (read_producer_snapshot, write_producer_snapshot)

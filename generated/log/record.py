@@ -11,18 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime import messages
+from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     encode_text,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     span,
+    within,
+    write_list,
 )
 from kodec.runtime.varint import read_zigzag32, read_zigzag64, write_zigzag32, write_zigzag64
 
@@ -42,7 +45,7 @@ _RUN_1 = fixed_run(">b", "attributes")
 
 
 @dataclass(slots=True)
-class Header:
+class Header(messages.Message):
     """One header of a record (KIP-82).
 
     Source: https://kafka.apache.org/documentation/#recordheader Record Header
@@ -59,30 +62,6 @@ class Header:
 
     value: bytes | None = None
     """The header's bytes, or null. Null and empty differ."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Header, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_header(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Header:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_header(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_header(out, self, opt)
-        return bytes(out)
 
 
 def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Header, int]:
@@ -119,8 +98,11 @@ def write_header(out: bytearray, v: Header, opt: WriteOptions = DEFAULT_WRITE) -
         out += v.value
 
 
+Header._functions = (read_header, write_header)
+
+
 @dataclass(slots=True)
-class RecordBody:
+class RecordBody(messages.Message):
     """What a record holds after its length.
 
     Source:
@@ -154,30 +136,6 @@ class RecordBody:
     headers: list[Header] = field(default_factory=list)
     """Headers in the order the producer gave them; keys may repeat. May be empty, never null."""
 
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[RecordBody, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_record_body(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> RecordBody:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_record_body(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_record_body(out, self, opt)
-        return bytes(out)
-
 
 def read_record_body(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -209,13 +167,7 @@ def read_record_body(
     num_headers, pos = read_zigzag32(buf, pos, end, "num_headers")
     if num_headers < 0:
         raise not_allowed("num_headers", num_headers, "at least 0", at)
-    headers: list[Header] = []
-    for _ in range(bounded_count("headers", num_headers, 2, pos, end, opt)):
-        try:
-            item, pos = read_header(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("headers", len(headers))
-        headers.append(item)
+    headers, pos = read_list("headers", num_headers, 2, read_header, buf, pos, end, opt)
     return RecordBody(attributes, timestamp_delta, offset_delta, key, value, headers), pos
 
 
@@ -234,15 +186,14 @@ def write_record_body(out: bytearray, v: RecordBody, opt: WriteOptions = DEFAULT
         out += v.value
     num_headers = len(v.headers)
     out += write_zigzag32(num_headers, "num_headers")
-    for count, item in enumerate(v.headers):
-        try:
-            write_header(out, item, opt)
-        except EncodeError as error:
-            raise error.within("headers", count)
+    write_list(out, "headers", v.headers, write_header, opt)
+
+
+RecordBody._functions = (read_record_body, write_record_body)
 
 
 @dataclass(slots=True)
-class Record:
+class Record(messages.Message):
     """One record inside an uncompressed (or already decompressed) magic-2 record batch. Offsets and
     timestamps are deltas against the batch header.
 
@@ -257,30 +208,6 @@ class Record:
 
     body: RecordBody = field(default_factory=RecordBody)
     """The record itself. It fills `len_body` bytes exactly."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Record, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_record(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Record:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_record(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_record(out, self, opt)
-        return bytes(out)
 
 
 def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Record, int]:
@@ -301,10 +228,10 @@ def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
 def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `record` to `out`. Raises EncodeError."""
     bytes_of_body = bytearray()
-    try:
-        write_record_body(bytes_of_body, v.body, opt)
-    except EncodeError as error:
-        raise error.within("body")
+    within("body", write_record_body, bytes_of_body, v.body, opt)
     len_body = len(bytes_of_body)
     out += write_zigzag32(len_body, "len_body")
     out += bytes_of_body
+
+
+Record._functions = (read_record, write_record)

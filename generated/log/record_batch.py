@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar, TypeVar
 
+from kodec.runtime import messages
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, LimitExceeded, Malformed, Unsupported
@@ -116,7 +117,7 @@ class TimestampType(IntEnum):
 
 
 @dataclass(slots=True)
-class BatchAttributes:
+class BatchAttributes(messages.Message):
     """What holds for the whole batch. Kafka reads only the low byte of the two, and drops the reserved
     bits when it rewrites a batch."""
 
@@ -143,30 +144,6 @@ class BatchAttributes:
 
     compression: Compression | int = Compression.NONE
     """How the records are compressed. 5 to 7 are not in use."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[BatchAttributes, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_batch_attributes(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> BatchAttributes:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_batch_attributes(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_batch_attributes(out, self, opt)
-        return bytes(out)
 
 
 def read_batch_attributes(
@@ -200,6 +177,9 @@ def write_batch_attributes(out: bytearray, v: BatchAttributes, opt: WriteOptions
     )
 
 
+BatchAttributes._functions = (read_batch_attributes, write_batch_attributes)
+
+
 def read_record_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[Record], int]:
@@ -226,7 +206,7 @@ def write_record_list(out: bytearray, v: list[Record], opt: WriteOptions = DEFAU
 
 
 @dataclass(slots=True)
-class RecordBatch:
+class RecordBatch(messages.Message):
     """The message format of Apache Kafka 0.11 and later, on disk and on the wire: a header of 61
     bytes, then records, which are compressed as one block when `attributes.compression` is not
     `none`.
@@ -313,30 +293,6 @@ class RecordBatch:
     """The records. Parsed when the compression is `none`; otherwise the compressed bytes, to be
     decompressed and parsed as `record_list`. Kafka does not look at bytes after a header that
     counts 0 records."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[RecordBatch, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_record_batch(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> RecordBatch:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_record_batch(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_record_batch(out, self, opt)
-        return bytes(out)
 
 
 def checksum_of_record_batch(buf: bytes, pos: int, end: int) -> tuple[int, int]:
@@ -576,6 +532,9 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
         raise EncodeError("len_batch", "value not allowed", need="at least 49", have=size)
     _RUN_3.put(out, place_of_len_batch, size)
     _RUN_4.pack_into(out, place_of_crc, crc32c(memoryview(out)[place_of_attributes:]))
+
+
+RecordBatch._functions = (read_record_batch, write_record_batch)
 
 
 @dataclass(slots=True)

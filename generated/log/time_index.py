@@ -14,16 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    ends_exactly,
-    fixed_run,
-    too_many,
-)
+from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, fixed_run, too_many
 
 __all__ = [
     "Entry",
@@ -38,7 +31,7 @@ _RUN_1 = fixed_run(">qi", "timestamp", "relative_offset")
 
 
 @dataclass(slots=True)
-class Entry:
+class Entry(messages.Message):
     """The largest timestamp up to one batch of the segment."""
 
     SIZE: ClassVar[int] = 12
@@ -53,30 +46,6 @@ class Entry:
     relative_offset: int = 0
     """Last offset of the batch with that timestamp, minus the segment's base offset. Leaders before
     3.7 could write the offset of the message itself."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Entry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Entry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
@@ -93,8 +62,11 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     out += _RUN_1.packed(v.timestamp, v.relative_offset)
 
 
+Entry._functions = (read_entry, write_entry)
+
+
 @dataclass(slots=True)
-class TimeIndex:
+class TimeIndex(messages.Message):
     """Sparse map from a timestamp to an offset (KIP-33): an entry says that its timestamp is the
     largest of the segment up to its offset, so all messages with a larger one come later. The
     segment's base offset is the name of both files. Timestamps ascend; offsets do not descend.
@@ -114,30 +86,6 @@ class TimeIndex:
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 12 bytes each."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TimeIndex, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_time_index(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TimeIndex:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_time_index(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_time_index(out, self, opt)
-        return bytes(out)
 
 
 def read_time_index(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TimeIndex, int]:
@@ -161,3 +109,6 @@ def write_time_index(out: bytearray, v: TimeIndex, opt: WriteOptions = DEFAULT_W
             write_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("entries", count)
+
+
+TimeIndex._functions = (read_time_index, write_time_index)

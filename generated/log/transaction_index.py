@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    ends_exactly,
     fixed_run,
     not_allowed,
     too_many,
@@ -39,7 +39,7 @@ _RUN_1 = fixed_run(">hqqqq", "version", "producer_id", "first_offset", "last_off
 
 
 @dataclass(slots=True)
-class Entry:
+class Entry(messages.Message):
     """One aborted transaction.
 
     Source:
@@ -75,30 +75,6 @@ class Entry:
     """Last stable offset when the marker was written: the first offset of the oldest other open
     transaction, else `last_offset + 1`."""
 
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Entry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Entry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entry(out, self, opt)
-        return bytes(out)
-
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
@@ -118,8 +94,11 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     out += _RUN_1.packed(v.version, v.producer_id, v.first_offset, v.last_offset, v.last_stable_offset)
 
 
+Entry._functions = (read_entry, write_entry)
+
+
 @dataclass(slots=True)
-class TransactionIndex:
+class TransactionIndex(messages.Message):
     """The transactions (KIP-98) whose abort marker lies in the segment, in the order of their markers.
     A reader with isolation level `read_committed` drops the records of these producers between the
     two offsets. The segment's base offset is the name of both files.
@@ -139,30 +118,6 @@ class TransactionIndex:
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 34 bytes each."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TransactionIndex, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_transaction_index(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TransactionIndex:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_transaction_index(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_transaction_index(out, self, opt)
-        return bytes(out)
 
 
 def read_transaction_index(
@@ -188,3 +143,6 @@ def write_transaction_index(out: bytearray, v: TransactionIndex, opt: WriteOptio
             write_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("entries", count)
+
+
+TransactionIndex._functions = (read_transaction_index, write_transaction_index)

@@ -13,20 +13,22 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -116,10 +118,9 @@ def read_topic_partitions(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("assignment_epochs")
+            assignment_epochs, pos = within(
+                "assignment_epochs", read_nullable_int32_list, buf, pos, limit, opt
+            )
             ends_exactly("assignment_epochs", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -136,10 +137,7 @@ def write_topic_partitions(out: bytearray, v: TopicPartitions, opt: WriteOptions
     tags = list(v.tagged_fields)
     if v.assignment_epochs != []:
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.assignment_epochs, opt)
-        except EncodeError as error:
-            raise error.within("assignment_epochs")
+        within("assignment_epochs", write_nullable_int32_list, inner, v.assignment_epochs, opt)
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 
@@ -158,13 +156,9 @@ class ConsumerGroupCurrentMemberAssignmentValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 8
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -224,15 +218,16 @@ def read_consumer_group_current_member_assignment_value(
         raise not_allowed(
             "num_assigned_partitions_plus_one", num_assigned_partitions_plus_one, "at least 1", at
         )
-    assigned_partitions: list[TopicPartitions] = []
-    for _ in range(
-        bounded_count("assigned_partitions", num_assigned_partitions_plus_one - 1, 18, pos, end, opt)
-    ):
-        try:
-            item, pos = read_topic_partitions(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("assigned_partitions", len(assigned_partitions))
-        assigned_partitions.append(item)
+    assigned_partitions, pos = read_list(
+        "assigned_partitions",
+        num_assigned_partitions_plus_one - 1,
+        18,
+        read_topic_partitions,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     at = pos
     num_partitions_pending_revocation_plus_one, pos = read_uvarint32(
         buf, pos, end, "num_partitions_pending_revocation_plus_one"
@@ -244,17 +239,16 @@ def read_consumer_group_current_member_assignment_value(
             "at least 1",
             at,
         )
-    partitions_pending_revocation: list[TopicPartitions] = []
-    for _ in range(
-        bounded_count(
-            "partitions_pending_revocation", num_partitions_pending_revocation_plus_one - 1, 18, pos, end, opt
-        )
-    ):
-        try:
-            item, pos = read_topic_partitions(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("partitions_pending_revocation", len(partitions_pending_revocation))
-        partitions_pending_revocation.append(item)
+    partitions_pending_revocation, pos = read_list(
+        "partitions_pending_revocation",
+        num_partitions_pending_revocation_plus_one - 1,
+        18,
+        read_topic_partitions,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -281,20 +275,14 @@ def write_consumer_group_current_member_assignment_value(
     out += _RUN_3.packed(v.member_epoch, v.previous_member_epoch, v.state)
     num_assigned_partitions_plus_one = len(v.assigned_partitions) + 1
     out += write_uvarint32(num_assigned_partitions_plus_one, "num_assigned_partitions_plus_one")
-    for count, item in enumerate(v.assigned_partitions):
-        try:
-            write_topic_partitions(out, item, opt)
-        except EncodeError as error:
-            raise error.within("assigned_partitions", count)
+    write_list(out, "assigned_partitions", v.assigned_partitions, write_topic_partitions, opt)
     num_partitions_pending_revocation_plus_one = len(v.partitions_pending_revocation) + 1
     out += write_uvarint32(
         num_partitions_pending_revocation_plus_one, "num_partitions_pending_revocation_plus_one"
     )
-    for count, item in enumerate(v.partitions_pending_revocation):
-        try:
-            write_topic_partitions(out, item, opt)
-        except EncodeError as error:
-            raise error.within("partitions_pending_revocation", count)
+    write_list(
+        out, "partitions_pending_revocation", v.partitions_pending_revocation, write_topic_partitions, opt
+    )
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -75,14 +77,8 @@ def read_classic_protocol(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicProtocol, int]:
     """Read `classic_protocol` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
-    try:
-        metadata, pos = read_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("metadata")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
+    metadata, pos = within("metadata", read_blob, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -93,14 +89,8 @@ def read_classic_protocol(
 
 def write_classic_protocol(out: bytearray, v: ClassicProtocol, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `classic_protocol` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
-    try:
-        write_blob(out, v.metadata, opt, True)
-    except EncodeError as error:
-        raise error.within("metadata")
+    within("name", write_text, out, v.name, opt, True)
+    within("metadata", write_blob, out, v.metadata, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -144,15 +134,16 @@ def read_classic_member_metadata(
         raise not_allowed(
             "num_supported_protocols_plus_one", num_supported_protocols_plus_one, "at least 1", at
         )
-    supported_protocols: list[ClassicProtocol] = []
-    for _ in range(
-        bounded_count("supported_protocols", num_supported_protocols_plus_one - 1, 3, pos, end, opt)
-    ):
-        try:
-            item, pos = read_classic_protocol(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("supported_protocols", len(supported_protocols))
-        supported_protocols.append(item)
+    supported_protocols, pos = read_list(
+        "supported_protocols",
+        num_supported_protocols_plus_one - 1,
+        3,
+        read_classic_protocol,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -168,11 +159,7 @@ def write_classic_member_metadata(
     out += _RUN_1.packed(v.session_timeout_ms)
     num_supported_protocols_plus_one = len(v.supported_protocols) + 1
     out += write_uvarint32(num_supported_protocols_plus_one, "num_supported_protocols_plus_one")
-    for count, item in enumerate(v.supported_protocols):
-        try:
-            write_classic_protocol(out, item, opt)
-        except EncodeError as error:
-            raise error.within("supported_protocols", count)
+    write_list(out, "supported_protocols", v.supported_protocols, write_classic_protocol, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -186,10 +173,7 @@ def read_nullable_classic_member_metadata(
     has_value, pos = read_uvarint32(buf, pos, end, "has_value")
     value: ClassicMemberMetadata | None = None
     if has_value >= 1:
-        try:
-            value, pos = read_classic_member_metadata(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("")
+        value, pos = read_classic_member_metadata(buf, pos, end, opt)
     return value, pos
 
 
@@ -200,10 +184,7 @@ def write_nullable_classic_member_metadata(
     has_value = 0 if v is None else 1
     out += write_uvarint32(has_value, "has_value")
     if v is not None:
-        try:
-            write_classic_member_metadata(out, v, opt)
-        except EncodeError as error:
-            raise error.within("")
+        write_classic_member_metadata(out, v, opt)
 
 
 @dataclass(slots=True)
@@ -217,13 +198,9 @@ class ConsumerGroupMemberMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 5
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -292,22 +269,10 @@ def read_consumer_group_member_metadata_value(
     if version not in ConsumerGroupMemberMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
     pos += 2
-    try:
-        instance_id, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("instance_id")
-    try:
-        rack_id, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("rack_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("client_host")
+    instance_id, pos = within("instance_id", read_nullable_text, buf, pos, end, opt, True)
+    rack_id, pos = within("rack_id", read_nullable_text, buf, pos, end, opt, True)
+    client_id, pos = within("client_id", read_text, buf, pos, end, opt, True)
+    client_host, pos = within("client_host", read_text, buf, pos, end, opt, True)
     at = pos
     num_subscribed_topic_names_plus_one, pos = read_uvarint32(
         buf, pos, end, "num_subscribed_topic_names_plus_one"
@@ -316,36 +281,33 @@ def read_consumer_group_member_metadata_value(
         raise not_allowed(
             "num_subscribed_topic_names_plus_one", num_subscribed_topic_names_plus_one, "at least 1", at
         )
-    subscribed_topic_names: list[str] = []
-    for _ in range(
-        bounded_count("subscribed_topic_names", num_subscribed_topic_names_plus_one - 1, 1, pos, end, opt)
-    ):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("subscribed_topic_names", len(subscribed_topic_names))
-        subscribed_topic_names.append(item)
-    try:
-        subscribed_topic_regex, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("subscribed_topic_regex")
+    subscribed_topic_names, pos = read_list(
+        "subscribed_topic_names",
+        num_subscribed_topic_names_plus_one - 1,
+        1,
+        read_text,
+        buf,
+        pos,
+        end,
+        opt,
+        True,
+    )
+    subscribed_topic_regex, pos = within(
+        "subscribed_topic_regex", read_nullable_text, buf, pos, end, opt, True
+    )
     if end - pos < 4:
         raise _RUN_3.truncated(pos, end)
     (rebalance_timeout_ms,) = _RUN_3.unpack_from(buf, pos)
     pos += 4
-    try:
-        server_assignor, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("server_assignor")
+    server_assignor, pos = within("server_assignor", read_nullable_text, buf, pos, end, opt, True)
     classic_member_metadata: ClassicMemberMetadata | None = ClassicMemberMetadata()
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                classic_member_metadata, pos = read_nullable_classic_member_metadata(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("classic_member_metadata")
+            classic_member_metadata, pos = within(
+                "classic_member_metadata", read_nullable_classic_member_metadata, buf, pos, limit, opt
+            )
             ends_exactly("classic_member_metadata", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -372,45 +334,26 @@ def write_consumer_group_member_metadata_value(
     if v.version not in ConsumerGroupMemberMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_2.packed(v.version)
-    try:
-        write_nullable_text(out, v.instance_id, opt, True)
-    except EncodeError as error:
-        raise error.within("instance_id")
-    try:
-        write_nullable_text(out, v.rack_id, opt, True)
-    except EncodeError as error:
-        raise error.within("rack_id")
-    try:
-        write_text(out, v.client_id, opt, True)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text(out, v.client_host, opt, True)
-    except EncodeError as error:
-        raise error.within("client_host")
+    within("instance_id", write_nullable_text, out, v.instance_id, opt, True)
+    within("rack_id", write_nullable_text, out, v.rack_id, opt, True)
+    within("client_id", write_text, out, v.client_id, opt, True)
+    within("client_host", write_text, out, v.client_host, opt, True)
     num_subscribed_topic_names_plus_one = len(v.subscribed_topic_names) + 1
     out += write_uvarint32(num_subscribed_topic_names_plus_one, "num_subscribed_topic_names_plus_one")
-    for count, item in enumerate(v.subscribed_topic_names):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("subscribed_topic_names", count)
-    try:
-        write_nullable_text(out, v.subscribed_topic_regex, opt, True)
-    except EncodeError as error:
-        raise error.within("subscribed_topic_regex")
+    write_list(out, "subscribed_topic_names", v.subscribed_topic_names, write_text, opt, True)
+    within("subscribed_topic_regex", write_nullable_text, out, v.subscribed_topic_regex, opt, True)
     out += _RUN_3.packed(v.rebalance_timeout_ms)
-    try:
-        write_nullable_text(out, v.server_assignor, opt, True)
-    except EncodeError as error:
-        raise error.within("server_assignor")
+    within("server_assignor", write_nullable_text, out, v.server_assignor, opt, True)
     tags = list(v.tagged_fields)
     if v.classic_member_metadata != ClassicMemberMetadata():
         inner = bytearray()
-        try:
-            write_nullable_classic_member_metadata(inner, v.classic_member_metadata, opt)
-        except EncodeError as error:
-            raise error.within("classic_member_metadata")
+        within(
+            "classic_member_metadata",
+            write_nullable_classic_member_metadata,
+            inner,
+            v.classic_member_metadata,
+            opt,
+        )
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

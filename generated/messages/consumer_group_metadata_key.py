@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -42,9 +43,7 @@ class ConsumerGroupMetadataKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 3
 
     NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId"}
@@ -70,10 +69,7 @@ def read_consumer_group_metadata_key(
     if record_type != 3:
         raise not_allowed("record_type", record_type, "3", pos)
     pos += 2
-    try:
-        group_id, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("group_id")
+    group_id, pos = within("group_id", read_text, buf, pos, end, opt, False)
     return ConsumerGroupMetadataKey(record_type, group_id), pos
 
 
@@ -84,10 +80,7 @@ def write_consumer_group_metadata_key(
     if v.record_type != 3:
         raise EncodeError("record_type", "value not allowed", need="3", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.group_id, opt, False)
-    except EncodeError as error:
-        raise error.within("group_id")
+    within("group_id", write_text, out, v.group_id, opt, False)
 
 
 ConsumerGroupMetadataKey._functions = (read_consumer_group_metadata_key, write_consumer_group_metadata_key)

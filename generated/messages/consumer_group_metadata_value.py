@@ -47,13 +47,9 @@ class ConsumerGroupMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 3
 
     NAMES: ClassVar[dict[str, str]] = {"epoch": "Epoch", "metadata_hash": "MetadataHash"}

@@ -13,18 +13,20 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -81,13 +83,7 @@ def read_partition_metadata(
     num_racks_plus_one, pos = read_uvarint32(buf, pos, end, "num_racks_plus_one")
     if num_racks_plus_one < 1:
         raise not_allowed("num_racks_plus_one", num_racks_plus_one, "at least 1", at)
-    racks: list[str] = []
-    for _ in range(bounded_count("racks", num_racks_plus_one - 1, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("racks", len(racks))
-        racks.append(item)
+    racks, pos = read_list("racks", num_racks_plus_one - 1, 1, read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -101,11 +97,7 @@ def write_partition_metadata(out: bytearray, v: PartitionMetadata, opt: WriteOpt
     out += _RUN_1.packed(v.partition)
     num_racks_plus_one = len(v.racks) + 1
     out += write_uvarint32(num_racks_plus_one, "num_racks_plus_one")
-    for count, item in enumerate(v.racks):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("racks", count)
+    write_list(out, "racks", v.racks, write_text, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -152,10 +144,7 @@ def read_topic_metadata(
     (topic_id,) = _RUN_2.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
-    try:
-        topic_name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("topic_name")
+    topic_name, pos = within("topic_name", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_3.truncated(pos, end)
     (num_partitions,) = _RUN_3.unpack_from(buf, pos)
@@ -166,15 +155,16 @@ def read_topic_metadata(
         raise not_allowed(
             "num_partition_metadata_plus_one", num_partition_metadata_plus_one, "at least 1", at
         )
-    partition_metadata: list[PartitionMetadata] = []
-    for _ in range(
-        bounded_count("partition_metadata", num_partition_metadata_plus_one - 1, 6, pos, end, opt)
-    ):
-        try:
-            item, pos = read_partition_metadata(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("partition_metadata", len(partition_metadata))
-        partition_metadata.append(item)
+    partition_metadata, pos = read_list(
+        "partition_metadata",
+        num_partition_metadata_plus_one - 1,
+        6,
+        read_partition_metadata,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -186,18 +176,11 @@ def read_topic_metadata(
 def write_topic_metadata(out: bytearray, v: TopicMetadata, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_metadata` to `out`. Raises EncodeError."""
     out += _RUN_2.packed(v.topic_id.bytes)
-    try:
-        write_text(out, v.topic_name, opt, True)
-    except EncodeError as error:
-        raise error.within("topic_name")
+    within("topic_name", write_text, out, v.topic_name, opt, True)
     out += _RUN_3.packed(v.num_partitions)
     num_partition_metadata_plus_one = len(v.partition_metadata) + 1
     out += write_uvarint32(num_partition_metadata_plus_one, "num_partition_metadata_plus_one")
-    for count, item in enumerate(v.partition_metadata):
-        try:
-            write_partition_metadata(out, item, opt)
-        except EncodeError as error:
-            raise error.within("partition_metadata", count)
+    write_list(out, "partition_metadata", v.partition_metadata, write_partition_metadata, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -215,13 +198,9 @@ class ConsumerGroupPartitionMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 4
 
     NAMES: ClassVar[dict[str, str]] = {"topics": "Topics"}
@@ -257,13 +236,7 @@ def read_consumer_group_partition_metadata_value(
     num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
     if num_topics_plus_one < 1:
         raise not_allowed("num_topics_plus_one", num_topics_plus_one, "at least 1", at)
-    topics: list[TopicMetadata] = []
-    for _ in range(bounded_count("topics", num_topics_plus_one - 1, 23, pos, end, opt)):
-        try:
-            item, pos = read_topic_metadata(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
+    topics, pos = read_list("topics", num_topics_plus_one - 1, 23, read_topic_metadata, buf, pos, end, opt)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -281,11 +254,7 @@ def write_consumer_group_partition_metadata_value(
     out += _RUN_4.packed(v.version)
     num_topics_plus_one = len(v.topics) + 1
     out += write_uvarint32(num_topics_plus_one, "num_topics_plus_one")
-    for count, item in enumerate(v.topics):
-        try:
-            write_topic_metadata(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topics", count)
+    write_list(out, "topics", v.topics, write_topic_metadata, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -42,9 +43,7 @@ class ConsumerGroupRegularExpressionKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 16
 
     NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "regular_expression": "RegularExpression"}
@@ -73,14 +72,8 @@ def read_consumer_group_regular_expression_key(
     if record_type != 16:
         raise not_allowed("record_type", record_type, "16", pos)
     pos += 2
-    try:
-        group_id, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("group_id")
-    try:
-        regular_expression, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("regular_expression")
+    group_id, pos = within("group_id", read_text, buf, pos, end, opt, False)
+    regular_expression, pos = within("regular_expression", read_text, buf, pos, end, opt, False)
     return ConsumerGroupRegularExpressionKey(record_type, group_id, regular_expression), pos
 
 
@@ -91,14 +84,8 @@ def write_consumer_group_regular_expression_key(
     if v.record_type != 16:
         raise EncodeError("record_type", "value not allowed", need="16", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.group_id, opt, False)
-    except EncodeError as error:
-        raise error.within("group_id")
-    try:
-        write_text(out, v.regular_expression, opt, False)
-    except EncodeError as error:
-        raise error.within("regular_expression")
+    within("group_id", write_text, out, v.group_id, opt, False)
+    within("regular_expression", write_text, out, v.regular_expression, opt, False)
 
 
 ConsumerGroupRegularExpressionKey._functions = (

@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -50,13 +51,9 @@ class ConsumerGroupRegularExpressionValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 16
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -102,13 +99,7 @@ def read_consumer_group_regular_expression_value(
     num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
     if num_topics_plus_one < 1:
         raise not_allowed("num_topics_plus_one", num_topics_plus_one, "at least 1", at)
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics_plus_one - 1, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
+    topics, pos = read_list("topics", num_topics_plus_one - 1, 1, read_text, buf, pos, end, opt, True)
     if end - pos < 16:
         raise _RUN_2.truncated(pos, end)
     version_field, timestamp = _RUN_2.unpack_from(buf, pos)
@@ -130,11 +121,7 @@ def write_consumer_group_regular_expression_value(
     out += _RUN_1.packed(v.version)
     num_topics_plus_one = len(v.topics) + 1
     out += write_uvarint32(num_topics_plus_one, "num_topics_plus_one")
-    for count, item in enumerate(v.topics):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("topics", count)
+    write_list(out, "topics", v.topics, write_text, opt, True)
     out += _RUN_2.packed(v.version_field, v.timestamp)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

@@ -13,19 +13,20 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
     uuid_of,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -109,13 +110,9 @@ class ConsumerGroupTargetAssignmentMemberValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 7
 
     NAMES: ClassVar[dict[str, str]] = {"topic_partitions": "TopicPartitions"}
@@ -151,13 +148,9 @@ def read_consumer_group_target_assignment_member_value(
     num_topic_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_partitions_plus_one")
     if num_topic_partitions_plus_one < 1:
         raise not_allowed("num_topic_partitions_plus_one", num_topic_partitions_plus_one, "at least 1", at)
-    topic_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("topic_partitions", num_topic_partitions_plus_one - 1, 18, pos, end, opt)):
-        try:
-            item, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topic_partitions", len(topic_partitions))
-        topic_partitions.append(item)
+    topic_partitions, pos = read_list(
+        "topic_partitions", num_topic_partitions_plus_one - 1, 18, read_topic_partition, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -175,11 +168,7 @@ def write_consumer_group_target_assignment_member_value(
     out += _RUN_2.packed(v.version)
     num_topic_partitions_plus_one = len(v.topic_partitions) + 1
     out += write_uvarint32(num_topic_partitions_plus_one, "num_topic_partitions_plus_one")
-    for count, item in enumerate(v.topic_partitions):
-        try:
-            write_topic_partition(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topic_partitions", count)
+    write_list(out, "topic_partitions", v.topic_partitions, write_topic_partition, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

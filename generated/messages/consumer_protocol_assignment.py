@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     unknown_version,
+    within,
+    write_list,
     write_numbers,
 )
 
@@ -63,10 +65,7 @@ def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartition, int]:
     """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        topic, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("topic")
+    topic, pos = within("topic", read_text, buf, pos, end, opt, False)
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (num_partitions,) = _RUN_1.unpack_from(buf, pos)
@@ -79,10 +78,7 @@ def read_topic_partition(
 
 def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partition` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.topic, opt, False)
-    except EncodeError as error:
-        raise error.within("topic")
+    within("topic", write_text, out, v.topic, opt, False)
     num_partitions = len(v.partitions)
     out += _RUN_1.packed(num_partitions)
     write_numbers(out, "partitions", v.partitions, ">i")
@@ -101,7 +97,6 @@ class ConsumerProtocolAssignment(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 4)
-
     FLEXIBLE: ClassVar[range] = range(0)
 
     NAMES: ClassVar[dict[str, str]] = {"assigned_partitions": "AssignedPartitions", "user_data": "UserData"}
@@ -139,17 +134,10 @@ def read_consumer_protocol_assignment(
     if num_assigned_partitions < 0:
         raise not_allowed("num_assigned_partitions", num_assigned_partitions, "at least 0", pos)
     pos += 4
-    assigned_partitions: list[TopicPartition] = []
-    for _ in range(bounded_count("assigned_partitions", num_assigned_partitions, 5, pos, end, opt)):
-        try:
-            item, pos = read_topic_partition(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("assigned_partitions", len(assigned_partitions))
-        assigned_partitions.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("user_data")
+    assigned_partitions, pos = read_list(
+        "assigned_partitions", num_assigned_partitions, 5, read_topic_partition, buf, pos, end, opt
+    )
+    user_data, pos = within("user_data", read_nullable_blob, buf, pos, end, opt, False)
     return ConsumerProtocolAssignment(version, assigned_partitions, user_data), pos
 
 
@@ -162,15 +150,8 @@ def write_consumer_protocol_assignment(
     out += _RUN_2.packed(v.version)
     num_assigned_partitions = len(v.assigned_partitions)
     out += _RUN_3.packed(num_assigned_partitions)
-    for count, item in enumerate(v.assigned_partitions):
-        try:
-            write_topic_partition(out, item, opt)
-        except EncodeError as error:
-            raise error.within("assigned_partitions", count)
-    try:
-        write_nullable_blob(out, v.user_data, opt, False)
-    except EncodeError as error:
-        raise error.within("user_data")
+    write_list(out, "assigned_partitions", v.assigned_partitions, write_topic_partition, opt)
+    within("user_data", write_nullable_blob, out, v.user_data, opt, False)
 
 
 ConsumerProtocolAssignment._functions = (

@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     unknown_version,
+    within,
+    write_list,
     write_numbers,
 )
 
@@ -66,10 +68,7 @@ def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartition, int]:
     """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        topic, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("topic")
+    topic, pos = within("topic", read_text, buf, pos, end, opt, False)
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (num_partitions,) = _RUN_1.unpack_from(buf, pos)
@@ -82,10 +81,7 @@ def read_topic_partition(
 
 def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partition` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.topic, opt, False)
-    except EncodeError as error:
-        raise error.within("topic")
+    within("topic", write_text, out, v.topic, opt, False)
     num_partitions = len(v.partitions)
     out += _RUN_1.packed(num_partitions)
     write_numbers(out, "partitions", v.partitions, ">i")
@@ -104,7 +100,6 @@ class ConsumerProtocolSubscription(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 4)
-
     FLEXIBLE: ClassVar[range] = range(0)
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -164,17 +159,8 @@ def read_consumer_protocol_subscription(
     if num_topics < 0:
         raise not_allowed("num_topics", num_topics, "at least 0", pos)
     pos += 4
-    topics: list[str] = []
-    for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt, False)
-        except FormatError as error:
-            raise error.within("topics", len(topics))
-        topics.append(item)
-    try:
-        user_data, pos = read_nullable_blob(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("user_data")
+    topics, pos = read_list("topics", num_topics, 1, read_text, buf, pos, end, opt, False)
+    user_data, pos = within("user_data", read_nullable_blob, buf, pos, end, opt, False)
     owned_partitions: list[TopicPartition] = []
     if version >= 1:
         if end - pos < 4:
@@ -183,12 +169,9 @@ def read_consumer_protocol_subscription(
         if num_owned_partitions < 0:
             raise not_allowed("num_owned_partitions", num_owned_partitions, "at least 0", pos)
         pos += 4
-        for _ in range(bounded_count("owned_partitions", num_owned_partitions, 5, pos, end, opt)):
-            try:
-                item_of_owned_partitions_, pos = read_topic_partition(buf, pos, end, opt)
-            except FormatError as error:
-                raise error.within("owned_partitions", len(owned_partitions))
-            owned_partitions.append(item_of_owned_partitions_)
+        owned_partitions, pos = read_list(
+            "owned_partitions", num_owned_partitions, 5, read_topic_partition, buf, pos, end, opt
+        )
     generation_id = -1
     if version >= 2:
         if end - pos < 4:
@@ -197,10 +180,7 @@ def read_consumer_protocol_subscription(
         pos += 4
     rack_id: str | None = None
     if version >= 3:
-        try:
-            rack_id, pos = read_nullable_text(buf, pos, end, opt, False)
-        except FormatError as error:
-            raise error.within("rack_id")
+        rack_id, pos = within("rack_id", read_nullable_text, buf, pos, end, opt, False)
     return ConsumerProtocolSubscription(
         version, topics, user_data, owned_partitions, generation_id, rack_id
     ), pos
@@ -215,30 +195,16 @@ def write_consumer_protocol_subscription(
     out += _RUN_2.packed(v.version)
     num_topics = len(v.topics)
     out += _RUN_3.packed(num_topics)
-    for count, item in enumerate(v.topics):
-        try:
-            write_text(out, item, opt, False)
-        except EncodeError as error:
-            raise error.within("topics", count)
-    try:
-        write_nullable_blob(out, v.user_data, opt, False)
-    except EncodeError as error:
-        raise error.within("user_data")
+    write_list(out, "topics", v.topics, write_text, opt, False)
+    within("user_data", write_nullable_blob, out, v.user_data, opt, False)
     if v.version >= 1:
         num_owned_partitions = len(v.owned_partitions)
         out += _RUN_4.packed(num_owned_partitions)
-        for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
-            try:
-                write_topic_partition(out, item_of_owned_partitions_, opt)
-            except EncodeError as error:
-                raise error.within("owned_partitions", count)
+        write_list(out, "owned_partitions", v.owned_partitions, write_topic_partition, opt)
     if v.version >= 2:
         out += _RUN_5.packed(v.generation_id)
     if v.version >= 3:
-        try:
-            write_nullable_text(out, v.rack_id, opt, False)
-        except EncodeError as error:
-            raise error.within("rack_id")
+        within("rack_id", write_nullable_text, out, v.rack_id, opt, False)
 
 
 ConsumerProtocolSubscription._functions = (

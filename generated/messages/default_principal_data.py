@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     fixed_run,
     read_tags,
     unknown_version,
+    within,
     write_tags,
 )
 
@@ -45,7 +46,6 @@ class DefaultPrincipalData(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -87,14 +87,8 @@ def read_default_principal_data(
     if version not in DefaultPrincipalData.VERSIONS:
         raise unknown_version("version", version, "0", pos)
     pos += 2
-    try:
-        type_, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("type")
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    type_, pos = within("type", read_text, buf, pos, end, opt, True)
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_2.truncated(pos, end)
     (token_authenticated,) = _RUN_2.unpack_from(buf, pos)
@@ -114,14 +108,8 @@ def write_default_principal_data(
     if v.version not in DefaultPrincipalData.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
-    try:
-        write_text(out, v.type, opt, True)
-    except EncodeError as error:
-        raise error.within("type")
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("type", write_text, out, v.type, opt, True)
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_2.packed(v.token_authenticated)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -42,9 +43,7 @@ class GroupMetadataKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 2
 
     NAMES: ClassVar[dict[str, str]] = {"group": "group"}
@@ -70,10 +69,7 @@ def read_group_metadata_key(
     if record_type != 2:
         raise not_allowed("record_type", record_type, "2", pos)
     pos += 2
-    try:
-        group, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("group")
+    group, pos = within("group", read_text, buf, pos, end, opt, False)
     return GroupMetadataKey(record_type, group), pos
 
 
@@ -82,10 +78,7 @@ def write_group_metadata_key(out: bytearray, v: GroupMetadataKey, opt: WriteOpti
     if v.record_type != 2:
         raise EncodeError("record_type", "value not allowed", need="2", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.group, opt, False)
-    except EncodeError as error:
-        raise error.within("group")
+    within("group", write_text, out, v.group, opt, False)
 
 
 GroupMetadataKey._functions = (read_group_metadata_key, write_group_metadata_key)

@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -112,24 +114,14 @@ def read_member_metadata(
     """
     if version not in MemberMetadata.VERSIONS:
         raise unknown_version("version", version, "0-4", pos)
-    try:
-        member_id, pos = read_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("member_id")
+    member_id, pos = within("member_id", read_text, buf, pos, end, opt, version >= 4)
     group_instance_id: str | None = None
     if version >= 3:
-        try:
-            group_instance_id, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
-        except FormatError as error:
-            raise error.within("group_instance_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("client_host")
+        group_instance_id, pos = within(
+            "group_instance_id", read_nullable_text, buf, pos, end, opt, version >= 4
+        )
+    client_id, pos = within("client_id", read_text, buf, pos, end, opt, version >= 4)
+    client_host, pos = within("client_host", read_text, buf, pos, end, opt, version >= 4)
     rebalance_timeout = -1
     if version >= 1:
         if end - pos < 4:
@@ -140,14 +132,8 @@ def read_member_metadata(
         raise _RUN_2.truncated(pos, end)
     (session_timeout,) = _RUN_2.unpack_from(buf, pos)
     pos += 4
-    try:
-        subscription, pos = read_blob(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("subscription")
-    try:
-        assignment, pos = read_blob(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("assignment")
+    subscription, pos = within("subscription", read_blob, buf, pos, end, opt, version >= 4)
+    assignment, pos = within("assignment", read_blob, buf, pos, end, opt, version >= 4)
     tagged_fields: list[tuple[int, bytes]] = []
     if version >= 4:
         found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -171,34 +157,16 @@ def write_member_metadata(out: bytearray, v: MemberMetadata, opt: WriteOptions, 
     """Append `member_metadata` to `out`. Raises EncodeError."""
     if version not in MemberMetadata.VERSIONS:
         raise EncodeError("version", "unknown version", need="0-4", have=version)
-    try:
-        write_text(out, v.member_id, opt, version >= 4)
-    except EncodeError as error:
-        raise error.within("member_id")
+    within("member_id", write_text, out, v.member_id, opt, version >= 4)
     if version >= 3:
-        try:
-            write_nullable_text(out, v.group_instance_id, opt, version >= 4)
-        except EncodeError as error:
-            raise error.within("group_instance_id")
-    try:
-        write_text(out, v.client_id, opt, version >= 4)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text(out, v.client_host, opt, version >= 4)
-    except EncodeError as error:
-        raise error.within("client_host")
+        within("group_instance_id", write_nullable_text, out, v.group_instance_id, opt, version >= 4)
+    within("client_id", write_text, out, v.client_id, opt, version >= 4)
+    within("client_host", write_text, out, v.client_host, opt, version >= 4)
     if version >= 1:
         out += _RUN_1.packed(v.rebalance_timeout)
     out += _RUN_2.packed(v.session_timeout)
-    try:
-        write_blob(out, v.subscription, opt, version >= 4)
-    except EncodeError as error:
-        raise error.within("subscription")
-    try:
-        write_blob(out, v.assignment, opt, version >= 4)
-    except EncodeError as error:
-        raise error.within("assignment")
+    within("subscription", write_blob, out, v.subscription, opt, version >= 4)
+    within("assignment", write_blob, out, v.assignment, opt, version >= 4)
     if version >= 4:
         write_tags(out, v.tagged_fields, "tagged_fields")
     elif v.tagged_fields != []:
@@ -219,13 +187,9 @@ class GroupMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 5)
-
     FLEXIBLE: ClassVar[range] = range(4, 5)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 2
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -282,22 +246,13 @@ def read_group_metadata_value(
     if version not in GroupMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0-4", pos)
     pos += 2
-    try:
-        protocol_type, pos = read_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("protocol_type")
+    protocol_type, pos = within("protocol_type", read_text, buf, pos, end, opt, version >= 4)
     if end - pos < 4:
         raise _RUN_4.truncated(pos, end)
     (generation,) = _RUN_4.unpack_from(buf, pos)
     pos += 4
-    try:
-        protocol, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("protocol")
-    try:
-        leader, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("leader")
+    protocol, pos = within("protocol", read_nullable_text, buf, pos, end, opt, version >= 4)
+    leader, pos = within("leader", read_nullable_text, buf, pos, end, opt, version >= 4)
     current_state_timestamp = -1
     if version >= 2:
         if end - pos < 8:
@@ -318,15 +273,17 @@ def read_group_metadata_value(
         num_members_plus_one, pos = read_uvarint32(buf, pos, end, "num_members_plus_one")
         if num_members_plus_one < 1:
             raise not_allowed("num_members_plus_one", num_members_plus_one, "at least 1", at)
-    members: list[MemberMetadata] = []
-    for _ in range(
-        bounded_count("members", num_members_plus_one - 1 if version >= 4 else num_members, 9, pos, end, opt)
-    ):
-        try:
-            item, pos = read_member_metadata(buf, pos, end, opt, version)
-        except FormatError as error:
-            raise error.within("members", len(members))
-        members.append(item)
+    members, pos = read_list(
+        "members",
+        num_members_plus_one - 1 if version >= 4 else num_members,
+        9,
+        read_member_metadata,
+        buf,
+        pos,
+        end,
+        opt,
+        version,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     if version >= 4:
         found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -347,30 +304,17 @@ def write_group_metadata_value(
     num_members = len(v.members)
     num_members_plus_one = len(v.members) + 1
     out += _RUN_3.packed(v.version)
-    try:
-        write_text(out, v.protocol_type, opt, v.version >= 4)
-    except EncodeError as error:
-        raise error.within("protocol_type")
+    within("protocol_type", write_text, out, v.protocol_type, opt, v.version >= 4)
     out += _RUN_4.packed(v.generation)
-    try:
-        write_nullable_text(out, v.protocol, opt, v.version >= 4)
-    except EncodeError as error:
-        raise error.within("protocol")
-    try:
-        write_nullable_text(out, v.leader, opt, v.version >= 4)
-    except EncodeError as error:
-        raise error.within("leader")
+    within("protocol", write_nullable_text, out, v.protocol, opt, v.version >= 4)
+    within("leader", write_nullable_text, out, v.leader, opt, v.version >= 4)
     if v.version >= 2:
         out += _RUN_5.packed(v.current_state_timestamp)
     if v.version <= 3:
         out += _RUN_6.packed(num_members)
     if v.version >= 4:
         out += write_uvarint32(num_members_plus_one, "num_members_plus_one")
-    for count, item in enumerate(v.members):
-        try:
-            write_member_metadata(out, item, opt, v.version)
-        except EncodeError as error:
-            raise error.within("members", count)
+    write_list(out, "members", v.members, write_member_metadata, opt, v.version)
     if v.version >= 4:
         write_tags(out, v.tagged_fields, "tagged_fields")
     elif v.tagged_fields != []:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -43,9 +44,7 @@ class LegacyOffsetCommitKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 0
 
     NAMES: ClassVar[dict[str, str]] = {"group": "group", "topic": "topic", "partition": "partition"}
@@ -77,14 +76,8 @@ def read_legacy_offset_commit_key(
     if record_type != 0:
         raise not_allowed("record_type", record_type, "0", pos)
     pos += 2
-    try:
-        group, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("group")
-    try:
-        topic, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("topic")
+    group, pos = within("group", read_text, buf, pos, end, opt, False)
+    topic, pos = within("topic", read_text, buf, pos, end, opt, False)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     (partition,) = _RUN_2.unpack_from(buf, pos)
@@ -99,14 +92,8 @@ def write_legacy_offset_commit_key(
     if v.record_type != 0:
         raise EncodeError("record_type", "value not allowed", need="0", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.group, opt, False)
-    except EncodeError as error:
-        raise error.within("group")
-    try:
-        write_text(out, v.topic, opt, False)
-    except EncodeError as error:
-        raise error.within("topic")
+    within("group", write_text, out, v.group, opt, False)
+    within("topic", write_text, out, v.topic, opt, False)
     out += _RUN_2.packed(v.partition)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     unknown_version,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -46,13 +47,9 @@ class LegacyOffsetCommitValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 0
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -95,10 +92,7 @@ def read_legacy_offset_commit_value(
         raise _RUN_2.truncated(pos, end)
     (offset,) = _RUN_2.unpack_from(buf, pos)
     pos += 8
-    try:
-        metadata, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("metadata")
+    metadata, pos = within("metadata", read_text, buf, pos, end, opt, False)
     if end - pos < 8:
         raise _RUN_3.truncated(pos, end)
     (commit_timestamp,) = _RUN_3.unpack_from(buf, pos)
@@ -114,10 +108,7 @@ def write_legacy_offset_commit_value(
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
     out += _RUN_2.packed(v.offset)
-    try:
-        write_text(out, v.metadata, opt, False)
-    except EncodeError as error:
-        raise error.within("metadata")
+    within("metadata", write_text, out, v.metadata, opt, False)
     out += _RUN_3.packed(v.commit_timestamp)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -45,9 +46,7 @@ class OffsetCommitKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 1
 
     NAMES: ClassVar[dict[str, str]] = {"group": "group", "topic": "topic", "partition": "partition"}
@@ -80,14 +79,8 @@ def read_offset_commit_key(
     if record_type != 1:
         raise not_allowed("record_type", record_type, "1", pos)
     pos += 2
-    try:
-        group, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("group")
-    try:
-        topic, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("topic")
+    group, pos = within("group", read_text, buf, pos, end, opt, False)
+    topic, pos = within("topic", read_text, buf, pos, end, opt, False)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     (partition,) = _RUN_2.unpack_from(buf, pos)
@@ -100,14 +93,8 @@ def write_offset_commit_key(out: bytearray, v: OffsetCommitKey, opt: WriteOption
     if v.record_type != 1:
         raise EncodeError("record_type", "value not allowed", need="1", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.group, opt, False)
-    except EncodeError as error:
-        raise error.within("group")
-    try:
-        write_text(out, v.topic, opt, False)
-    except EncodeError as error:
-        raise error.within("topic")
+    within("group", write_text, out, v.group, opt, False)
+    within("topic", write_text, out, v.topic, opt, False)
     out += _RUN_2.packed(v.partition)
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     read_tags,
     read_uuid,
     unknown_version,
+    within,
     write_tags,
 )
 
@@ -55,13 +56,9 @@ class OffsetCommitValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 5)
-
     FLEXIBLE: ClassVar[range] = range(4, 5)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 1
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -136,10 +133,7 @@ def read_offset_commit_value(
             raise _RUN_3.truncated(pos, end)
         (leader_epoch,) = _RUN_3.unpack_from(buf, pos)
         pos += 4
-    try:
-        metadata, pos = read_text(buf, pos, end, opt, version >= 4)
-    except FormatError as error:
-        raise error.within("metadata")
+    metadata, pos = within("metadata", read_text, buf, pos, end, opt, version >= 4)
     if end - pos < 8:
         raise _RUN_4.truncated(pos, end)
     (commit_timestamp,) = _RUN_4.unpack_from(buf, pos)
@@ -183,10 +177,7 @@ def write_offset_commit_value(
     out += _RUN_2.packed(v.committed_offset)
     if v.version >= 3:
         out += _RUN_3.packed(v.leader_epoch)
-    try:
-        write_text(out, v.metadata, opt, v.version >= 4)
-    except EncodeError as error:
-        raise error.within("metadata")
+    within("metadata", write_text, out, v.metadata, opt, v.version >= 4)
     out += _RUN_4.packed(v.commit_timestamp)
     if v.version == 1:
         out += _RUN_5.packed(v.expire_timestamp)

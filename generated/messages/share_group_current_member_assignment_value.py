@@ -13,19 +13,20 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
     uuid_of,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -110,13 +111,9 @@ class ShareGroupCurrentMemberAssignmentValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 14
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -172,15 +169,16 @@ def read_share_group_current_member_assignment_value(
         raise not_allowed(
             "num_assigned_partitions_plus_one", num_assigned_partitions_plus_one, "at least 1", at
         )
-    assigned_partitions: list[TopicPartitions] = []
-    for _ in range(
-        bounded_count("assigned_partitions", num_assigned_partitions_plus_one - 1, 18, pos, end, opt)
-    ):
-        try:
-            item, pos = read_topic_partitions(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("assigned_partitions", len(assigned_partitions))
-        assigned_partitions.append(item)
+    assigned_partitions, pos = read_list(
+        "assigned_partitions",
+        num_assigned_partitions_plus_one - 1,
+        18,
+        read_topic_partitions,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -201,11 +199,7 @@ def write_share_group_current_member_assignment_value(
     out += _RUN_3.packed(v.member_epoch, v.previous_member_epoch, v.state)
     num_assigned_partitions_plus_one = len(v.assigned_partitions) + 1
     out += write_uvarint32(num_assigned_partitions_plus_one, "num_assigned_partitions_plus_one")
-    for count, item in enumerate(v.assigned_partitions):
-        try:
-            write_topic_partitions(out, item, opt)
-        except EncodeError as error:
-            raise error.within("assigned_partitions", count)
+    write_list(out, "assigned_partitions", v.assigned_partitions, write_topic_partitions, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

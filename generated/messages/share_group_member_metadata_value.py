@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -50,13 +52,9 @@ class ShareGroupMemberMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 10
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -102,18 +100,9 @@ def read_share_group_member_metadata_value(
     if version not in ShareGroupMemberMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
     pos += 2
-    try:
-        rack_id, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("rack_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("client_host")
+    rack_id, pos = within("rack_id", read_nullable_text, buf, pos, end, opt, True)
+    client_id, pos = within("client_id", read_text, buf, pos, end, opt, True)
+    client_host, pos = within("client_host", read_text, buf, pos, end, opt, True)
     at = pos
     num_subscribed_topic_names_plus_one, pos = read_uvarint32(
         buf, pos, end, "num_subscribed_topic_names_plus_one"
@@ -122,15 +111,17 @@ def read_share_group_member_metadata_value(
         raise not_allowed(
             "num_subscribed_topic_names_plus_one", num_subscribed_topic_names_plus_one, "at least 1", at
         )
-    subscribed_topic_names: list[str] = []
-    for _ in range(
-        bounded_count("subscribed_topic_names", num_subscribed_topic_names_plus_one - 1, 1, pos, end, opt)
-    ):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("subscribed_topic_names", len(subscribed_topic_names))
-        subscribed_topic_names.append(item)
+    subscribed_topic_names, pos = read_list(
+        "subscribed_topic_names",
+        num_subscribed_topic_names_plus_one - 1,
+        1,
+        read_text,
+        buf,
+        pos,
+        end,
+        opt,
+        True,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -148,25 +139,12 @@ def write_share_group_member_metadata_value(
     if v.version not in ShareGroupMemberMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
-    try:
-        write_nullable_text(out, v.rack_id, opt, True)
-    except EncodeError as error:
-        raise error.within("rack_id")
-    try:
-        write_text(out, v.client_id, opt, True)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text(out, v.client_host, opt, True)
-    except EncodeError as error:
-        raise error.within("client_host")
+    within("rack_id", write_nullable_text, out, v.rack_id, opt, True)
+    within("client_id", write_text, out, v.client_id, opt, True)
+    within("client_host", write_text, out, v.client_host, opt, True)
     num_subscribed_topic_names_plus_one = len(v.subscribed_topic_names) + 1
     out += write_uvarint32(num_subscribed_topic_names_plus_one, "num_subscribed_topic_names_plus_one")
-    for count, item in enumerate(v.subscribed_topic_names):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("subscribed_topic_names", count)
+    write_list(out, "subscribed_topic_names", v.subscribed_topic_names, write_text, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -13,19 +13,21 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -85,10 +87,7 @@ def read_topic_partitions_info(
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
-    try:
-        topic_name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("topic_name")
+    topic_name, pos = within("topic_name", read_text, buf, pos, end, opt, True)
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
@@ -107,10 +106,7 @@ def write_topic_partitions_info(
 ) -> None:
     """Append `topic_partitions_info` to `out`. Raises EncodeError."""
     out += _RUN_1.packed(v.topic_id.bytes)
-    try:
-        write_text(out, v.topic_name, opt, True)
-    except EncodeError as error:
-        raise error.within("topic_name")
+    within("topic_name", write_text, out, v.topic_name, opt, True)
     num_partitions_plus_one = len(v.partitions) + 1
     out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
@@ -147,10 +143,7 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = uuid_of(topic_id)
     pos += 16
-    try:
-        topic_name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("topic_name")
+    topic_name, pos = within("topic_name", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -162,10 +155,7 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
 def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_info` to `out`. Raises EncodeError."""
     out += _RUN_1.packed(v.topic_id.bytes)
-    try:
-        write_text(out, v.topic_name, opt, True)
-    except EncodeError as error:
-        raise error.within("topic_name")
+    within("topic_name", write_text, out, v.topic_name, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -183,13 +173,9 @@ class ShareGroupStatePartitionMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 15
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -237,41 +223,39 @@ def read_share_group_state_partition_metadata_value(
         raise not_allowed(
             "num_initializing_topics_plus_one", num_initializing_topics_plus_one, "at least 1", at
         )
-    initializing_topics: list[TopicPartitionsInfo] = []
-    for _ in range(
-        bounded_count("initializing_topics", num_initializing_topics_plus_one - 1, 19, pos, end, opt)
-    ):
-        try:
-            item, pos = read_topic_partitions_info(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("initializing_topics", len(initializing_topics))
-        initializing_topics.append(item)
+    initializing_topics, pos = read_list(
+        "initializing_topics",
+        num_initializing_topics_plus_one - 1,
+        19,
+        read_topic_partitions_info,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     at = pos
     num_initialized_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initialized_topics_plus_one")
     if num_initialized_topics_plus_one < 1:
         raise not_allowed(
             "num_initialized_topics_plus_one", num_initialized_topics_plus_one, "at least 1", at
         )
-    initialized_topics: list[TopicPartitionsInfo] = []
-    for _ in range(
-        bounded_count("initialized_topics", num_initialized_topics_plus_one - 1, 19, pos, end, opt)
-    ):
-        try:
-            item, pos = read_topic_partitions_info(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("initialized_topics", len(initialized_topics))
-        initialized_topics.append(item)
+    initialized_topics, pos = read_list(
+        "initialized_topics",
+        num_initialized_topics_plus_one - 1,
+        19,
+        read_topic_partitions_info,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     at = pos
     num_deleting_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_deleting_topics_plus_one")
     if num_deleting_topics_plus_one < 1:
         raise not_allowed("num_deleting_topics_plus_one", num_deleting_topics_plus_one, "at least 1", at)
-    deleting_topics: list[TopicInfo] = []
-    for _ in range(bounded_count("deleting_topics", num_deleting_topics_plus_one - 1, 18, pos, end, opt)):
-        try:
-            item_of_deleting_topics_, pos = read_topic_info(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("deleting_topics", len(deleting_topics))
-        deleting_topics.append(item_of_deleting_topics_)
+    deleting_topics, pos = read_list(
+        "deleting_topics", num_deleting_topics_plus_one - 1, 18, read_topic_info, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -291,25 +275,13 @@ def write_share_group_state_partition_metadata_value(
     out += _RUN_2.packed(v.version)
     num_initializing_topics_plus_one = len(v.initializing_topics) + 1
     out += write_uvarint32(num_initializing_topics_plus_one, "num_initializing_topics_plus_one")
-    for count, item in enumerate(v.initializing_topics):
-        try:
-            write_topic_partitions_info(out, item, opt)
-        except EncodeError as error:
-            raise error.within("initializing_topics", count)
+    write_list(out, "initializing_topics", v.initializing_topics, write_topic_partitions_info, opt)
     num_initialized_topics_plus_one = len(v.initialized_topics) + 1
     out += write_uvarint32(num_initialized_topics_plus_one, "num_initialized_topics_plus_one")
-    for count, item in enumerate(v.initialized_topics):
-        try:
-            write_topic_partitions_info(out, item, opt)
-        except EncodeError as error:
-            raise error.within("initialized_topics", count)
+    write_list(out, "initialized_topics", v.initialized_topics, write_topic_partitions_info, opt)
     num_deleting_topics_plus_one = len(v.deleting_topics) + 1
     out += write_uvarint32(num_deleting_topics_plus_one, "num_deleting_topics_plus_one")
-    for count, item_of_deleting_topics_ in enumerate(v.deleting_topics):
-        try:
-            write_topic_info(out, item_of_deleting_topics_, opt)
-        except EncodeError as error:
-            raise error.within("deleting_topics", count)
+    write_list(out, "deleting_topics", v.deleting_topics, write_topic_info, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     fixed_run,
     not_allowed,
     uuid_of,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -45,9 +46,7 @@ class ShareUpdateKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__share_group_state"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 1
 
     NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "topic_id": "TopicId", "partition": "Partition"}
@@ -79,10 +78,7 @@ def read_share_update_key(
     if record_type != 1:
         raise not_allowed("record_type", record_type, "1", pos)
     pos += 2
-    try:
-        group_id, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("group_id")
+    group_id, pos = within("group_id", read_text, buf, pos, end, opt, False)
     if end - pos < 20:
         raise _RUN_2.truncated(pos, end)
     topic_id, partition = _RUN_2.unpack_from(buf, pos)
@@ -96,10 +92,7 @@ def write_share_update_key(out: bytearray, v: ShareUpdateKey, opt: WriteOptions 
     if v.record_type != 1:
         raise EncodeError("record_type", "value not allowed", need="1", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.group_id, opt, False)
-    except EncodeError as error:
-        raise error.within("group_id")
+    within("group_id", write_text, out, v.group_id, opt, False)
     out += _RUN_2.packed(v.topic_id.bytes, v.partition)
 
 

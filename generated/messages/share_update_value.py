@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -109,13 +110,9 @@ class ShareUpdateValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__share_group_state"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 1
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -176,13 +173,9 @@ def read_share_update_value(
     num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
     if num_state_batches_plus_one < 1:
         raise not_allowed("num_state_batches_plus_one", num_state_batches_plus_one, "at least 1", at)
-    state_batches: list[StateBatch] = []
-    for _ in range(bounded_count("state_batches", num_state_batches_plus_one - 1, 20, pos, end, opt)):
-        try:
-            item, pos = read_state_batch(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("state_batches", len(state_batches))
-        state_batches.append(item)
+    state_batches, pos = read_list(
+        "state_batches", num_state_batches_plus_one - 1, 20, read_state_batch, buf, pos, end, opt
+    )
     delivery_complete_count = -1
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -215,11 +208,7 @@ def write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOpti
     out += _RUN_3.packed(v.snapshot_epoch, v.leader_epoch, v.start_offset)
     num_state_batches_plus_one = len(v.state_batches) + 1
     out += write_uvarint32(num_state_batches_plus_one, "num_state_batches_plus_one")
-    for count, item in enumerate(v.state_batches):
-        try:
-            write_state_batch(out, item, opt)
-        except EncodeError as error:
-            raise error.within("state_batches", count)
+    write_list(out, "state_batches", v.state_batches, write_state_batch, opt)
     tags = list(v.tagged_fields)
     if v.delivery_complete_count != -1:
         inner = bytearray()

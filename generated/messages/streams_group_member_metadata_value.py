@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -70,10 +72,7 @@ class Endpoint(messages.Message):
 
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
     """Read `endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("host")
+    host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (port,) = _RUN_1.unpack_from(buf, pos)
@@ -88,10 +87,7 @@ def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
 
 def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `endpoint` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.host, opt, True)
-    except EncodeError as error:
-        raise error.within("host")
+    within("host", write_text, out, v.host, opt, True)
     out += _RUN_1.packed(v.port)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -121,14 +117,8 @@ class KeyValue(messages.Message):
 
 def read_key_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[KeyValue, int]:
     """Read `key_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        key, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("key")
-    try:
-        value, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("value")
+    key, pos = within("key", read_text, buf, pos, end, opt, True)
+    value, pos = within("value", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -139,14 +129,8 @@ def read_key_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_RE
 
 def write_key_value(out: bytearray, v: KeyValue, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `key_value` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.key, opt, True)
-    except EncodeError as error:
-        raise error.within("key")
-    try:
-        write_text(out, v.value, opt, True)
-    except EncodeError as error:
-        raise error.within("value")
+    within("key", write_text, out, v.key, opt, True)
+    within("value", write_text, out, v.value, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -164,13 +148,9 @@ class StreamsGroupMemberMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 19
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -236,51 +216,29 @@ def read_streams_group_member_metadata_value(
     if version not in StreamsGroupMemberMetadataValue.VERSIONS:
         raise unknown_version("version", version, "0", pos)
     pos += 2
-    try:
-        instance_id, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("instance_id")
-    try:
-        rack_id, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("rack_id")
-    try:
-        client_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("client_id")
-    try:
-        client_host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("client_host")
+    instance_id, pos = within("instance_id", read_nullable_text, buf, pos, end, opt, True)
+    rack_id, pos = within("rack_id", read_nullable_text, buf, pos, end, opt, True)
+    client_id, pos = within("client_id", read_text, buf, pos, end, opt, True)
+    client_host, pos = within("client_host", read_text, buf, pos, end, opt, True)
     if end - pos < 8:
         raise _RUN_3.truncated(pos, end)
     rebalance_timeout_ms, topology_epoch = _RUN_3.unpack_from(buf, pos)
     pos += 8
-    try:
-        process_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("process_id")
+    process_id, pos = within("process_id", read_text, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_4.truncated(pos, end)
     (has_user_endpoint,) = _RUN_4.unpack_from(buf, pos)
     pos += 1
     user_endpoint: Endpoint | None = None
     if has_user_endpoint >= 0:
-        try:
-            user_endpoint, pos = read_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("user_endpoint")
+        user_endpoint, pos = within("user_endpoint", read_endpoint, buf, pos, end, opt)
     at = pos
     num_client_tags_plus_one, pos = read_uvarint32(buf, pos, end, "num_client_tags_plus_one")
     if num_client_tags_plus_one < 1:
         raise not_allowed("num_client_tags_plus_one", num_client_tags_plus_one, "at least 1", at)
-    client_tags: list[KeyValue] = []
-    for _ in range(bounded_count("client_tags", num_client_tags_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_key_value(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("client_tags", len(client_tags))
-        client_tags.append(item)
+    client_tags, pos = read_list(
+        "client_tags", num_client_tags_plus_one - 1, 3, read_key_value, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -308,41 +266,19 @@ def write_streams_group_member_metadata_value(
     if v.version not in StreamsGroupMemberMetadataValue.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_2.packed(v.version)
-    try:
-        write_nullable_text(out, v.instance_id, opt, True)
-    except EncodeError as error:
-        raise error.within("instance_id")
-    try:
-        write_nullable_text(out, v.rack_id, opt, True)
-    except EncodeError as error:
-        raise error.within("rack_id")
-    try:
-        write_text(out, v.client_id, opt, True)
-    except EncodeError as error:
-        raise error.within("client_id")
-    try:
-        write_text(out, v.client_host, opt, True)
-    except EncodeError as error:
-        raise error.within("client_host")
+    within("instance_id", write_nullable_text, out, v.instance_id, opt, True)
+    within("rack_id", write_nullable_text, out, v.rack_id, opt, True)
+    within("client_id", write_text, out, v.client_id, opt, True)
+    within("client_host", write_text, out, v.client_host, opt, True)
     out += _RUN_3.packed(v.rebalance_timeout_ms, v.topology_epoch)
-    try:
-        write_text(out, v.process_id, opt, True)
-    except EncodeError as error:
-        raise error.within("process_id")
+    within("process_id", write_text, out, v.process_id, opt, True)
     has_user_endpoint = -1 if v.user_endpoint is None else 1
     out += _RUN_4.packed(has_user_endpoint)
     if v.user_endpoint is not None:
-        try:
-            write_endpoint(out, v.user_endpoint, opt)
-        except EncodeError as error:
-            raise error.within("user_endpoint")
+        within("user_endpoint", write_endpoint, out, v.user_endpoint, opt)
     num_client_tags_plus_one = len(v.client_tags) + 1
     out += write_uvarint32(num_client_tags_plus_one, "num_client_tags_plus_one")
-    for count, item in enumerate(v.client_tags):
-        try:
-            write_key_value(out, item, opt)
-        except EncodeError as error:
-            raise error.within("client_tags", count)
+    write_list(out, "client_tags", v.client_tags, write_key_value, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

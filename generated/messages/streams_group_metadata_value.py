@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -85,14 +87,8 @@ def read_last_assignment_config(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LastAssignmentConfig, int]:
     """Read `last_assignment_config` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        key, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("key")
-    try:
-        value, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("value")
+    key, pos = within("key", read_text, buf, pos, end, opt, True)
+    value, pos = within("value", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -105,14 +101,8 @@ def write_last_assignment_config(
     out: bytearray, v: LastAssignmentConfig, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `last_assignment_config` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.key, opt, True)
-    except EncodeError as error:
-        raise error.within("key")
-    try:
-        write_text(out, v.value, opt, True)
-    except EncodeError as error:
-        raise error.within("value")
+    within("key", write_text, out, v.key, opt, True)
+    within("value", write_text, out, v.value, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -126,13 +116,9 @@ def read_nullable_last_assignment_config_list(
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[LastAssignmentConfig] | None = None
     if num_items_plus_one >= 1:
-        items_ = []
-        for _ in range(bounded_count("", num_items_plus_one - 1, 3, pos, end, opt)):
-            try:
-                item, pos = read_last_assignment_config(buf, pos, end, opt)
-            except FormatError as error:
-                raise error.within("", len(items_))
-            items_.append(item)
+        items_, pos = read_list(
+            "", num_items_plus_one - 1, 3, read_last_assignment_config, buf, pos, end, opt
+        )
     return items_, pos
 
 
@@ -143,11 +129,7 @@ def write_nullable_last_assignment_config_list(
     num_items_plus_one = 0 if v is None else len(v) + 1
     out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                write_last_assignment_config(out, item, opt)
-            except EncodeError as error:
-                raise error.within("", count)
+        write_list(out, "", v, write_last_assignment_config, opt)
 
 
 @dataclass(slots=True)
@@ -161,13 +143,9 @@ class StreamsGroupMetadataValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 17
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -241,28 +219,24 @@ def read_streams_group_metadata_value(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                validated_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("validated_topology_epoch")
+            validated_topology_epoch, pos = within(
+                "validated_topology_epoch", read_int32_value, buf, pos, limit, opt
+            )
             ends_exactly("validated_topology_epoch", pos, limit)
         elif tag == 1:
-            try:
-                last_assignment_configs, pos = read_nullable_last_assignment_config_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("last_assignment_configs")
+            last_assignment_configs, pos = within(
+                "last_assignment_configs", read_nullable_last_assignment_config_list, buf, pos, limit, opt
+            )
             ends_exactly("last_assignment_configs", pos, limit)
         elif tag == 2:
-            try:
-                stored_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("stored_description_topology_epoch")
+            stored_description_topology_epoch, pos = within(
+                "stored_description_topology_epoch", read_int32_value, buf, pos, limit, opt
+            )
             ends_exactly("stored_description_topology_epoch", pos, limit)
         elif tag == 3:
-            try:
-                failed_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("failed_description_topology_epoch")
+            failed_description_topology_epoch, pos = within(
+                "failed_description_topology_epoch", read_int32_value, buf, pos, limit, opt
+            )
             ends_exactly("failed_description_topology_epoch", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -290,31 +264,37 @@ def write_streams_group_metadata_value(
     tags = list(v.tagged_fields)
     if v.validated_topology_epoch != -1:
         inner = bytearray()
-        try:
-            write_int32_value(inner, v.validated_topology_epoch, opt)
-        except EncodeError as error:
-            raise error.within("validated_topology_epoch")
+        within("validated_topology_epoch", write_int32_value, inner, v.validated_topology_epoch, opt)
         tags.append((0, bytes(inner)))
     if v.last_assignment_configs != []:
         inner = bytearray()
-        try:
-            write_nullable_last_assignment_config_list(inner, v.last_assignment_configs, opt)
-        except EncodeError as error:
-            raise error.within("last_assignment_configs")
+        within(
+            "last_assignment_configs",
+            write_nullable_last_assignment_config_list,
+            inner,
+            v.last_assignment_configs,
+            opt,
+        )
         tags.append((1, bytes(inner)))
     if v.stored_description_topology_epoch != -1:
         inner = bytearray()
-        try:
-            write_int32_value(inner, v.stored_description_topology_epoch, opt)
-        except EncodeError as error:
-            raise error.within("stored_description_topology_epoch")
+        within(
+            "stored_description_topology_epoch",
+            write_int32_value,
+            inner,
+            v.stored_description_topology_epoch,
+            opt,
+        )
         tags.append((2, bytes(inner)))
     if v.failed_description_topology_epoch != -1:
         inner = bytearray()
-        try:
-            write_int32_value(inner, v.failed_description_topology_epoch, opt)
-        except EncodeError as error:
-            raise error.within("failed_description_topology_epoch")
+        within(
+            "failed_description_topology_epoch",
+            write_int32_value,
+            inner,
+            v.failed_description_topology_epoch,
+            opt,
+        )
         tags.append((3, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

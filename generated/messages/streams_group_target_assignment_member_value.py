@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -65,10 +67,7 @@ class TaskIds(messages.Message):
 
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
     """Read `task_ids` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        subtopology_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("subtopology_id")
+    subtopology_id, pos = within("subtopology_id", read_text, buf, pos, end, opt, True)
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
@@ -84,10 +83,7 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
 
 def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `task_ids` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.subtopology_id, opt, True)
-    except EncodeError as error:
-        raise error.within("subtopology_id")
+    within("subtopology_id", write_text, out, v.subtopology_id, opt, True)
     num_partitions_plus_one = len(v.partitions) + 1
     out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
@@ -108,13 +104,9 @@ class StreamsGroupTargetAssignmentMemberValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 21
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -160,35 +152,23 @@ def read_streams_group_target_assignment_member_value(
     num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
     if num_active_tasks_plus_one < 1:
         raise not_allowed("num_active_tasks_plus_one", num_active_tasks_plus_one, "at least 1", at)
-    active_tasks: list[TaskIds] = []
-    for _ in range(bounded_count("active_tasks", num_active_tasks_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_task_ids(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("active_tasks", len(active_tasks))
-        active_tasks.append(item)
+    active_tasks, pos = read_list(
+        "active_tasks", num_active_tasks_plus_one - 1, 3, read_task_ids, buf, pos, end, opt
+    )
     at = pos
     num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
     if num_standby_tasks_plus_one < 1:
         raise not_allowed("num_standby_tasks_plus_one", num_standby_tasks_plus_one, "at least 1", at)
-    standby_tasks: list[TaskIds] = []
-    for _ in range(bounded_count("standby_tasks", num_standby_tasks_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_task_ids(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("standby_tasks", len(standby_tasks))
-        standby_tasks.append(item)
+    standby_tasks, pos = read_list(
+        "standby_tasks", num_standby_tasks_plus_one - 1, 3, read_task_ids, buf, pos, end, opt
+    )
     at = pos
     num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
     if num_warmup_tasks_plus_one < 1:
         raise not_allowed("num_warmup_tasks_plus_one", num_warmup_tasks_plus_one, "at least 1", at)
-    warmup_tasks: list[TaskIds] = []
-    for _ in range(bounded_count("warmup_tasks", num_warmup_tasks_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_task_ids(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("warmup_tasks", len(warmup_tasks))
-        warmup_tasks.append(item)
+    warmup_tasks, pos = read_list(
+        "warmup_tasks", num_warmup_tasks_plus_one - 1, 3, read_task_ids, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -208,25 +188,13 @@ def write_streams_group_target_assignment_member_value(
     out += _RUN_1.packed(v.version)
     num_active_tasks_plus_one = len(v.active_tasks) + 1
     out += write_uvarint32(num_active_tasks_plus_one, "num_active_tasks_plus_one")
-    for count, item in enumerate(v.active_tasks):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("active_tasks", count)
+    write_list(out, "active_tasks", v.active_tasks, write_task_ids, opt)
     num_standby_tasks_plus_one = len(v.standby_tasks) + 1
     out += write_uvarint32(num_standby_tasks_plus_one, "num_standby_tasks_plus_one")
-    for count, item in enumerate(v.standby_tasks):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("standby_tasks", count)
+    write_list(out, "standby_tasks", v.standby_tasks, write_task_ids, opt)
     num_warmup_tasks_plus_one = len(v.warmup_tasks) + 1
     out += write_uvarint32(num_warmup_tasks_plus_one, "num_warmup_tasks_plus_one")
-    for count, item in enumerate(v.warmup_tasks):
-        try:
-            write_task_ids(out, item, opt)
-        except EncodeError as error:
-            raise error.within("warmup_tasks", count)
+    write_list(out, "warmup_tasks", v.warmup_tasks, write_task_ids, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -78,14 +80,8 @@ def read_topic_config(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicConfig, int]:
     """Read `topic_config` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        key, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("key")
-    try:
-        value, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("value")
+    key, pos = within("key", read_text, buf, pos, end, opt, True)
+    value, pos = within("value", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -96,14 +92,8 @@ def read_topic_config(
 
 def write_topic_config(out: bytearray, v: TopicConfig, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_config` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.key, opt, True)
-    except EncodeError as error:
-        raise error.within("key")
-    try:
-        write_text(out, v.value, opt, True)
-    except EncodeError as error:
-        raise error.within("value")
+    within("key", write_text, out, v.key, opt, True)
+    within("value", write_text, out, v.value, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -143,10 +133,7 @@ class TopicInfo(messages.Message):
 
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
     """Read `topic_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 6:
         raise _RUN_1.truncated(pos, end)
     partitions, replication_factor = _RUN_1.unpack_from(buf, pos)
@@ -155,13 +142,9 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
     num_topic_configs_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_configs_plus_one")
     if num_topic_configs_plus_one < 1:
         raise not_allowed("num_topic_configs_plus_one", num_topic_configs_plus_one, "at least 1", at)
-    topic_configs: list[TopicConfig] = []
-    for _ in range(bounded_count("topic_configs", num_topic_configs_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_topic_config(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("topic_configs", len(topic_configs))
-        topic_configs.append(item)
+    topic_configs, pos = read_list(
+        "topic_configs", num_topic_configs_plus_one - 1, 3, read_topic_config, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -172,18 +155,11 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
 
 def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_info` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.partitions, v.replication_factor)
     num_topic_configs_plus_one = len(v.topic_configs) + 1
     out += write_uvarint32(num_topic_configs_plus_one, "num_topic_configs_plus_one")
-    for count, item in enumerate(v.topic_configs):
-        try:
-            write_topic_config(out, item, opt)
-        except EncodeError as error:
-            raise error.within("topic_configs", count)
+    write_list(out, "topic_configs", v.topic_configs, write_topic_config, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -320,36 +296,23 @@ def read_subtopology(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[Subtopology, int]:
     """Read `subtopology` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        subtopology_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("subtopology_id")
+    subtopology_id, pos = within("subtopology_id", read_text, buf, pos, end, opt, True)
     at = pos
     num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
         raise not_allowed("num_source_topics_plus_one", num_source_topics_plus_one, "at least 1", at)
-    source_topics: list[str] = []
-    for _ in range(bounded_count("source_topics", num_source_topics_plus_one - 1, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("source_topics", len(source_topics))
-        source_topics.append(item)
+    source_topics, pos = read_list(
+        "source_topics", num_source_topics_plus_one - 1, 1, read_text, buf, pos, end, opt, True
+    )
     at = pos
     num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
     if num_source_topic_regex_plus_one < 1:
         raise not_allowed(
             "num_source_topic_regex_plus_one", num_source_topic_regex_plus_one, "at least 1", at
         )
-    source_topic_regex: list[str] = []
-    for _ in range(
-        bounded_count("source_topic_regex", num_source_topic_regex_plus_one - 1, 1, pos, end, opt)
-    ):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("source_topic_regex", len(source_topic_regex))
-        source_topic_regex.append(item)
+    source_topic_regex, pos = read_list(
+        "source_topic_regex", num_source_topic_regex_plus_one - 1, 1, read_text, buf, pos, end, opt, True
+    )
     at = pos
     num_state_changelog_topics_plus_one, pos = read_uvarint32(
         buf, pos, end, "num_state_changelog_topics_plus_one"
@@ -358,15 +321,16 @@ def read_subtopology(
         raise not_allowed(
             "num_state_changelog_topics_plus_one", num_state_changelog_topics_plus_one, "at least 1", at
         )
-    state_changelog_topics: list[TopicInfo] = []
-    for _ in range(
-        bounded_count("state_changelog_topics", num_state_changelog_topics_plus_one - 1, 9, pos, end, opt)
-    ):
-        try:
-            item_of_state_changelog_topics_, pos = read_topic_info(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("state_changelog_topics", len(state_changelog_topics))
-        state_changelog_topics.append(item_of_state_changelog_topics_)
+    state_changelog_topics, pos = read_list(
+        "state_changelog_topics",
+        num_state_changelog_topics_plus_one - 1,
+        9,
+        read_topic_info,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     at = pos
     num_repartition_sink_topics_plus_one, pos = read_uvarint32(
         buf, pos, end, "num_repartition_sink_topics_plus_one"
@@ -375,15 +339,17 @@ def read_subtopology(
         raise not_allowed(
             "num_repartition_sink_topics_plus_one", num_repartition_sink_topics_plus_one, "at least 1", at
         )
-    repartition_sink_topics: list[str] = []
-    for _ in range(
-        bounded_count("repartition_sink_topics", num_repartition_sink_topics_plus_one - 1, 1, pos, end, opt)
-    ):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("repartition_sink_topics", len(repartition_sink_topics))
-        repartition_sink_topics.append(item)
+    repartition_sink_topics, pos = read_list(
+        "repartition_sink_topics",
+        num_repartition_sink_topics_plus_one - 1,
+        1,
+        read_text,
+        buf,
+        pos,
+        end,
+        opt,
+        True,
+    )
     at = pos
     num_repartition_source_topics_plus_one, pos = read_uvarint32(
         buf, pos, end, "num_repartition_source_topics_plus_one"
@@ -392,32 +358,32 @@ def read_subtopology(
         raise not_allowed(
             "num_repartition_source_topics_plus_one", num_repartition_source_topics_plus_one, "at least 1", at
         )
-    repartition_source_topics: list[TopicInfo] = []
-    for _ in range(
-        bounded_count(
-            "repartition_source_topics", num_repartition_source_topics_plus_one - 1, 9, pos, end, opt
-        )
-    ):
-        try:
-            item_of_repartition_source_topics_, pos = read_topic_info(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("repartition_source_topics", len(repartition_source_topics))
-        repartition_source_topics.append(item_of_repartition_source_topics_)
+    repartition_source_topics, pos = read_list(
+        "repartition_source_topics",
+        num_repartition_source_topics_plus_one - 1,
+        9,
+        read_topic_info,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     at = pos
     num_copartition_groups_plus_one, pos = read_uvarint32(buf, pos, end, "num_copartition_groups_plus_one")
     if num_copartition_groups_plus_one < 1:
         raise not_allowed(
             "num_copartition_groups_plus_one", num_copartition_groups_plus_one, "at least 1", at
         )
-    copartition_groups: list[CopartitionGroup] = []
-    for _ in range(
-        bounded_count("copartition_groups", num_copartition_groups_plus_one - 1, 4, pos, end, opt)
-    ):
-        try:
-            item_of_copartition_groups_, pos = read_copartition_group(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("copartition_groups", len(copartition_groups))
-        copartition_groups.append(item_of_copartition_groups_)
+    copartition_groups, pos = read_list(
+        "copartition_groups",
+        num_copartition_groups_plus_one - 1,
+        4,
+        read_copartition_group,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -437,52 +403,25 @@ def read_subtopology(
 
 def write_subtopology(out: bytearray, v: Subtopology, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `subtopology` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.subtopology_id, opt, True)
-    except EncodeError as error:
-        raise error.within("subtopology_id")
+    within("subtopology_id", write_text, out, v.subtopology_id, opt, True)
     num_source_topics_plus_one = len(v.source_topics) + 1
     out += write_uvarint32(num_source_topics_plus_one, "num_source_topics_plus_one")
-    for count, item in enumerate(v.source_topics):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("source_topics", count)
+    write_list(out, "source_topics", v.source_topics, write_text, opt, True)
     num_source_topic_regex_plus_one = len(v.source_topic_regex) + 1
     out += write_uvarint32(num_source_topic_regex_plus_one, "num_source_topic_regex_plus_one")
-    for count, item in enumerate(v.source_topic_regex):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("source_topic_regex", count)
+    write_list(out, "source_topic_regex", v.source_topic_regex, write_text, opt, True)
     num_state_changelog_topics_plus_one = len(v.state_changelog_topics) + 1
     out += write_uvarint32(num_state_changelog_topics_plus_one, "num_state_changelog_topics_plus_one")
-    for count, item_of_state_changelog_topics_ in enumerate(v.state_changelog_topics):
-        try:
-            write_topic_info(out, item_of_state_changelog_topics_, opt)
-        except EncodeError as error:
-            raise error.within("state_changelog_topics", count)
+    write_list(out, "state_changelog_topics", v.state_changelog_topics, write_topic_info, opt)
     num_repartition_sink_topics_plus_one = len(v.repartition_sink_topics) + 1
     out += write_uvarint32(num_repartition_sink_topics_plus_one, "num_repartition_sink_topics_plus_one")
-    for count, item in enumerate(v.repartition_sink_topics):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("repartition_sink_topics", count)
+    write_list(out, "repartition_sink_topics", v.repartition_sink_topics, write_text, opt, True)
     num_repartition_source_topics_plus_one = len(v.repartition_source_topics) + 1
     out += write_uvarint32(num_repartition_source_topics_plus_one, "num_repartition_source_topics_plus_one")
-    for count, item_of_repartition_source_topics_ in enumerate(v.repartition_source_topics):
-        try:
-            write_topic_info(out, item_of_repartition_source_topics_, opt)
-        except EncodeError as error:
-            raise error.within("repartition_source_topics", count)
+    write_list(out, "repartition_source_topics", v.repartition_source_topics, write_topic_info, opt)
     num_copartition_groups_plus_one = len(v.copartition_groups) + 1
     out += write_uvarint32(num_copartition_groups_plus_one, "num_copartition_groups_plus_one")
-    for count, item_of_copartition_groups_ in enumerate(v.copartition_groups):
-        try:
-            write_copartition_group(out, item_of_copartition_groups_, opt)
-        except EncodeError as error:
-            raise error.within("copartition_groups", count)
+    write_list(out, "copartition_groups", v.copartition_groups, write_copartition_group, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -500,13 +439,9 @@ class StreamsGroupTopologyValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__consumer_offsets"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 23
 
     NAMES: ClassVar[dict[str, str]] = {"epoch": "Epoch", "subtopologies": "Subtopologies"}
@@ -549,13 +484,9 @@ def read_streams_group_topology_value(
     num_subtopologies_plus_one, pos = read_uvarint32(buf, pos, end, "num_subtopologies_plus_one")
     if num_subtopologies_plus_one < 1:
         raise not_allowed("num_subtopologies_plus_one", num_subtopologies_plus_one, "at least 1", at)
-    subtopologies: list[Subtopology] = []
-    for _ in range(bounded_count("subtopologies", num_subtopologies_plus_one - 1, 8, pos, end, opt)):
-        try:
-            item, pos = read_subtopology(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("subtopologies", len(subtopologies))
-        subtopologies.append(item)
+    subtopologies, pos = read_list(
+        "subtopologies", num_subtopologies_plus_one - 1, 8, read_subtopology, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -574,11 +505,7 @@ def write_streams_group_topology_value(
     out += _RUN_3.packed(v.epoch)
     num_subtopologies_plus_one = len(v.subtopologies) + 1
     out += write_uvarint32(num_subtopologies_plus_one, "num_subtopologies_plus_one")
-    for count, item in enumerate(v.subtopologies):
-        try:
-            write_subtopology(out, item, opt)
-        except EncodeError as error:
-            raise error.within("subtopologies", count)
+    write_list(out, "subtopologies", v.subtopologies, write_subtopology, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
+    within,
 )
 
 from ..primitives.text import read_text, write_text
@@ -42,9 +43,7 @@ class TransactionLogKey(messages.Message):
     """
 
     TOPIC: ClassVar[str] = "__transaction_state"
-
     KIND: ClassVar[str] = "coordinator-key"
-
     NUMBER: ClassVar[int] = 0
 
     NAMES: ClassVar[dict[str, str]] = {"transactional_id": "TransactionalId"}
@@ -70,10 +69,7 @@ def read_transaction_log_key(
     if record_type != 0:
         raise not_allowed("record_type", record_type, "0", pos)
     pos += 2
-    try:
-        transactional_id, pos = read_text(buf, pos, end, opt, False)
-    except FormatError as error:
-        raise error.within("transactional_id")
+    transactional_id, pos = within("transactional_id", read_text, buf, pos, end, opt, False)
     return TransactionLogKey(record_type, transactional_id), pos
 
 
@@ -84,10 +80,7 @@ def write_transaction_log_key(
     if v.record_type != 0:
         raise EncodeError("record_type", "value not allowed", need="0", have=v.record_type)
     out += _RUN_1.packed(v.record_type)
-    try:
-        write_text(out, v.transactional_id, opt, False)
-    except EncodeError as error:
-        raise error.within("transactional_id")
+    within("transactional_id", write_text, out, v.transactional_id, opt, False)
 
 
 TransactionLogKey._functions = (read_transaction_log_key, write_transaction_log_key)

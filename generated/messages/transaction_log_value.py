@@ -12,19 +12,21 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_numbers,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_numbers,
     write_tags,
 )
@@ -83,10 +85,7 @@ def read_partitions_schema(
     """
     if version not in PartitionsSchema.VERSIONS:
         raise unknown_version("version", version, "0-1", pos)
-    try:
-        topic, pos = read_text(buf, pos, end, opt, version >= 1)
-    except FormatError as error:
-        raise error.within("topic")
+    topic, pos = within("topic", read_text, buf, pos, end, opt, version >= 1)
     num_partition_ids = 0
     if version <= 0:
         if end - pos < 4:
@@ -126,10 +125,7 @@ def write_partitions_schema(out: bytearray, v: PartitionsSchema, opt: WriteOptio
         raise EncodeError("version", "unknown version", need="0-1", have=version)
     num_partition_ids = len(v.partition_ids)
     num_partition_ids_plus_one = len(v.partition_ids) + 1
-    try:
-        write_text(out, v.topic, opt, version >= 1)
-    except EncodeError as error:
-        raise error.within("topic")
+    within("topic", write_text, out, v.topic, opt, version >= 1)
     if version <= 0:
         out += _RUN_1.packed(num_partition_ids)
     if version >= 1:
@@ -155,13 +151,9 @@ class TransactionLogValue(messages.Message):
     """
 
     VERSIONS: ClassVar[range] = range(0, 2)
-
     FLEXIBLE: ClassVar[range] = range(1, 2)
-
     TOPIC: ClassVar[str] = "__transaction_state"
-
     KIND: ClassVar[str] = "coordinator-value"
-
     NUMBER: ClassVar[int] = 0
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -268,22 +260,17 @@ def read_transaction_log_value(
         )
     transaction_partitions: list[PartitionsSchema] | None = None
     if (num_transaction_partitions_plus_one - 1 if version >= 1 else num_transaction_partitions) >= 0:
-        transaction_partitions = []
-        for _ in range(
-            bounded_count(
-                "transaction_partitions",
-                num_transaction_partitions_plus_one - 1 if version >= 1 else num_transaction_partitions,
-                3,
-                pos,
-                end,
-                opt,
-            )
-        ):
-            try:
-                item, pos = read_partitions_schema(buf, pos, end, opt, version)
-            except FormatError as error:
-                raise error.within("transaction_partitions", len(transaction_partitions))
-            transaction_partitions.append(item)
+        transaction_partitions, pos = read_list(
+            "transaction_partitions",
+            num_transaction_partitions_plus_one - 1 if version >= 1 else num_transaction_partitions,
+            3,
+            read_partitions_schema,
+            buf,
+            pos,
+            end,
+            opt,
+            version,
+        )
     if end - pos < 16:
         raise _RUN_5.truncated(pos, end)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_5.unpack_from(buf, pos)
@@ -357,11 +344,9 @@ def write_transaction_log_value(
     if v.version >= 1:
         out += write_uvarint32(num_transaction_partitions_plus_one, "num_transaction_partitions_plus_one")
     if v.transaction_partitions is not None:
-        for count, item in enumerate(v.transaction_partitions):
-            try:
-                write_partitions_schema(out, item, opt, v.version)
-            except EncodeError as error:
-                raise error.within("transaction_partitions", count)
+        write_list(
+            out, "transaction_partitions", v.transaction_partitions, write_partitions_schema, opt, v.version
+        )
     out += _RUN_5.packed(v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
     if v.version >= 1:
         tags = list(v.tagged_fields)

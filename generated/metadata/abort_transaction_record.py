@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     ends_exactly,
     read_tags,
     unknown_version,
+    within,
     write_tags,
 )
 
@@ -42,13 +43,9 @@ class AbortTransactionRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 25
 
     NAMES: ClassVar[dict[str, str]] = {"reason": "Reason"}
@@ -81,10 +78,7 @@ def read_abort_transaction_record(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                reason, pos = read_nullable_text(buf, pos, limit, opt, True)
-            except FormatError as error:
-                raise error.within("reason")
+            reason, pos = within("reason", read_nullable_text, buf, pos, limit, opt, True)
             ends_exactly("reason", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -101,10 +95,7 @@ def write_abort_transaction_record(
     tags = list(v.tagged_fields)
     if v.reason is not None:
         inner = bytearray()
-        try:
-            write_nullable_text(inner, v.reason, opt, True)
-        except EncodeError as error:
-            raise error.within("reason")
+        within("reason", write_nullable_text, inner, v.reason, opt, True)
         tags.append((0, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     read_tags,
     unknown_version,
     uuid_of,
+    within,
     write_tags,
 )
 
@@ -48,13 +49,9 @@ class AccessControlEntryRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 18
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -114,22 +111,13 @@ def read_access_control_entry_record(
     id, resource_type = _RUN_1.unpack_from(buf, pos)
     id = uuid_of(id)
     pos += 17
-    try:
-        resource_name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("resource_name")
+    resource_name, pos = within("resource_name", read_text, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_2.truncated(pos, end)
     (pattern_type,) = _RUN_2.unpack_from(buf, pos)
     pos += 1
-    try:
-        principal, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("principal")
-    try:
-        host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("host")
+    principal, pos = within("principal", read_text, buf, pos, end, opt, True)
+    host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 2:
         raise _RUN_3.truncated(pos, end)
     operation, permission_type = _RUN_3.unpack_from(buf, pos)
@@ -159,19 +147,10 @@ def write_access_control_entry_record(
     if version not in AccessControlEntryRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.id.bytes, v.resource_type)
-    try:
-        write_text(out, v.resource_name, opt, True)
-    except EncodeError as error:
-        raise error.within("resource_name")
+    within("resource_name", write_text, out, v.resource_name, opt, True)
     out += _RUN_2.packed(v.pattern_type)
-    try:
-        write_text(out, v.principal, opt, True)
-    except EncodeError as error:
-        raise error.within("principal")
-    try:
-        write_text(out, v.host, opt, True)
-    except EncodeError as error:
-        raise error.within("host")
+    within("principal", write_text, out, v.principal, opt, True)
+    within("host", write_text, out, v.host, opt, True)
     out += _RUN_3.packed(v.operation, v.permission_type)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

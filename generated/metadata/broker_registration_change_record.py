@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     read_tags,
     read_uuid,
     unknown_version,
+    within,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -121,13 +122,9 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 4)
-
     FLEXIBLE: ClassVar[range] = range(0, 4)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 17
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -201,28 +198,20 @@ def read_broker_registration_change_record(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                fenced, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("fenced")
+            fenced, pos = within("fenced", read_int8_value, buf, pos, limit, opt)
             ends_exactly("fenced", pos, limit)
         elif tag == 1 and version >= 1:
-            try:
-                in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("in_controlled_shutdown")
+            in_controlled_shutdown, pos = within(
+                "in_controlled_shutdown", read_int8_value, buf, pos, limit, opt
+            )
             ends_exactly("in_controlled_shutdown", pos, limit)
         elif tag == 2 and version >= 2:
-            try:
-                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("log_dirs")
+            log_dirs, pos = within("log_dirs", read_uuid_list, buf, pos, limit, opt)
             ends_exactly("log_dirs", pos, limit)
         elif tag == 3 and version == 3:
-            try:
-                cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("cordoned_log_dirs")
+            cordoned_log_dirs, pos = within(
+                "cordoned_log_dirs", read_nullable_uuid_list, buf, pos, limit, opt
+            )
             ends_exactly("cordoned_log_dirs", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -242,10 +231,7 @@ def write_broker_registration_change_record(
     tags = list(v.tagged_fields)
     if v.fenced != 0:
         inner = bytearray()
-        try:
-            write_int8_value(inner, v.fenced, opt)
-        except EncodeError as error:
-            raise error.within("fenced")
+        within("fenced", write_int8_value, inner, v.fenced, opt)
         tags.append((0, bytes(inner)))
     if v.in_controlled_shutdown != 0:
         if version < 1:
@@ -253,19 +239,13 @@ def write_broker_registration_change_record(
                 "in_controlled_shutdown", f"not in version {version}", need=0, have=v.in_controlled_shutdown
             )
         inner = bytearray()
-        try:
-            write_int8_value(inner, v.in_controlled_shutdown, opt)
-        except EncodeError as error:
-            raise error.within("in_controlled_shutdown")
+        within("in_controlled_shutdown", write_int8_value, inner, v.in_controlled_shutdown, opt)
         tags.append((1, bytes(inner)))
     if v.log_dirs != []:
         if version < 2:
             raise EncodeError("log_dirs", f"not in version {version}", need=[], have=v.log_dirs)
         inner = bytearray()
-        try:
-            write_uuid_list(inner, v.log_dirs, opt)
-        except EncodeError as error:
-            raise error.within("log_dirs")
+        within("log_dirs", write_uuid_list, inner, v.log_dirs, opt)
         tags.append((2, bytes(inner)))
     if v.cordoned_log_dirs is not None:
         if version != 3:
@@ -273,10 +253,7 @@ def write_broker_registration_change_record(
                 "cordoned_log_dirs", f"not in version {version}", need=None, have=v.cordoned_log_dirs
             )
         inner = bytearray()
-        try:
-            write_nullable_uuid_list(inner, v.cordoned_log_dirs, opt)
-        except EncodeError as error:
-            raise error.within("cordoned_log_dirs")
+        within("cordoned_log_dirs", write_nullable_uuid_list, inner, v.cordoned_log_dirs, opt)
         tags.append((3, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, within, write_tags
 
 from ..primitives.text import read_text, write_text
 
@@ -34,13 +34,9 @@ class ClearElrRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 28
 
     NAMES: ClassVar[dict[str, str]] = {"topic_name": "TopicName"}
@@ -65,10 +61,7 @@ def read_clear_elr_record(
     """
     if version not in ClearElrRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        topic_name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("topic_name")
+    topic_name, pos = within("topic_name", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -81,10 +74,7 @@ def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions,
     """Append `clear_elr_record` to `out`. Raises EncodeError."""
     if version not in ClearElrRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_text(out, v.topic_name, opt, True)
-    except EncodeError as error:
-        raise error.within("topic_name")
+    within("topic_name", write_text, out, v.topic_name, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

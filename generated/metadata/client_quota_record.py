@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -65,14 +67,8 @@ def read_entity_data(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[EntityData, int]:
     """Read `entity_data` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        entity_type, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("entity_type")
-    try:
-        entity_name, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("entity_name")
+    entity_type, pos = within("entity_type", read_text, buf, pos, end, opt, True)
+    entity_name, pos = within("entity_name", read_nullable_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -83,14 +79,8 @@ def read_entity_data(
 
 def write_entity_data(out: bytearray, v: EntityData, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entity_data` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.entity_type, opt, True)
-    except EncodeError as error:
-        raise error.within("entity_type")
-    try:
-        write_nullable_text(out, v.entity_name, opt, True)
-    except EncodeError as error:
-        raise error.within("entity_name")
+    within("entity_type", write_text, out, v.entity_type, opt, True)
+    within("entity_name", write_nullable_text, out, v.entity_name, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 
@@ -108,13 +98,9 @@ class ClientQuotaRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 14
 
     NAMES: ClassVar[dict[str, str]] = {"entity": "Entity", "key": "Key", "value": "Value", "remove": "Remove"}
@@ -152,17 +138,8 @@ def read_client_quota_record(
     num_entity_plus_one, pos = read_uvarint32(buf, pos, end, "num_entity_plus_one")
     if num_entity_plus_one < 1:
         raise not_allowed("num_entity_plus_one", num_entity_plus_one, "at least 1", at)
-    entity: list[EntityData] = []
-    for _ in range(bounded_count("entity", num_entity_plus_one - 1, 3, pos, end, opt)):
-        try:
-            item, pos = read_entity_data(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("entity", len(entity))
-        entity.append(item)
-    try:
-        key, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("key")
+    entity, pos = read_list("entity", num_entity_plus_one - 1, 3, read_entity_data, buf, pos, end, opt)
+    key, pos = within("key", read_text, buf, pos, end, opt, True)
     if end - pos < 9:
         raise _RUN_1.truncated(pos, end)
     value, remove = _RUN_1.unpack_from(buf, pos)
@@ -181,15 +158,8 @@ def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOp
         raise EncodeError("version", "unknown version", need="0", have=version)
     num_entity_plus_one = len(v.entity) + 1
     out += write_uvarint32(num_entity_plus_one, "num_entity_plus_one")
-    for count, item in enumerate(v.entity):
-        try:
-            write_entity_data(out, item, opt)
-        except EncodeError as error:
-            raise error.within("entity", count)
-    try:
-        write_text(out, v.key, opt, True)
-    except EncodeError as error:
-        raise error.within("key")
+    write_list(out, "entity", v.entity, write_entity_data, opt)
+    within("key", write_text, out, v.key, opt, True)
     out += _RUN_1.packed(v.value, v.remove)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

@@ -11,8 +11,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import (
+    ReadOptions,
+    WriteOptions,
+    fixed_run,
+    read_tags,
+    unknown_version,
+    within,
+    write_tags,
+)
 
 from ..primitives.nullable_text import read_nullable_text, write_nullable_text
 from ..primitives.text import read_text, write_text
@@ -36,13 +44,9 @@ class ConfigRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 4
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -85,18 +89,9 @@ def read_config_record(
         raise _RUN_1.truncated(pos, end)
     (resource_type,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
-    try:
-        resource_name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("resource_name")
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
-    try:
-        value, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("value")
+    resource_name, pos = within("resource_name", read_text, buf, pos, end, opt, True)
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
+    value, pos = within("value", read_nullable_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -110,18 +105,9 @@ def write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, vers
     if version not in ConfigRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.resource_type)
-    try:
-        write_text(out, v.resource_name, opt, True)
-    except EncodeError as error:
-        raise error.within("resource_name")
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
-    try:
-        write_nullable_text(out, v.value, opt, True)
-    except EncodeError as error:
-        raise error.within("value")
+    within("resource_name", write_text, out, v.resource_name, opt, True)
+    within("name", write_text, out, v.name, opt, True)
+    within("value", write_nullable_text, out, v.value, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

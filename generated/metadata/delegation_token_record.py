@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -47,13 +49,9 @@ class DelegationTokenRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 10
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -104,33 +102,18 @@ def read_delegation_token_record(
     """
     if version not in DelegationTokenRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        owner, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("owner")
-    try:
-        requester, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("requester")
+    owner, pos = within("owner", read_text, buf, pos, end, opt, True)
+    requester, pos = within("requester", read_text, buf, pos, end, opt, True)
     at = pos
     num_renewers_plus_one, pos = read_uvarint32(buf, pos, end, "num_renewers_plus_one")
     if num_renewers_plus_one < 1:
         raise not_allowed("num_renewers_plus_one", num_renewers_plus_one, "at least 1", at)
-    renewers: list[str] = []
-    for _ in range(bounded_count("renewers", num_renewers_plus_one - 1, 1, pos, end, opt)):
-        try:
-            item, pos = read_text(buf, pos, end, opt, True)
-        except FormatError as error:
-            raise error.within("renewers", len(renewers))
-        renewers.append(item)
+    renewers, pos = read_list("renewers", num_renewers_plus_one - 1, 1, read_text, buf, pos, end, opt, True)
     if end - pos < 24:
         raise _RUN_1.truncated(pos, end)
     issue_timestamp, max_timestamp, expiration_timestamp = _RUN_1.unpack_from(buf, pos)
     pos += 24
-    try:
-        token_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("token_id")
+    token_id, pos = within("token_id", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -154,26 +137,13 @@ def write_delegation_token_record(
     """Append `delegation_token_record` to `out`. Raises EncodeError."""
     if version not in DelegationTokenRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_text(out, v.owner, opt, True)
-    except EncodeError as error:
-        raise error.within("owner")
-    try:
-        write_text(out, v.requester, opt, True)
-    except EncodeError as error:
-        raise error.within("requester")
+    within("owner", write_text, out, v.owner, opt, True)
+    within("requester", write_text, out, v.requester, opt, True)
     num_renewers_plus_one = len(v.renewers) + 1
     out += write_uvarint32(num_renewers_plus_one, "num_renewers_plus_one")
-    for count, item in enumerate(v.renewers):
-        try:
-            write_text(out, item, opt, True)
-        except EncodeError as error:
-            raise error.within("renewers", count)
+    write_list(out, "renewers", v.renewers, write_text, opt, True)
     out += _RUN_1.packed(v.issue_timestamp, v.max_timestamp, v.expiration_timestamp)
-    try:
-        write_text(out, v.token_id, opt, True)
-    except EncodeError as error:
-        raise error.within("token_id")
+    within("token_id", write_text, out, v.token_id, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

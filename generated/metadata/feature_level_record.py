@@ -12,8 +12,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import (
+    ReadOptions,
+    WriteOptions,
+    fixed_run,
+    read_tags,
+    unknown_version,
+    within,
+    write_tags,
+)
 
 from ..primitives.text import read_text, write_text
 
@@ -37,13 +45,9 @@ class FeatureLevelRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 12
 
     NAMES: ClassVar[dict[str, str]] = {"name": "Name", "feature_level": "FeatureLevel"}
@@ -71,10 +75,7 @@ def read_feature_level_record(
     """
     if version not in FeatureLevelRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (feature_level,) = _RUN_1.unpack_from(buf, pos)
@@ -93,10 +94,7 @@ def write_feature_level_record(
     """Append `feature_level_record` to `out`. Raises EncodeError."""
     if version not in FeatureLevelRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.feature_level)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

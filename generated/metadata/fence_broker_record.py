@@ -34,13 +34,9 @@ class FenceBrokerRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 7
 
     NAMES: ClassVar[dict[str, str]] = {"id": "Id", "epoch": "Epoch"}

@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     read_uuid,
     unknown_version,
     uuid_of,
+    within,
     write_numbers,
     write_tags,
 )
@@ -135,13 +136,9 @@ class PartitionChangeRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 3)
-
     FLEXIBLE: ClassVar[range] = range(0, 3)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 5
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -246,58 +243,37 @@ def read_partition_change_record(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("isr")
+            isr, pos = within("isr", read_nullable_int32_list, buf, pos, limit, opt)
             ends_exactly("isr", pos, limit)
         elif tag == 1:
-            try:
-                leader, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader")
+            leader, pos = within("leader", read_int32_value, buf, pos, limit, opt)
             ends_exactly("leader", pos, limit)
         elif tag == 2:
-            try:
-                replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("replicas")
+            replicas, pos = within("replicas", read_nullable_int32_list, buf, pos, limit, opt)
             ends_exactly("replicas", pos, limit)
         elif tag == 3:
-            try:
-                removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("removing_replicas")
+            removing_replicas, pos = within(
+                "removing_replicas", read_nullable_int32_list, buf, pos, limit, opt
+            )
             ends_exactly("removing_replicas", pos, limit)
         elif tag == 4:
-            try:
-                adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("adding_replicas")
+            adding_replicas, pos = within("adding_replicas", read_nullable_int32_list, buf, pos, limit, opt)
             ends_exactly("adding_replicas", pos, limit)
         elif tag == 5:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
+            leader_recovery_state, pos = within(
+                "leader_recovery_state", read_int8_value, buf, pos, limit, opt
+            )
             ends_exactly("leader_recovery_state", pos, limit)
         elif tag == 6 and version == 2:
-            try:
-                eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("eligible_leader_replicas")
+            eligible_leader_replicas, pos = within(
+                "eligible_leader_replicas", read_nullable_int32_list, buf, pos, limit, opt
+            )
             ends_exactly("eligible_leader_replicas", pos, limit)
         elif tag == 7 and version == 2:
-            try:
-                last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("last_known_elr")
+            last_known_elr, pos = within("last_known_elr", read_nullable_int32_list, buf, pos, limit, opt)
             ends_exactly("last_known_elr", pos, limit)
         elif tag == 8 and version >= 1:
-            try:
-                directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("directories")
+            directories, pos = within("directories", read_nullable_uuid_list, buf, pos, limit, opt)
             ends_exactly("directories", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -328,45 +304,27 @@ def write_partition_change_record(
     tags = list(v.tagged_fields)
     if v.isr is not None:
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.isr, opt)
-        except EncodeError as error:
-            raise error.within("isr")
+        within("isr", write_nullable_int32_list, inner, v.isr, opt)
         tags.append((0, bytes(inner)))
     if v.leader != -2:
         inner = bytearray()
-        try:
-            write_int32_value(inner, v.leader, opt)
-        except EncodeError as error:
-            raise error.within("leader")
+        within("leader", write_int32_value, inner, v.leader, opt)
         tags.append((1, bytes(inner)))
     if v.replicas is not None:
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.replicas, opt)
-        except EncodeError as error:
-            raise error.within("replicas")
+        within("replicas", write_nullable_int32_list, inner, v.replicas, opt)
         tags.append((2, bytes(inner)))
     if v.removing_replicas is not None:
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.removing_replicas, opt)
-        except EncodeError as error:
-            raise error.within("removing_replicas")
+        within("removing_replicas", write_nullable_int32_list, inner, v.removing_replicas, opt)
         tags.append((3, bytes(inner)))
     if v.adding_replicas is not None:
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.adding_replicas, opt)
-        except EncodeError as error:
-            raise error.within("adding_replicas")
+        within("adding_replicas", write_nullable_int32_list, inner, v.adding_replicas, opt)
         tags.append((4, bytes(inner)))
     if v.leader_recovery_state != -1:
         inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
+        within("leader_recovery_state", write_int8_value, inner, v.leader_recovery_state, opt)
         tags.append((5, bytes(inner)))
     if v.eligible_leader_replicas is not None:
         if version != 2:
@@ -377,28 +335,19 @@ def write_partition_change_record(
                 have=v.eligible_leader_replicas,
             )
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.eligible_leader_replicas, opt)
-        except EncodeError as error:
-            raise error.within("eligible_leader_replicas")
+        within("eligible_leader_replicas", write_nullable_int32_list, inner, v.eligible_leader_replicas, opt)
         tags.append((6, bytes(inner)))
     if v.last_known_elr is not None:
         if version != 2:
             raise EncodeError("last_known_elr", f"not in version {version}", need=None, have=v.last_known_elr)
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.last_known_elr, opt)
-        except EncodeError as error:
-            raise error.within("last_known_elr")
+        within("last_known_elr", write_nullable_int32_list, inner, v.last_known_elr, opt)
         tags.append((7, bytes(inner)))
     if v.directories is not None:
         if version < 1:
             raise EncodeError("directories", f"not in version {version}", need=None, have=v.directories)
         inner = bytearray()
-        try:
-            write_nullable_uuid_list(inner, v.directories, opt)
-        except EncodeError as error:
-            raise error.within("directories")
+        within("directories", write_nullable_uuid_list, inner, v.directories, opt)
         tags.append((8, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

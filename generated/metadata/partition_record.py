@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     read_uuid,
     unknown_version,
     uuid_of,
+    within,
     write_numbers,
     write_tags,
 )
@@ -91,13 +92,9 @@ class PartitionRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 3)
-
     FLEXIBLE: ClassVar[range] = range(0, 3)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 3
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -238,22 +235,17 @@ def read_partition_record(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
+            leader_recovery_state, pos = within(
+                "leader_recovery_state", read_int8_value, buf, pos, limit, opt
+            )
             ends_exactly("leader_recovery_state", pos, limit)
         elif tag == 1 and version == 2:
-            try:
-                eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("eligible_leader_replicas")
+            eligible_leader_replicas, pos = within(
+                "eligible_leader_replicas", read_nullable_int32_list, buf, pos, limit, opt
+            )
             ends_exactly("eligible_leader_replicas", pos, limit)
         elif tag == 2 and version == 2:
-            try:
-                last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("last_known_elr")
+            last_known_elr, pos = within("last_known_elr", read_nullable_int32_list, buf, pos, limit, opt)
             ends_exactly("last_known_elr", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -304,10 +296,7 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
     tags = list(v.tagged_fields)
     if v.leader_recovery_state != 0:
         inner = bytearray()
-        try:
-            write_int8_value(inner, v.leader_recovery_state, opt)
-        except EncodeError as error:
-            raise error.within("leader_recovery_state")
+        within("leader_recovery_state", write_int8_value, inner, v.leader_recovery_state, opt)
         tags.append((0, bytes(inner)))
     if v.eligible_leader_replicas is not None:
         if version != 2:
@@ -318,19 +307,13 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
                 have=v.eligible_leader_replicas,
             )
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.eligible_leader_replicas, opt)
-        except EncodeError as error:
-            raise error.within("eligible_leader_replicas")
+        within("eligible_leader_replicas", write_nullable_int32_list, inner, v.eligible_leader_replicas, opt)
         tags.append((1, bytes(inner)))
     if v.last_known_elr is not None:
         if version != 2:
             raise EncodeError("last_known_elr", f"not in version {version}", need=None, have=v.last_known_elr)
         inner = bytearray()
-        try:
-            write_nullable_int32_list(inner, v.last_known_elr, opt)
-        except EncodeError as error:
-            raise error.within("last_known_elr")
+        within("last_known_elr", write_nullable_int32_list, inner, v.last_known_elr, opt)
         tags.append((2, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

@@ -23,10 +23,13 @@ from kodec.runtime.fields import (
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     read_uuid,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -94,14 +97,8 @@ def read_broker_endpoint(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[BrokerEndpoint, int]:
     """Read `broker_endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
-    try:
-        host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("host")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
+    host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     port, security_protocol = _RUN_1.unpack_from(buf, pos)
@@ -116,14 +113,8 @@ def read_broker_endpoint(
 
 def write_broker_endpoint(out: bytearray, v: BrokerEndpoint, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `broker_endpoint` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
-    try:
-        write_text(out, v.host, opt, True)
-    except EncodeError as error:
-        raise error.within("host")
+    within("name", write_text, out, v.name, opt, True)
+    within("host", write_text, out, v.host, opt, True)
     out += _RUN_1.packed(v.port, v.security_protocol)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -162,10 +153,7 @@ def read_broker_feature(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[BrokerFeature, int]:
     """Read `broker_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
@@ -180,10 +168,7 @@ def read_broker_feature(
 
 def write_broker_feature(out: bytearray, v: BrokerFeature, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `broker_feature` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -252,13 +237,9 @@ class RegisterBrokerRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 5)
-
     FLEXIBLE: ClassVar[range] = range(0, 5)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 0
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -355,28 +336,17 @@ def read_register_broker_record(
     num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise not_allowed("num_end_points_plus_one", num_end_points_plus_one, "at least 1", at)
-    end_points: list[BrokerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_broker_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
+    end_points, pos = read_list(
+        "end_points", num_end_points_plus_one - 1, 7, read_broker_endpoint, buf, pos, end, opt
+    )
     at = pos
     num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise not_allowed("num_features_plus_one", num_features_plus_one, "at least 1", at)
-    features: list[BrokerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_broker_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
-    try:
-        rack, pos = read_nullable_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("rack")
+    features, pos = read_list(
+        "features", num_features_plus_one - 1, 6, read_broker_feature, buf, pos, end, opt
+    )
+    rack, pos = within("rack", read_nullable_text, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_6.truncated(pos, end)
     (fenced,) = _RUN_6.unpack_from(buf, pos)
@@ -393,16 +363,12 @@ def read_register_broker_record(
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         if tag == 0 and version >= 3:
-            try:
-                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("log_dirs")
+            log_dirs, pos = within("log_dirs", read_uuid_list, buf, pos, limit, opt)
             ends_exactly("log_dirs", pos, limit)
         elif tag == 1 and version == 4:
-            try:
-                cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("cordoned_log_dirs")
+            cordoned_log_dirs, pos = within(
+                "cordoned_log_dirs", read_nullable_uuid_list, buf, pos, limit, opt
+            )
             ends_exactly("cordoned_log_dirs", pos, limit)
         else:
             tagged_fields.append((tag, buf[pos:limit]))
@@ -439,22 +405,11 @@ def write_register_broker_record(
     out += _RUN_5.packed(v.incarnation_id.bytes, v.broker_epoch)
     num_end_points_plus_one = len(v.end_points) + 1
     out += write_uvarint32(num_end_points_plus_one, "num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_broker_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
+    write_list(out, "end_points", v.end_points, write_broker_endpoint, opt)
     num_features_plus_one = len(v.features) + 1
     out += write_uvarint32(num_features_plus_one, "num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_broker_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
-    try:
-        write_nullable_text(out, v.rack, opt, True)
-    except EncodeError as error:
-        raise error.within("rack")
+    write_list(out, "features", v.features, write_broker_feature, opt)
+    within("rack", write_nullable_text, out, v.rack, opt, True)
     out += _RUN_6.packed(v.fenced)
     if version >= 1:
         out += _RUN_7.packed(v.in_controlled_shutdown)
@@ -467,10 +422,7 @@ def write_register_broker_record(
         if version < 3:
             raise EncodeError("log_dirs", f"not in version {version}", need=[], have=v.log_dirs)
         inner = bytearray()
-        try:
-            write_uuid_list(inner, v.log_dirs, opt)
-        except EncodeError as error:
-            raise error.within("log_dirs")
+        within("log_dirs", write_uuid_list, inner, v.log_dirs, opt)
         tags.append((0, bytes(inner)))
     if v.cordoned_log_dirs is not None:
         if version != 4:
@@ -478,10 +430,7 @@ def write_register_broker_record(
                 "cordoned_log_dirs", f"not in version {version}", need=None, have=v.cordoned_log_dirs
             )
         inner = bytearray()
-        try:
-            write_nullable_uuid_list(inner, v.cordoned_log_dirs, opt)
-        except EncodeError as error:
-            raise error.within("cordoned_log_dirs")
+        within("cordoned_log_dirs", write_nullable_uuid_list, inner, v.cordoned_log_dirs, opt)
         tags.append((1, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

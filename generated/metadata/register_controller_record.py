@@ -13,18 +13,20 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -83,14 +85,8 @@ def read_controller_endpoint(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ControllerEndpoint, int]:
     """Read `controller_endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
-    try:
-        host, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("host")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
+    host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     port, security_protocol = _RUN_1.unpack_from(buf, pos)
@@ -107,14 +103,8 @@ def write_controller_endpoint(
     out: bytearray, v: ControllerEndpoint, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `controller_endpoint` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
-    try:
-        write_text(out, v.host, opt, True)
-    except EncodeError as error:
-        raise error.within("host")
+    within("name", write_text, out, v.name, opt, True)
+    within("host", write_text, out, v.host, opt, True)
     out += _RUN_1.packed(v.port, v.security_protocol)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -153,10 +143,7 @@ def read_controller_feature(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ControllerFeature, int]:
     """Read `controller_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
@@ -171,10 +158,7 @@ def read_controller_feature(
 
 def write_controller_feature(out: bytearray, v: ControllerFeature, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `controller_feature` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -193,13 +177,9 @@ class RegisterControllerRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 27
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -251,24 +231,16 @@ def read_register_controller_record(
     num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise not_allowed("num_end_points_plus_one", num_end_points_plus_one, "at least 1", at)
-    end_points: list[ControllerEndpoint] = []
-    for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
-        try:
-            item, pos = read_controller_endpoint(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("end_points", len(end_points))
-        end_points.append(item)
+    end_points, pos = read_list(
+        "end_points", num_end_points_plus_one - 1, 7, read_controller_endpoint, buf, pos, end, opt
+    )
     at = pos
     num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise not_allowed("num_features_plus_one", num_features_plus_one, "at least 1", at)
-    features: list[ControllerFeature] = []
-    for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
-        try:
-            item_of_features_, pos = read_controller_feature(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("features", len(features))
-        features.append(item_of_features_)
+    features, pos = read_list(
+        "features", num_features_plus_one - 1, 6, read_controller_feature, buf, pos, end, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -288,18 +260,10 @@ def write_register_controller_record(
     out += _RUN_3.packed(v.controller_id, v.incarnation_id.bytes, v.zk_migration_ready)
     num_end_points_plus_one = len(v.end_points) + 1
     out += write_uvarint32(num_end_points_plus_one, "num_end_points_plus_one")
-    for count, item in enumerate(v.end_points):
-        try:
-            write_controller_endpoint(out, item, opt)
-        except EncodeError as error:
-            raise error.within("end_points", count)
+    write_list(out, "end_points", v.end_points, write_controller_endpoint, opt)
     num_features_plus_one = len(v.features) + 1
     out += write_uvarint32(num_features_plus_one, "num_features_plus_one")
-    for count, item_of_features_ in enumerate(v.features):
-        try:
-            write_controller_feature(out, item_of_features_, opt)
-        except EncodeError as error:
-            raise error.within("features", count)
+    write_list(out, "features", v.features, write_controller_feature, opt)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -44,13 +44,9 @@ class RemoveAccessControlEntryRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 19
 
     NAMES: ClassVar[dict[str, str]] = {"id": "Id"}

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, within, write_tags
 
 from ..primitives.text import read_text, write_text
 
@@ -35,13 +35,9 @@ class RemoveDelegationTokenRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 26
 
     NAMES: ClassVar[dict[str, str]] = {"token_id": "TokenId"}
@@ -66,10 +62,7 @@ def read_remove_delegation_token_record(
     """
     if version not in RemoveDelegationTokenRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        token_id, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("token_id")
+    token_id, pos = within("token_id", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
@@ -84,10 +77,7 @@ def write_remove_delegation_token_record(
     """Append `remove_delegation_token_record` to `out`. Raises EncodeError."""
     if version not in RemoveDelegationTokenRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_text(out, v.token_id, opt, True)
-    except EncodeError as error:
-        raise error.within("token_id")
+    within("token_id", write_text, out, v.token_id, opt, True)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
 

@@ -43,13 +43,9 @@ class RemoveTopicRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 9
 
     NAMES: ClassVar[dict[str, str]] = {"topic_id": "TopicId"}

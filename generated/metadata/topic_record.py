@@ -12,7 +12,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     read_tags,
     unknown_version,
     uuid_of,
+    within,
     write_tags,
 )
 
@@ -44,13 +45,9 @@ class TopicRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 2
 
     NAMES: ClassVar[dict[str, str]] = {"name": "Name", "topic_id": "TopicId"}
@@ -78,10 +75,7 @@ def read_topic_record(
     """
     if version not in TopicRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 16:
         raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
@@ -99,10 +93,7 @@ def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, versio
     """Append `topic_record` to `out`. Raises EncodeError."""
     if version not in TopicRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.topic_id.bytes)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

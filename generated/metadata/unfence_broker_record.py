@@ -35,13 +35,9 @@ class UnfenceBrokerRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 8
 
     NAMES: ClassVar[dict[str, str]] = {"id": "Id", "epoch": "Epoch"}

@@ -35,13 +35,9 @@ class UnregisterBrokerRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 1
 
     NAMES: ClassVar[dict[str, str]] = {"broker_id": "BrokerId", "broker_epoch": "BrokerEpoch"}

@@ -12,8 +12,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import (
+    ReadOptions,
+    WriteOptions,
+    fixed_run,
+    read_tags,
+    unknown_version,
+    within,
+    write_tags,
+)
 
 from ..primitives.blob import read_blob, write_blob
 from ..primitives.text import read_text, write_text
@@ -39,13 +47,9 @@ class UserScramCredentialRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 11
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -92,26 +96,14 @@ def read_user_scram_credential_record(
     """
     if version not in UserScramCredentialRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_1.truncated(pos, end)
     (mechanism,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
-    try:
-        salt, pos = read_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("salt")
-    try:
-        stored_key, pos = read_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("stored_key")
-    try:
-        server_key, pos = read_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("server_key")
+    salt, pos = within("salt", read_blob, buf, pos, end, opt, True)
+    stored_key, pos = within("stored_key", read_blob, buf, pos, end, opt, True)
+    server_key, pos = within("server_key", read_blob, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     (iterations,) = _RUN_2.unpack_from(buf, pos)
@@ -132,23 +124,11 @@ def write_user_scram_credential_record(
     """Append `user_scram_credential_record` to `out`. Raises EncodeError."""
     if version not in UserScramCredentialRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.mechanism)
-    try:
-        write_blob(out, v.salt, opt, True)
-    except EncodeError as error:
-        raise error.within("salt")
-    try:
-        write_blob(out, v.stored_key, opt, True)
-    except EncodeError as error:
-        raise error.within("stored_key")
-    try:
-        write_blob(out, v.server_key, opt, True)
-    except EncodeError as error:
-        raise error.within("server_key")
+    within("salt", write_blob, out, v.salt, opt, True)
+    within("stored_key", write_blob, out, v.stored_key, opt, True)
+    within("server_key", write_blob, out, v.server_key, opt, True)
     out += _RUN_2.packed(v.iterations)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

@@ -35,13 +35,9 @@ class ZkMigrationStateRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__cluster_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 21
 
     NAMES: ClassVar[dict[str, str]] = {"zk_migration_state": "ZkMigrationState"}

@@ -13,19 +13,21 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -86,10 +88,7 @@ def read_topic_id_partition_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicIdPartitionEntry, int]:
     """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 20:
         raise _RUN_1.truncated(pos, end)
     id, partition = _RUN_1.unpack_from(buf, pos)
@@ -107,10 +106,7 @@ def write_topic_id_partition_entry(
     out: bytearray, v: TopicIdPartitionEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `topic_id_partition_entry` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.id.bytes, v.partition)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -142,10 +138,7 @@ def read_remote_log_segment_id_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RemoteLogSegmentIdEntry, int]:
     """Read `remote_log_segment_id_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        topic_id_partition, pos = read_topic_id_partition_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic_id_partition")
+    topic_id_partition, pos = within("topic_id_partition", read_topic_id_partition_entry, buf, pos, end, opt)
     if end - pos < 16:
         raise _RUN_2.truncated(pos, end)
     (id,) = _RUN_2.unpack_from(buf, pos)
@@ -163,10 +156,7 @@ def write_remote_log_segment_id_entry(
     out: bytearray, v: RemoteLogSegmentIdEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `remote_log_segment_id_entry` to `out`. Raises EncodeError."""
-    try:
-        write_topic_id_partition_entry(out, v.topic_id_partition, opt)
-    except EncodeError as error:
-        raise error.within("topic_id_partition")
+    within("topic_id_partition", write_topic_id_partition_entry, out, v.topic_id_partition, opt)
     out += _RUN_2.packed(v.id.bytes)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -232,13 +222,9 @@ class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__remote_log_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 0
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -308,10 +294,9 @@ def read_remote_log_segment_metadata_record(
     """
     if version not in RemoteLogSegmentMetadataRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        remote_log_segment_id, pos = read_remote_log_segment_id_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("remote_log_segment_id")
+    remote_log_segment_id, pos = within(
+        "remote_log_segment_id", read_remote_log_segment_id_entry, buf, pos, end, opt
+    )
     if end - pos < 36:
         raise _RUN_4.truncated(pos, end)
     start_offset, end_offset, broker_id, max_timestamp_ms, event_timestamp_ms = _RUN_4.unpack_from(buf, pos)
@@ -324,23 +309,21 @@ def read_remote_log_segment_metadata_record(
         raise not_allowed(
             "num_segment_leader_epochs_plus_one", num_segment_leader_epochs_plus_one, "at least 1", at
         )
-    segment_leader_epochs: list[SegmentLeaderEpochEntry] = []
-    for _ in range(
-        bounded_count("segment_leader_epochs", num_segment_leader_epochs_plus_one - 1, 13, pos, end, opt)
-    ):
-        try:
-            item, pos = read_segment_leader_epoch_entry(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("segment_leader_epochs", len(segment_leader_epochs))
-        segment_leader_epochs.append(item)
+    segment_leader_epochs, pos = read_list(
+        "segment_leader_epochs",
+        num_segment_leader_epochs_plus_one - 1,
+        13,
+        read_segment_leader_epoch_entry,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     if end - pos < 4:
         raise _RUN_5.truncated(pos, end)
     (segment_size_in_bytes,) = _RUN_5.unpack_from(buf, pos)
     pos += 4
-    try:
-        custom_metadata, pos = read_nullable_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("custom_metadata")
+    custom_metadata, pos = within("custom_metadata", read_nullable_blob, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_6.truncated(pos, end)
     (remote_log_segment_state,) = _RUN_6.unpack_from(buf, pos)
@@ -380,23 +363,13 @@ def write_remote_log_segment_metadata_record(
     """Append `remote_log_segment_metadata_record` to `out`. Raises EncodeError."""
     if version not in RemoteLogSegmentMetadataRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_remote_log_segment_id_entry(out, v.remote_log_segment_id, opt)
-    except EncodeError as error:
-        raise error.within("remote_log_segment_id")
+    within("remote_log_segment_id", write_remote_log_segment_id_entry, out, v.remote_log_segment_id, opt)
     out += _RUN_4.packed(v.start_offset, v.end_offset, v.broker_id, v.max_timestamp_ms, v.event_timestamp_ms)
     num_segment_leader_epochs_plus_one = len(v.segment_leader_epochs) + 1
     out += write_uvarint32(num_segment_leader_epochs_plus_one, "num_segment_leader_epochs_plus_one")
-    for count, item in enumerate(v.segment_leader_epochs):
-        try:
-            write_segment_leader_epoch_entry(out, item, opt)
-        except EncodeError as error:
-            raise error.within("segment_leader_epochs", count)
+    write_list(out, "segment_leader_epochs", v.segment_leader_epochs, write_segment_leader_epoch_entry, opt)
     out += _RUN_5.packed(v.segment_size_in_bytes)
-    try:
-        write_nullable_blob(out, v.custom_metadata, opt, True)
-    except EncodeError as error:
-        raise error.within("custom_metadata")
+    within("custom_metadata", write_nullable_blob, out, v.custom_metadata, opt, True)
     out += _RUN_6.packed(v.remote_log_segment_state)
     tags = list(v.tagged_fields)
     if v.txn_index_empty:

@@ -13,19 +13,21 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     fixed_run,
     not_allowed,
+    read_list,
     read_tags,
     unknown_version,
     uuid_of,
+    within,
+    write_list,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -114,13 +116,9 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__remote_log_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 3
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -205,23 +203,21 @@ def read_remote_log_segment_metadata_snapshot_record(
         raise not_allowed(
             "num_segment_leader_epochs_plus_one", num_segment_leader_epochs_plus_one, "at least 1", at
         )
-    segment_leader_epochs: list[SegmentLeaderEpochEntry] = []
-    for _ in range(
-        bounded_count("segment_leader_epochs", num_segment_leader_epochs_plus_one - 1, 13, pos, end, opt)
-    ):
-        try:
-            item, pos = read_segment_leader_epoch_entry(buf, pos, end, opt)
-        except FormatError as error:
-            raise error.within("segment_leader_epochs", len(segment_leader_epochs))
-        segment_leader_epochs.append(item)
+    segment_leader_epochs, pos = read_list(
+        "segment_leader_epochs",
+        num_segment_leader_epochs_plus_one - 1,
+        13,
+        read_segment_leader_epoch_entry,
+        buf,
+        pos,
+        end,
+        opt,
+    )
     if end - pos < 4:
         raise _RUN_3.truncated(pos, end)
     (segment_size_in_bytes,) = _RUN_3.unpack_from(buf, pos)
     pos += 4
-    try:
-        custom_metadata, pos = read_nullable_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("custom_metadata")
+    custom_metadata, pos = within("custom_metadata", read_nullable_blob, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_4.truncated(pos, end)
     (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
@@ -271,16 +267,9 @@ def write_remote_log_segment_metadata_snapshot_record(
     )
     num_segment_leader_epochs_plus_one = len(v.segment_leader_epochs) + 1
     out += write_uvarint32(num_segment_leader_epochs_plus_one, "num_segment_leader_epochs_plus_one")
-    for count, item in enumerate(v.segment_leader_epochs):
-        try:
-            write_segment_leader_epoch_entry(out, item, opt)
-        except EncodeError as error:
-            raise error.within("segment_leader_epochs", count)
+    write_list(out, "segment_leader_epochs", v.segment_leader_epochs, write_segment_leader_epoch_entry, opt)
     out += _RUN_3.packed(v.segment_size_in_bytes)
-    try:
-        write_nullable_blob(out, v.custom_metadata, opt, True)
-    except EncodeError as error:
-        raise error.within("custom_metadata")
+    within("custom_metadata", write_nullable_blob, out, v.custom_metadata, opt, True)
     out += _RUN_4.packed(v.remote_log_segment_state)
     tags = list(v.tagged_fields)
     if v.txn_index_empty:

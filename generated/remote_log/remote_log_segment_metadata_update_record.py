@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     read_tags,
     unknown_version,
     uuid_of,
+    within,
     write_tags,
 )
 
@@ -74,10 +75,7 @@ def read_topic_id_partition_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicIdPartitionEntry, int]:
     """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 20:
         raise _RUN_1.truncated(pos, end)
     id, partition = _RUN_1.unpack_from(buf, pos)
@@ -95,10 +93,7 @@ def write_topic_id_partition_entry(
     out: bytearray, v: TopicIdPartitionEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `topic_id_partition_entry` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.id.bytes, v.partition)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -130,10 +125,7 @@ def read_remote_log_segment_id_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RemoteLogSegmentIdEntry, int]:
     """Read `remote_log_segment_id_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        topic_id_partition, pos = read_topic_id_partition_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic_id_partition")
+    topic_id_partition, pos = within("topic_id_partition", read_topic_id_partition_entry, buf, pos, end, opt)
     if end - pos < 16:
         raise _RUN_2.truncated(pos, end)
     (id,) = _RUN_2.unpack_from(buf, pos)
@@ -151,10 +143,7 @@ def write_remote_log_segment_id_entry(
     out: bytearray, v: RemoteLogSegmentIdEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `remote_log_segment_id_entry` to `out`. Raises EncodeError."""
-    try:
-        write_topic_id_partition_entry(out, v.topic_id_partition, opt)
-    except EncodeError as error:
-        raise error.within("topic_id_partition")
+    within("topic_id_partition", write_topic_id_partition_entry, out, v.topic_id_partition, opt)
     out += _RUN_2.packed(v.id.bytes)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -173,13 +162,9 @@ class RemoteLogSegmentMetadataUpdateRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__remote_log_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 1
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -222,18 +207,14 @@ def read_remote_log_segment_metadata_update_record(
     """
     if version not in RemoteLogSegmentMetadataUpdateRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        remote_log_segment_id, pos = read_remote_log_segment_id_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("remote_log_segment_id")
+    remote_log_segment_id, pos = within(
+        "remote_log_segment_id", read_remote_log_segment_id_entry, buf, pos, end, opt
+    )
     if end - pos < 12:
         raise _RUN_3.truncated(pos, end)
     broker_id, event_timestamp_ms = _RUN_3.unpack_from(buf, pos)
     pos += 12
-    try:
-        custom_metadata, pos = read_nullable_blob(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("custom_metadata")
+    custom_metadata, pos = within("custom_metadata", read_nullable_blob, buf, pos, end, opt, True)
     if end - pos < 1:
         raise _RUN_4.truncated(pos, end)
     (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
@@ -259,15 +240,9 @@ def write_remote_log_segment_metadata_update_record(
     """Append `remote_log_segment_metadata_update_record` to `out`. Raises EncodeError."""
     if version not in RemoteLogSegmentMetadataUpdateRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_remote_log_segment_id_entry(out, v.remote_log_segment_id, opt)
-    except EncodeError as error:
-        raise error.within("remote_log_segment_id")
+    within("remote_log_segment_id", write_remote_log_segment_id_entry, out, v.remote_log_segment_id, opt)
     out += _RUN_3.packed(v.broker_id, v.event_timestamp_ms)
-    try:
-        write_nullable_blob(out, v.custom_metadata, opt, True)
-    except EncodeError as error:
-        raise error.within("custom_metadata")
+    within("custom_metadata", write_nullable_blob, out, v.custom_metadata, opt, True)
     out += _RUN_4.packed(v.remote_log_segment_state)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     read_tags,
     unknown_version,
     uuid_of,
+    within,
     write_tags,
 )
 
@@ -68,10 +69,7 @@ def read_topic_id_partition_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicIdPartitionEntry, int]:
     """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    try:
-        name, pos = read_text(buf, pos, end, opt, True)
-    except FormatError as error:
-        raise error.within("name")
+    name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 20:
         raise _RUN_1.truncated(pos, end)
     id, partition = _RUN_1.unpack_from(buf, pos)
@@ -89,10 +87,7 @@ def write_topic_id_partition_entry(
     out: bytearray, v: TopicIdPartitionEntry, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `topic_id_partition_entry` to `out`. Raises EncodeError."""
-    try:
-        write_text(out, v.name, opt, True)
-    except EncodeError as error:
-        raise error.within("name")
+    within("name", write_text, out, v.name, opt, True)
     out += _RUN_1.packed(v.id.bytes, v.partition)
     write_tags(out, v.tagged_fields, "tagged_fields")
 
@@ -111,13 +106,9 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
     """
 
     VERSIONS: ClassVar[range] = range(0, 1)
-
     FLEXIBLE: ClassVar[range] = range(0, 1)
-
     TOPIC: ClassVar[str] = "__remote_log_metadata"
-
     KIND: ClassVar[str] = "metadata"
-
     NUMBER: ClassVar[int] = 2
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -156,10 +147,7 @@ def read_remote_partition_delete_metadata_record(
     """
     if version not in RemotePartitionDeleteMetadataRecord.VERSIONS:
         raise unknown_version("version", version, "0", pos)
-    try:
-        topic_id_partition, pos = read_topic_id_partition_entry(buf, pos, end, opt)
-    except FormatError as error:
-        raise error.within("topic_id_partition")
+    topic_id_partition, pos = within("topic_id_partition", read_topic_id_partition_entry, buf, pos, end, opt)
     if end - pos < 13:
         raise _RUN_2.truncated(pos, end)
     broker_id, event_timestamp_ms, remote_partition_delete_state = _RUN_2.unpack_from(buf, pos)
@@ -180,10 +168,7 @@ def write_remote_partition_delete_metadata_record(
     """Append `remote_partition_delete_metadata_record` to `out`. Raises EncodeError."""
     if version not in RemotePartitionDeleteMetadataRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    try:
-        write_topic_id_partition_entry(out, v.topic_id_partition, opt)
-    except EncodeError as error:
-        raise error.within("topic_id_partition")
+    within("topic_id_partition", write_topic_id_partition_entry, out, v.topic_id_partition, opt)
     out += _RUN_2.packed(v.broker_id, v.event_timestamp_ms, v.remote_partition_delete_state)
     write_tags(out, v.tagged_fields, "tagged_fields")
 

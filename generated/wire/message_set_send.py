@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    ends_exactly,
     fixed_run,
     not_allowed,
     span,
@@ -34,7 +34,7 @@ _RUN_2 = fixed_run(">i", "len_body")
 
 
 @dataclass(slots=True)
-class MessageSetSend:
+class MessageSetSend(messages.Message):
     """Answer to a fetch request for one partition, as Kafka 0.7 sent it and the documentation of later
     versions still told it. Those versions send the fetch responses of the protocol guide instead.
 
@@ -59,30 +59,6 @@ class MessageSetSend:
     not of messages; therefore kept as bytes. May be empty, never null. The entries are those of a
     `message_set`; those of Kafka 0.7 itself have a format of their own, a 4-byte length and then a
     message without key and offset."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[MessageSetSend, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_message_set_send(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> MessageSetSend:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_message_set_send(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_message_set_send(out, self, opt)
-        return bytes(out)
 
 
 def read_message_set_send(
@@ -120,3 +96,6 @@ def write_message_set_send(out: bytearray, v: MessageSetSend, opt: WriteOptions 
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
     _RUN_2.put(out, place_of_len_body, size)
+
+
+MessageSetSend._functions = (read_message_set_send, write_message_set_send)

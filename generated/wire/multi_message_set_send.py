@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -22,6 +23,7 @@ from kodec.runtime.fields import (
     not_allowed,
     span,
     too_many,
+    within,
 )
 
 from .message_set_send import MessageSetSend, read_message_set_send, write_message_set_send
@@ -64,7 +66,7 @@ def write_part_list(out: bytearray, v: list[MessageSetSend], opt: WriteOptions =
 
 
 @dataclass(slots=True)
-class MultiMessageSetSend:
+class MultiMessageSetSend(messages.Message):
     """Answer to a fetch request for several partitions, as Kafka 0.7 sent it and the documentation of
     later versions still told it: an answer for each of them, in the order of the request.
 
@@ -86,30 +88,6 @@ class MultiMessageSetSend:
 
     parts: list[MessageSetSend] = field(default_factory=list)
     """The answers. May be empty, never null."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[MultiMessageSetSend, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_multi_message_set_send(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> MultiMessageSetSend:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_multi_message_set_send(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_multi_message_set_send(out, self, opt)
-        return bytes(out)
 
 
 def read_multi_message_set_send(
@@ -145,11 +123,11 @@ def write_multi_message_set_send(
     place_of_len_body = len(out)
     place_of_error_code = len(out) + 4
     out += _RUN_1.packed(0, v.error_code)
-    try:
-        write_part_list(out, v.parts, opt)
-    except EncodeError as error:
-        raise error.within("parts")
+    within("parts", write_part_list, out, v.parts, opt)
     size = len(out) - place_of_error_code
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
     _RUN_2.put(out, place_of_len_body, size)
+
+
+MultiMessageSetSend._functions = (read_multi_message_set_send, write_multi_message_set_send)

@@ -1,7 +1,8 @@
 """Logs in which offsets are in no segment: each cause that leaves such bytes, and which of them are lost.
 
-The table is the same for all readers: `verify` and `records` (tests/log/test_gaps.py), the Spark source in
-Python and `export` (tests/pipeline/test_gaps.py), the one in Java (tests/java/test_gaps.py).
+The table is the same for all readers: `verify` and `records` (tests/log/directories/test_gaps.py),
+the Spark source in Python and `export` (tests/pipeline/test_gaps.py), the one in Java
+(tests/java/test_gaps.py).
 """
 
 from __future__ import annotations

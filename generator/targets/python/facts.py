@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kodec.generator.layout import BitGroup, Layouts, One, Run, Variant
+from kodec.generator.layout import Layouts
 from kodec.generator.problems import Place
-from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Prim, Ref, Schema, Struct, Switch, Tag, TypeRef
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.targets.python.names import RUNTIME, camel, local
@@ -18,12 +17,8 @@ __all__ = [
     "Env",
     "Facts",
     "Shape",
-    "bare",
-    "expressions_of",
-    "fields_of",
     "of_tag",
     "targets_of",
-    "with_type",
 ]
 
 
@@ -80,12 +75,6 @@ class Facts:
             return None
         section = self.model.struct(spec.type.target)
         return section_tags(self.model, section) or Field(spec.id, Bytes(), spec.place)
-
-    def variant_suffix(self, struct: Struct, variant: Variant) -> str:
-        """What the name of a layout's function ends in: of several layouts, with its first version."""
-        known = {name: value for name, value in variant.layout.known if name != struct.version_field}
-        alone = len(self.layouts.variants(struct, known)) == 1
-        return "" if alone else f"_v{variant.versions[0]}"
 
     def checksum(self, struct: Struct) -> tuple[str, int, int] | None:
         """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
@@ -183,28 +172,6 @@ def _inner_path(name: str) -> str:
     return "_".join(path[1:] or path)
 
 
-def fields_of(step: Run | One) -> list[Field]:
-    if isinstance(step, One):
-        return [step.field]
-    found: list[Field] = []
-    for item in step.fields:
-        if isinstance(item.what, BitGroup):
-            found += [member for member, _, _ in item.what.members]
-        elif item.field is not None:
-            found.append(item.field)
-    return found
-
-
-def expressions_of(spec: Field) -> list[ex.Expr]:
-    """Every expression that has a part in how the field is read."""
-    found = [spec.size, spec.repeat_expr, spec.repeat_until, spec.condition]
-    if isinstance(spec.type, Switch):
-        found.append(spec.type.on)
-    if isinstance(spec.type, Ref):
-        found += spec.type.args
-    return [expr for expr in found if expr is not None]
-
-
 def targets_of(struct: Struct) -> list[str]:
     found: list[str] = []
 
@@ -224,19 +191,11 @@ def targets_of(struct: Struct) -> list[str]:
     return found
 
 
-def bare(spec: Field) -> Field:
-    return Field(spec.id, spec.type, spec.place)
-
-
 def of_tag(tag: Tag, section: Field) -> Field:
     """A tag as a field of the type that holds its section."""
     return Field(
         tag.id, tag.type, section.place, doc=tag.doc, default=tag.default, null_versions=tag.null_versions
     )
-
-
-def with_type(spec: Field, kind: TypeRef) -> Field:
-    return Field(spec.id, kind, spec.place)
 
 
 NOTHING = Struct("", Place("", 0, 0))

@@ -27,6 +27,7 @@ from kodec.generator.targets.python.views.modules import (
     StructView,
 )
 from kodec.generator.targets.python.views.rows import Place
+from kodec.generator.targets.python.writer import Holder, Writer
 from kodec.generator.text import Text, docstring, python_literal
 from kodec.generator.wire import WIRE
 
@@ -114,7 +115,8 @@ class Module(Types):
         name = self.back.classes[struct.name]
         function = self.back.function(struct)
         inner = transparent(struct)
-        printer = Printer(self, self.program.units[struct.name], struct)
+        unit = self.program.units[struct.name]
+        printer = Printer(self, unit, struct)
         exports: list[str] = [] if inner is not None else [name]
         exports += [f"read_{function}", f"write_{function}"]
         if printer.unit.packed is not None:
@@ -143,6 +145,8 @@ class Module(Types):
             constants=() if inner is not None else tuple(self._constants(struct)),
             params=tuple(self.parameters(struct)),
             printer=printer,
+            writer=Writer(self, unit, struct),
+            holder=Holder(self, unit, struct),
             peek=peek,
             checksum=checksum,
             rows=rows,
@@ -152,9 +156,7 @@ class Module(Types):
         )
 
     def _base(self, struct: Struct) -> str:
-        """The class that has the methods of messages, and of what is in them."""
-        if not is_of_messages(self.schema):
-            return ""
+        """The class that has the methods; empty where the parameters are others."""
         return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
             tuple(self.parameters(struct)), ""
         )

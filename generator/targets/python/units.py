@@ -188,7 +188,7 @@ class _Flat:
         found = [f"{name} {op} {emit(bound, env, model)}" for op, bound in bounds if bound is not None]
         if spec.valid.any_of is not None:
             choices = ", ".join(emit(choice, env, model) for choice in spec.valid.any_of)
-            found.append(f"{name} not in ({choices},)")
+            found.append(f"{name} not in ({choices})" if spec.valid.any_of[1:] else f"{name} != {choices}")
         return found
 
     def _one(self, spec: Field, struct: Struct, at: _Path) -> UnitNumber | UnitBlob | UnitPart:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import RowReader, read_rows
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.opening import open_batch as _open_batch
 from kodec.log.batches.options import EncodeOptions, ReadOptions
 from kodec.log.batches.records import Limits, Record
@@ -40,7 +41,7 @@ __all__ = [
 Backend = Literal["native", "pure"]
 T = TypeVar("T")
 
-_KERNEL = "kodec.generated.kernels.record_batch"
+_KERNEL = KAFKA.kinds[0].kernel
 
 
 @cache

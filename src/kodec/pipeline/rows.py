@@ -180,7 +180,7 @@ class SegmentRows:
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
         order = Order(files.base_offset, str(files.log), after)
         if before is not None:
-            order.passed(before, False)
+            order.passed(before)
         within = replace(scan, offsets=Range(first, last))
         return scan_rows(
             files.log,

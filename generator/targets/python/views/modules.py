@@ -13,6 +13,7 @@ from kodec.generator.targets.python.views.rows import Place, Rows, Units
 if TYPE_CHECKING:
     from kodec.generator.targets.python.context import Context
     from kodec.generator.targets.python.printer import Printer
+    from kodec.generator.targets.python.writer import Holder, Writer
 
 __all__ = [
     "Attribute",
@@ -91,9 +92,9 @@ class Checksum:
 class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
 
-    `params` are what it is told when it is read or written: names and types. `printer` spells what reads and
-    writes it. `base` is the class of `kodec.runtime.messages` that has the methods; empty where the class has
-    its own.
+    `params` are what it is told when it is read or written: names and types. `printer` spells what reads it,
+    `writer` what writes it, and `holder` what opens its compressed content. `base` is the class of
+    `kodec.runtime.messages` that has the methods; empty where the class has its own.
     """
 
     name: str
@@ -105,6 +106,8 @@ class StructView:
     constants: tuple[Constant, ...]
     params: tuple[tuple[str, str], ...]
     printer: Printer
+    writer: Writer
+    holder: Holder
     peek: Peek | None
     checksum: Checksum | None
     rows: Rows | None

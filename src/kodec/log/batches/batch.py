@@ -6,19 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from kodec.generated.log.record_batch import Compression
+from kodec.log.batches.format import HEAD
 from kodec.log.batches.large import Stored
 from kodec.log.batches.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.compression.codec import joined
 from kodec.runtime.errors import CrcMismatch, FormatError
-from kodec.runtime.fields import ReadOptions
 
 __all__ = ["CODECS", "HEAD", "Batch"]
 
 CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
 """The codecs by their number; those of magic 0 and 1 are the first of them."""
-
-HEAD = ReadOptions(check_crc=False)
-"""A header is read first and its checksum verified when asked for."""
 
 
 class Batch(ABC):
@@ -61,6 +58,11 @@ class Batch(ABC):
         """The bytes of the batch."""
         held = self._data
         return joined(held.pieces(0)) if isinstance(held, Stored) else held
+
+    @property
+    def frame_offset(self) -> int:
+        """The offset in its frame: the base offset, or that of a message, of a wrapper its last one."""
+        return self.last_offset
 
     @property
     @abstractmethod

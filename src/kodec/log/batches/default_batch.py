@@ -77,6 +77,10 @@ class DefaultBatch(Batch):
         return f"RecordBatch(base_offset={self.head.base_offset})"
 
     @property
+    def frame_offset(self) -> int:
+        return self.head.base_offset
+
+    @property
     def attributes(self) -> int:
         return int.from_bytes(self.head.attributes.to_bytes(), "big")
 

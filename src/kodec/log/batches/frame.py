@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.generated.log.message_set import Message
-from kodec.log.batches.sizes import LENGTH, MAGIC
+from kodec.log.batches.format import KAFKA
 
 __all__ = [
     "BEFORE_BODY",
@@ -18,28 +15,34 @@ __all__ = [
     "LENGTH_AT",
     "MAGICS",
     "MAGIC_AT",
+    "NEWEST",
     "PLAUSIBLE",
     "Frame",
 ]
 
-LEGACY = (0, 1)
-"""The formats in which each message, alone or a wrapper, is a batch."""
-MAGICS = (*LEGACY, 2)
+MAGICS = KAFKA.magics
 """The message formats that there are."""
-FRAME_SIZE = PEEK_ENTRY_SIZE
+(NEWEST,) = KAFKA.kinds[0].magics
+LEGACY = KAFKA.kinds[1].magics
+"""The formats in which each message, alone or a wrapper, is a batch."""
+FRAME_SIZE = KAFKA.peeked
 """The bytes that hold offset, length and magic, the same in each format."""
-LENGTH_AT, MAGIC_AT = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
-_new = tuple.__new__  # a third of the time
-BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
+LENGTH_AT, MAGIC_AT = KAFKA.length.at, KAFKA.magic.at
+BEFORE_BODY = KAFKA.before_body
 """The offset and the length, which the length does not count."""
-LEAST_BODY = len(Message(magic=0).to_bytes())
+LEAST_BODY = KAFKA.least_body
 """The fewest bytes that a batch's length can count: those of an empty message of magic 0."""
 LEAST_SIZE = BEFORE_BODY + LEAST_BODY
 """The fewest bytes of a whole batch."""
+PLAUSIBLE = KAFKA.plausible()
+"""Matches, without taking a byte, where a frame may stand: a length not negative nor tiny, a known magic."""
+# looked up for each batch
+_peek, _whole = KAFKA.peek, KAFKA.whole
+_new = tuple.__new__  # a third of the time
 
 
 class Frame(NamedTuple):
-    """What the first 17 bytes of a batch say; nothing of it is checked.
+    """What the first bytes of a batch say; nothing of it is checked.
 
     Attributes:
         offset: the base offset of a batch of magic 2; the offset of a message, the last one of a wrapper.
@@ -53,11 +56,11 @@ class Frame(NamedTuple):
 
     @classmethod
     def peek(cls, data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> Frame | None:
-        """The frame at `pos`; None where fewer than 17 bytes are there, up to `end`."""
+        """The frame at `pos`; None where fewer than `FRAME_SIZE` bytes are there, up to `end`."""
         if (len(data) if end is None else end) - pos < FRAME_SIZE:
             return None
-        offset, len_body, magic = peek_entry(data, pos)  # type: ignore[arg-type]  # any buffer will do
-        return _new(cls, (offset, peek_entry_len_entry(offset, len_body, magic), magic))
+        offset, len_body, magic = _peek(data, pos)
+        return _new(cls, (offset, _whole(offset, len_body, magic), magic))
 
     @property
     def len_body(self) -> int:
@@ -73,21 +76,10 @@ class Frame(NamedTuple):
     def framed(data: bytes, magic: int) -> bytes:
         """The batch in `data`, with the magic and a length that says that it is all of them."""
         made = bytearray(data)
-        LENGTH.put(made, len(data) - BEFORE_BODY)
-        MAGIC.put(made, magic)
+        KAFKA.length.put(made, len(data) - BEFORE_BODY)
+        KAFKA.magic.put(made, magic)
         return bytes(made)
 
     def fits(self, most: int) -> bool:
         """Whether the size can be that of a batch, and is at most `most`."""
         return LEAST_SIZE <= self.size <= most
-
-
-def _plausible() -> re.Pattern[bytes]:
-    between = MAGIC_AT - LENGTH_AT - 1
-    magics = b"".join(b"\\x%02x" % value for value in MAGICS)
-    tiny = b"\\x00\\x00\\x00[\\x00-\\x%02x]" % (LEAST_BODY - 1)
-    return re.compile(b"(?s)(?=.{%d}(?!%s)[\x00-\x7f].{%d}[%s])" % (LENGTH_AT, tiny, between, magics))
-
-
-PLAUSIBLE = _plausible()
-"""Matches, without taking a byte, where a frame may stand: a length not negative nor tiny, a known magic."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from kodec.generated.log import message_set, record_batch
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch, RowReader, read_rows
-from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEGACY, MAGIC_AT, Frame
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import FRAME_SIZE, LEGACY, MAGIC_AT, Frame
 from kodec.log.batches.large import Stored
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import MAGIC, OFFSET
 from kodec.runtime.errors import CrcMismatch, FormatError, Truncated, Unsupported
 
 __all__ = ["open_batch", "wrong_checksum"]
@@ -50,11 +49,7 @@ def wrong_checksum(data: bytes, start: int, stop: int, origin: int) -> CrcMismat
 
     `origin` is where `data` starts in its source.
     """
-    if MAGIC.get(data, start) in LEGACY:
-        at, computed = message_set.checksum_of_message(data, start + BEFORE_BODY, stop)
-        path = f"Message(offset={OFFSET.get(data, start)}).crc"
-    else:
-        at, computed = record_batch.checksum_of_record_batch(data, start, stop)
-        path = f"RecordBatch(base_offset={OFFSET.get(data, start)}).crc"
-    stored = int.from_bytes(data[at : at + 4], "big")
+    kind = KAFKA.kind(KAFKA.magic.get(data, start))
+    at, stored, computed = kind.checksum(data, start, stop)
+    path = f"{kind.place(KAFKA.offset.get(data, start))}.crc"
     return CrcMismatch(path, at=origin + at, need=stored, have=computed)

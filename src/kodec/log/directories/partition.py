@@ -397,14 +397,14 @@ class PartitionLog:
                     order.skipped()
             expected = max(expected, segment.base_offset)
             for batch in segment.batches(position, check_crc=check_crc):
-                order.passed(*self._in_order(order, segment, batch, after))
+                order.passed(self._in_order(order, segment, batch, after))
                 expected = batch.next_offset
                 yield segment, batch
             segment.close()
 
     @staticmethod
-    def _in_order(order: Order, segment: Segment, batch: Batch, after: Segment | None) -> tuple[int, bool]:
-        """What the order is to note of a batch. Raises Malformed where its offset cannot be."""
+    def _in_order(order: Order, segment: Segment, batch: Batch, after: Segment | None) -> int:
+        """What the order is to note of a batch: its last offset. Raises Malformed where that cannot be."""
         try:
             return order.check(batch, segment.whole_frame(batch.position + batch.size))
         except FormatError as error:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from kodec.generated.log import record_batch, transaction_index
+from kodec.generated.log import transaction_index
 from kodec.log import kernel
 from kodec.log.arguments import path_of
-from kodec.log.batches.batch import HEAD, Batch
-from kodec.log.batches.frame import FRAME_SIZE, Frame
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
 from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
@@ -260,25 +261,25 @@ class Segment:
             raise self._placed(error, pos) from None
 
     def _head(self, pos: int, size: int, magic: int) -> BatchHeader:
-        if magic != 2:
+        if magic != NEWEST:
             return _head_of(self._batch(pos, size))
+        kind = KAFKA.kinds[0]
         data = self._read(pos, min(size, BATCH_HEAD))
         try:
             # The end is that of the batch, so lengths are checked; the bytes of the records are not there.
-            head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
-            codec = record_batch.codec_of_record_batch(head)
+            head, _ = kind.read_head(data, 0, size)
+            codec = kind.codec(head)
         except FormatError as error:
             frame = Frame.peek(data)
             assert frame is not None
-            name = f"RecordBatch(base_offset={frame.offset})"
-            raise self._placed(error.within(name, shift=pos), pos) from None
+            raise self._placed(error.within(kind.place(frame.offset), shift=pos), pos) from None
         last_offset = head.base_offset + (head.last_offset_delta or 0)
         if last_offset < head.base_offset:
             # A wrong checksum says more.
             self._verified(self._batch(pos, size))
             need = f"at least {head.base_offset}"
             low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=last_offset)
-            raise self._placed(low.within(f"RecordBatch(base_offset={head.base_offset})", shift=pos), pos)
+            raise self._placed(low.within(kind.place(head.base_offset), shift=pos), pos)
         flags = head.attributes
         return BatchHeader(
             pos,
@@ -454,10 +455,10 @@ class Segment:
                 return None
         if place.offset <= last:
             found = self._frame(place.position)
-            name = "Message(offset" if found is None or found.magic != 2 else "RecordBatch(base_offset"
+            kind = KAFKA.kinds[-1] if found is None else KAFKA.kind(found.magic)
             need = f"more than {last}"
             error = Malformed("base_offset", "offsets ascend", at=0, need=need, have=place.offset)
-            raise self._placed(error.within(f"{name}={place.offset})", shift=place.position))
+            raise self._placed(error.within(kind.place(place.offset), shift=place.position))
         return None if before is None else last
 
     def _anchor(self, offset: int) -> int:

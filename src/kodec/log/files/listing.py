@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.files.names import INDEXES, OFFSET
 
 __all__ = [
     "FolderName",
@@ -41,13 +43,15 @@ _MAX_INT64 = 2**63 - 1
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
-_SEGMENT = re.compile(r"([0-9]{20})\.log")
+_LOG = KAFKA.files.log
+_OFFSET = re.compile(OFFSET)
+_SEGMENT = re.compile(rf"({OFFSET})\.{_LOG}")
 
 # Deleted, moving and stray replicas end in one of these, behind a dot and 32 hex digits.
 _NOT_LIVE = ("-delete", "-future", "-stray")
 # What belongs to a segment, and what belongs to an offset.
-_SEGMENT_OR_LEFT = re.compile(r"([0-9]{20})\.log(\.deleted|\.swap|\.cleaned)?")
-_FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)")
+_SEGMENT_OR_LEFT = re.compile(rf"({OFFSET})\.{_LOG}(\.({'|'.join(KAFKA.files.leftovers)}))?")
+_FILE = re.compile(rf"({OFFSET})\.({_LOG}|{'|'.join(INDEXES)}|{KAFKA.files.snapshot})")
 
 
 class TopicPartition(NamedTuple):
@@ -269,9 +273,8 @@ def _leftover(entry: os.DirEntry[str]) -> Leftover | None:
     stem, dot, end = entry.name.rpartition(".")
     if not dot or end not in _LEFTOVERS or not entry.is_file():
         return None
-    digits = stem.partition(".")[0][:20]
-    known = len(digits) == 20 and digits.isascii() and digits.isdigit()
-    return Leftover(Path(entry.path), LeftoverKind(end), int(digits) if known else None)
+    offset = _OFFSET.match(stem)
+    return Leftover(Path(entry.path), LeftoverKind(end), int(offset[0]) if offset else None)
 
 
 _LEFTOVERS = frozenset(kind.value for kind in LeftoverKind)

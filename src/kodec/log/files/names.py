@@ -5,6 +5,8 @@ Source: `org.apache.kafka.storage.internals.checkpoint`, `LogManager`, `LogFileU
 
 from __future__ import annotations
 
+from kodec.log.batches.format import KAFKA
+
 __all__ = [
     "CLEANER_OFFSETS",
     "CLEAN_SHUTDOWN",
@@ -14,6 +16,7 @@ __all__ = [
     "LOCK",
     "LOG_START_OFFSETS",
     "META_PROPERTIES",
+    "OFFSET",
     "OMITTED_OFFSETS",
     "PARTITION_METADATA",
     "QUORUM_STATE",
@@ -37,9 +40,8 @@ OMITTED_OFFSETS = "kodec-omitted-offsets"
 # of the folder of the metadata log
 QUORUM_STATE = "quorum-state"
 # beside a segment's log, in the order in which they are listed
-INDEXES = ("index", "timeindex", "txnindex")
-
-
-def file_name(offset: int, kind: str, suffix: str = "") -> str:
-    """The name of a file that belongs to an offset: 20 digits, `.log` or another kind, `.cleaned` or none."""
-    return f"{offset:020d}.{kind}{suffix}"
+INDEXES = KAFKA.files.indexes
+OFFSET = KAFKA.files.offset
+"""A regular expression for the offset in a file's name."""
+file_name = KAFKA.files.name
+"""The name of a file that belongs to an offset: the offset, the kind, and `.cleaned` or none."""

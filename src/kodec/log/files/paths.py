@@ -20,6 +20,7 @@ from kodec.log.files.names import (
     LEADER_EPOCHS,
     LOG_START_OFFSETS,
     META_PROPERTIES,
+    OFFSET,
     PARTITION_METADATA,
     QUORUM_STATE,
     RECOVERY_POINTS,
@@ -48,7 +49,7 @@ _OF_A_LOG_DIRECTORY = (
     CLEANER_OFFSETS,
 )
 _OF_A_PARTITION = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE)
-_OF_AN_OFFSET = re.compile(r"[0-9]{20}[.-]")
+_OF_AN_OFFSET = re.compile(OFFSET + "[.-]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,9 +103,7 @@ class Chain:
         """
         if len(self.positions) == 1:
             return False
-        # big-endian: the first bytes are the highest
-        lowest = OFFSET.get(rest.ljust(OFFSET.size, b"\0"))
-        highest = OFFSET.get(rest.ljust(OFFSET.size, b"\xff"))
+        lowest, highest = OFFSET.bounds(rest[: OFFSET.size])
         return lowest <= last.offset + MAX_RELATIVE and highest > last.offset
 
     def _zeros(self, pos: int) -> bool:

@@ -30,13 +30,10 @@ class Order:
 
     Attributes:
         last: the last offset so far; one below the segment's base offset where there is none.
-        sparse: whether some offsets below it have no record, as compaction, or a conversion, leaves a log.
-            True for formats v0 and v1, which may not say.
     """
 
     def __init__(self, base_offset: int, path: str | None, stop: int | None = None) -> None:
         self.last = base_offset - 1
-        self.sparse = False
         # What an index can say of it; the offset behind it is one too.
         self._limit = min(base_offset + MAX_RELATIVE, 2**63 - 2)
         if stop is not None:
@@ -62,32 +59,31 @@ class Order:
                 self._most = min(self._most, segment_offsets(self._path).stop - 1)
         return self._most
 
-    def up_to(self, buf: Buffer, start: int, end: int) -> tuple[int, int, bool]:
+    def up_to(self, buf: Buffer, start: int, end: int) -> tuple[int, int]:
         """Where the first batch of `buf[start:end]` is that must be looked at alone, or is not whole.
 
-        Also the last offset before it, and whether one has no record: for `passed`.
+        Also the last offset before it, for `passed`.
         """
         most = self._limit if self._most is None else self._most
         gaps = self._most is not None and not self._skipped
-        return self._in_order(buf, start, end, self.last, most, gaps)
+        return self._in_order(buf, start, end, self.last, most, gaps)[:2]
 
-    def passed(self, last: int, sparse: bool) -> None:
-        """Note what was read."""
+    def passed(self, last: int) -> None:
+        """Note the last offset of what was read."""
         self._skipped &= last == self.last
         self.last = last
-        self.sparse |= sparse
 
     def skipped(self) -> None:
         """Note that a batch was skipped, or all before the first one read: that gap says nothing."""
         self._skipped = True
 
-    def check(self, batch: Batch, following: Frame | None) -> tuple[int, bool]:
+    def check(self, batch: Batch, following: Frame | None) -> int:
         """What `passed` is to note of a batch that stands before one with this frame, if any.
 
         Raises Malformed where its offset is wrong.
         """
         last = batch.last_offset
-        first = batch.base_offset if batch.magic == 2 else last
+        first = batch.frame_offset
         if first <= self.last:
             raise _wrong(batch, "offsets ascend", f"more than {self.last}", first)
         if last < first:
@@ -100,8 +96,7 @@ class Order:
             if following is not None and self.last < following.offset <= last:
                 need = f"what the next batch, from {following.offset}, follows"
                 raise _wrong(batch, "offsets ascend", need, f"{first} to {last}")
-        gap = first > self.last + 1 and not self._skipped
-        return last, batch.magic != 2 or gap or batch.count <= last - first
+        return last
 
 
 def _wrong(batch: Batch, reason: str, need: object, have: object) -> FormatError:

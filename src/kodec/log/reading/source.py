@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from bisect import insort
@@ -60,6 +61,9 @@ class ByteSource(Protocol):
         What `read` gives for them is of no meaning.
         """
 
+    def is_hole(self, pos: int) -> bool:
+        """Whether the system says that nothing was written from `pos` on: zeros of a preallocated file."""
+
     def forget(self, pos: int) -> None:
         """Nothing before `pos` will be asked for again."""
 
@@ -88,6 +92,9 @@ class _Memory:
 
     def failed(self, start: int, end: int) -> ReadFailed | None:
         return None
+
+    def is_hole(self, pos: int) -> bool:
+        return False
 
     def forget(self, pos: int) -> None:
         pass
@@ -192,6 +199,21 @@ class _File:
 
     def remaining(self, pos: int, at_least: int) -> int:
         return max(0, self._size - pos)
+
+    def is_hole(self, pos: int) -> bool:
+        file = self._file.raw if isinstance(self._file, io.BufferedReader) else self._file
+        # what decompresses a file has its number too
+        if not isinstance(file, io.FileIO) or not hasattr(os, "SEEK_DATA"):
+            return False
+        here = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+        try:
+            os.lseek(file.fileno(), self._origin + pos, os.SEEK_DATA)
+        except OSError as error:
+            return error.errno == errno.ENXIO and pos < self._size
+        finally:
+            # whoever buffers it relies on that
+            os.lseek(file.fileno(), here, os.SEEK_SET)
+        return False
 
     def failed(self, start: int, end: int) -> ReadFailed | None:
         return next((why for first, stop, why in self._unreadable if first < end and start < stop), None)
@@ -336,6 +358,9 @@ class _Stream:
 
     def failed(self, start: int, end: int) -> ReadFailed | None:
         return None
+
+    def is_hole(self, pos: int) -> bool:
+        return False
 
     def forget(self, pos: int) -> None:
         if pos - self._at < CHUNK:

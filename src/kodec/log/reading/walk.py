@@ -159,12 +159,12 @@ class Walk:
         if order is None:
             yield from decoder.run(self, buf, start, end)
             return
-        found = stop, _, _ = order.up_to(buf, start, end)
+        stop, last = order.up_to(buf, start, end)
         yield from decoder.run(self, buf, start, stop)
         at = start + self.position - pos
         if at != stop:
-            found = order.up_to(buf, start, at)
-        order.passed(*found[1:])
+            _, last = order.up_to(buf, start, at)
+        order.passed(last)
 
     def _larger(self, frame: Frame | None, have: int) -> int:
         """How many bytes the batch at `position` needs, where it may be whole in a larger window; else 0."""
@@ -256,14 +256,14 @@ class Walk:
         if self._order is None:
             return decoder.decode(batch)
         try:
-            found = self._order.check(batch, self._whole_frame(end))
+            last = self._order.check(batch, self._whole_frame(end))
         except FormatError:
             # A wrong checksum says more.
             if self._check_crc:
                 batch.verify_crc()
             raise
         items = decoder.decode(batch)
-        self._order.passed(*found)
+        self._order.passed(last)
         return items
 
     def _bytes(self, pos: int, size: int, held: bool) -> bytes | Stored:
@@ -378,11 +378,14 @@ class Walk:
 
     def _zeros_to_the_end(self, pos: int) -> bool:
         """Whether only zeros follow, as in a preallocated file; they are then the torn tail."""
-        at, width = pos, _FIRST_BLOCK
+        at, width = pos, _FIRST_BLOCK - pos % _FIRST_BLOCK
         while block := self._source.read(at, width):
             if any(block) if len(block) <= _FIRST_BLOCK else block.count(0) != len(block):
                 return False
             at += len(block)
+            if self._source.is_hole(at):
+                at += self._source.remaining(at, 1)
+                break
             width = min(2 * width, CHUNK)
         self.torn_tail = TornTail(pos, at - pos, "zeros")
         return True

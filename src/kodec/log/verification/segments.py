@@ -174,7 +174,7 @@ class SegmentCheck:
 
     def _offsets_of(self, batch: Batch) -> Iterator[Finding]:
         segment, last = self.segment, self.last
-        first = batch.base_offset if batch.magic == 2 else batch.last_offset
+        first = batch.frame_offset
         try:
             # A wrapper of magic 0 or 1 says no more of its messages than the last offset.
             inside = batch.records() if batch.magic != 2 and batch.codec != "none" else []
@@ -205,7 +205,7 @@ class SegmentCheck:
 
     def _snapshots_below(self, batch: Batch) -> Iterator[Finding]:
         """The snapshots of what lies before this batch."""
-        first = batch.base_offset if batch.magic == 2 else batch.last_offset
+        first = batch.frame_offset
         # Of those outside the segment it need not be told all.
         due = first < self.segment.base_offset or (self.after is not None and first >= self.after)
         while self.snapshots and self.snapshots[0] <= first:

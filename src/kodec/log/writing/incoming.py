@@ -83,7 +83,7 @@ def refuse_unfit(batches: list[Batch], segment_bytes: int, keeps_from: int | Non
         if batch.size > segment_bytes:
             raise EncodeError("batch", "larger than a segment", need=segment_bytes, have=batch.size)
         if expected is not None:
-            offset = batch.base_offset if batch.magic == 2 else batch.last_offset
+            offset = batch.frame_offset
             if offset < expected or batch.last_offset < offset:
                 raise EncodeError("offset", "offsets must ascend", need=f"at least {expected}", have=offset)
             expected = batch.next_offset

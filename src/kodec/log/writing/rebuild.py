@@ -79,7 +79,7 @@ def empty_batch(batch: Batch) -> bytes:
 
     In magic 2, not compressed, without a delete horizon. A message of magic 0 or 1 keeps its last offset.
     """
-    first = batch.base_offset if batch.magic == 2 else batch.last_offset
+    first = batch.frame_offset
     head = v2.RecordBatch(
         base_offset=first,
         partition_leader_epoch=batch.partition_leader_epoch,

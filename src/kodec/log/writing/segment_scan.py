@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kodec.generated.log import message_set, record_batch
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.default_batch import DefaultBatch
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
@@ -21,6 +20,7 @@ from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError, Unsupported
+from kodec.runtime.fields import ReadOptions
 
 __all__ = ["SegmentScan", "producers_at", "scan_segment"]
 
@@ -126,7 +126,7 @@ class _Walk:
     def goes_on(self, batch: Batch) -> bool:
         """Whether the log goes on up to this batch; else the fault is set, and what waits may be dropped."""
         found, waiting = self.found, self.waiting
-        first = batch.base_offset if batch.magic == 2 else batch.last_offset
+        first = batch.frame_offset
         last = (found.next_offset if waiting is None else waiting.next_offset) - 1
         if first <= last:
             found.fault = f"its offset {first} is not above {last}"
@@ -212,10 +212,7 @@ def _is_sound(path: Path, position: int) -> bool:
             return False
         data = head + file.read(frame.size - len(head))
     try:
-        if frame.magic == DefaultBatch.magic:
-            record_batch.read_record_batch_head(data, 0, frame.size)
-        else:
-            message_set.read_message_head(data, frame.size - frame.len_body, frame.size)
+        KAFKA.kind(frame.magic).read_head(data, 0, frame.size, ReadOptions(check_crc=True))
     except FormatError:
         return False
     return True

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from kodec.generated.kernels import message_set, record_batch
+from importlib import import_module
+
 from kodec.log.backends.contract import Buffer
-from kodec.log.batches.frame import LEGACY, Frame
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import Frame
 
 __all__ = ["wrong_checksums"]
 
@@ -13,8 +15,7 @@ def wrong_checksums(data: Buffer, start: int, end: int, most: int) -> tuple[int,
     """As the pure one."""
     count = 0
     while (frame := Frame.peek(data, start, end)) is not None:
-        module = message_set if frame.magic in LEGACY else record_batch
-        kernel = module.Rows([], rows=1, unit_bytes=most)
+        kernel = import_module(KAFKA.kind(frame.magic).kernel).Rows([], rows=1, unit_bytes=most)
         before = start
         while True:
             status, stop = kernel.run(data, start, end)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
-from kodec.log.batches.frame import LEGACY, Frame
+from kodec.log.batches.format import KAFKA
+from kodec.log.batches.frame import Frame
 from kodec.runtime import compression
 from kodec.runtime.errors import FormatError
 from kodec.runtime.native import face
@@ -15,7 +16,7 @@ from kodec.runtime.native import face
 __all__ = ["MOST_NATIVE", "KernelDecoder", "content_of"]
 
 MOST_NATIVE = 4 << 20
-"""Content of more bytes is not decompressed natively, where all of it is in one buffer, which may be twice as large."""
+"""Content of more bytes is not decompressed natively, as that is into one buffer, at most twice as large."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -24,7 +25,7 @@ class KernelDecoder(Decoder[T_co]):
     """Has a kernel for each kind of batch, and turns from one to the other where the kind changes."""
 
     runs = True
-    magics: tuple[tuple[int, ...], ...] = (2,), LEGACY
+    magics: tuple[tuple[int, ...], ...] = tuple(kind.magics for kind in KAFKA.kinds)
     """For each kernel, the formats that it reads."""
     _turn = 0
     """Which of the kernels is in use."""
@@ -52,7 +53,7 @@ class KernelDecoder(Decoder[T_co]):
 
 
 def content_of(kernel: Any, buf: Buffer, limit: int) -> bytes | None:
-    """The content of the unit in `buf` at which the kernel stopped as compressed; None where pure Python is to do it.
+    """The content of the compressed unit in `buf` at which the kernel stopped; None if it is for pure Python.
 
     That is so where it has more than `limit` bytes, and then it is read in parts.
     """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kodec.log.backends.contract import Buffer
-from kodec.log.batches.frame import BEFORE_BODY, LEAST_SIZE
+from kodec.log.batches.frame import BEFORE_BODY, LEAST_SIZE, NEWEST
 from kodec.log.batches.sizes import BATCH_HEAD, COUNT, DELTA, LENGTH, MAGIC, OFFSET
 from kodec.runtime.native import face
 
 __all__ = ["LAYOUT", "in_order"]
 
-LAYOUT = OFFSET.at, LENGTH.at, BEFORE_BODY, MAGIC.at, LEAST_SIZE, 2, DELTA.at, COUNT.at, BATCH_HEAD
+LAYOUT = OFFSET.at, LENGTH.at, BEFORE_BODY, MAGIC.at, LEAST_SIZE, NEWEST, DELTA.at, COUNT.at, BATCH_HEAD
 """As `face.in_order` takes it, which reads these widths, signed and big-endian."""
 _READ = [each.format for each in (OFFSET, LENGTH, MAGIC, DELTA, COUNT)]
 if _READ != [">q", ">i", ">b", ">i", ">i"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kodec.log.backends.contract import Buffer
-from kodec.log.batches.frame import LEAST_SIZE, MAGICS, Frame
+from kodec.log.batches.frame import LEAST_SIZE, MAGICS, NEWEST, Frame
 from kodec.log.batches.sizes import BATCH_HEAD, COUNT, DELTA
 
 __all__ = ["in_order"]
@@ -27,7 +27,7 @@ def in_order(data: Buffer, start: int, end: int, last: int, most: int, gaps: boo
         if size < LEAST_SIZE or stop > end or magic not in MAGICS:
             break
         final, holes = first, True
-        if magic == 2:
+        if magic == NEWEST:
             if size < BATCH_HEAD:
                 break
             delta, count = DELTA.get(view, start), COUNT.get(view, start)

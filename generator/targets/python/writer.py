@@ -1,0 +1,405 @@
+"""One unit of the plan as what the templates ask for that write it, and that open what is compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from kodec.generator.plan.steps import (
+    Case,
+    Chars,
+    CheckLength,
+    Checksum,
+    Choice,
+    Derived,
+    Element,
+    Fixed,
+    FixedNumber,
+    Many,
+    Nested,
+    Octets,
+    One,
+    Rule,
+    Slot,
+    Step,
+    Stored,
+    Tagged,
+    TagPlan,
+    When,
+    steps_in,
+    values_of,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    Binary,
+    Constant,
+    FieldOf,
+    ObjectOf,
+    SizeOf,
+    Unary,
+    Value,
+    Whole,
+)
+from kodec.generator.targets.python.context import BIT_CODES
+from kodec.generator.targets.python.expressions import COMPARED, value_text
+from kodec.generator.targets.python.names import attribute, local
+from kodec.generator.targets.python.printer import Printer, Refusal, is_uuid, set_by
+from kodec.generator.wire import ENCODINGS
+
+__all__ = ["Holder", "Writer"]
+
+
+class Holder(Printer):
+    """A unit with compressed content, which is opened and made: fields are attributes of `v`."""
+
+    def field(self, name: str) -> str:
+        return f"v.{attribute(name)}"
+
+    def may_lack(self, name: str) -> bool:
+        return True
+
+
+class Writer(Printer):
+    """A unit that is written: fields are attributes of `v`, and what is derived is in locals."""
+
+    def field(self, name: str) -> str:
+        if name in self.derived or name in self.ranged:
+            return local(name)
+        if name == self.unit.stands_for:
+            return "v"
+        return f"v.{attribute(name)}" if name in self.kept else local(name)
+
+    def slot_refusals(self, step: Fixed) -> Iterator[tuple[Slot, str, Refusal]]:
+        for slot in step.slots:
+            if slot.contents is None and slot.path[0] not in self.derived and slot.path[0] not in self.ranged:
+                field = self._beside(slot) if slot.path[1:] else self.get
+                for rule in slot.rules:
+                    yield slot, self.place(slot), self.refusal(rule, self.place(slot), field)
+
+    def _beside(self, slot: Slot) -> Callable[[str], str]:
+        head = self.place(slot).rpartition(".")[0]
+        return lambda name: f"{head}.{attribute(name)}"
+
+    def place(self, slot: Slot) -> str:
+        """Where the value of a slot is in what is written."""
+        return ".".join([self.field(slot.path[0]), *map(attribute, slot.path[1:])])
+
+    def packed(self, step: Fixed) -> Iterator[str]:
+        """What goes into each number or each bytes of a run."""
+        for group in self.groups(step):
+            slot = group[0]
+            value = self.place(slot)
+            if slot.bits is not None:
+                parts = []
+                for each in group:
+                    assert each.bits is not None
+                    shift, width = each.bits
+                    text = f'bit_field("{each.path[-1]}", {self.place(each)}, {width})'
+                    parts.append(f"{text} << {shift}" if shift else text)
+                text = " | ".join(parts)
+                yield text if slot.size in BIT_CODES else f'({text}).to_bytes({slot.size}, "big")'
+            elif slot.contents is not None:
+                yield repr(slot.contents)
+            elif slot.path == (slot.path[0],) and slot.path[0] in self.ranged:
+                yield "0"
+            elif is_uuid(slot.wire):
+                yield f"{value}.bytes"
+            elif slot.wire is None:
+                yield f'exact_size("{slot.path[-1]}", {value}, {slot.size})'
+            else:
+                yield value
+
+    def run_of(self, name: str) -> int:
+        """The run of a number that is put in afterwards."""
+        for step in steps_in(self.unit.steps):
+            for slot in step.slots if isinstance(step, Fixed) else ():
+                if slot.path == (name,) and slot.wire is not None:
+                    return self.run_of_one(FixedNumber(slot.wire, slot.order), name)
+        raise AssertionError(name)
+
+    def not_in_versions(self, tag: TagPlan) -> str:
+        """The condition under which a version does not have a tag; empty where all do."""
+        test = self._test_of(tag)
+        return "" if test is None else self.text(Unary("not", test, FLAG))
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def source(self, name: str) -> str:
+        """What of a field is written: bytes that were made of it, or itself."""
+        return f"bytes_of_{name}" if name in self._made_before() else self.field(name)
+
+    def _made_before(self) -> set[str]:
+        found = {each.name for each in self.texts()} | {each.name for each in self.measured()}
+        return found | ({self.unit.packed.name} if self.unit.packed is not None else set())
+
+    def texts(self) -> list[One]:
+        """Fields that are text, which is encoded before anything is written."""
+        return [
+            each
+            for each in steps_in(self.unit.steps)
+            if isinstance(each, One) and isinstance(each.element, Chars)
+        ]
+
+    def measured(self) -> list[One | Many]:
+        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        lengths = {each.of for each in self.unit.derived if each.kind == "length"}
+        return [
+            each
+            for each in steps_in(self.unit.steps)
+            if isinstance(each, (One, Many))
+            and each.name in lengths
+            and not (isinstance(each, One) and isinstance(each.element, (Octets, Chars)))
+        ]
+
+    def condition_of(self, step: Step) -> list[str]:
+        """The conditions under which a step is taken, outer ones first, but for that it is not null."""
+
+        def find(steps: Iterable[Step], around: list[When]) -> list[When] | None:
+            for each in steps:
+                if each is step:
+                    return around
+                if isinstance(each, When):
+                    found = find(each.steps, [*around, each])
+                    if found is not None:
+                        return found
+            return None
+
+        around = find(self.unit.steps, [])
+        return [self.text(each.test) for each in around or () if not self.tells_null(each)]
+
+    def tells_null(self, step: When) -> bool:
+        """Whether a condition says no more than that a field is not null."""
+        return not self.is_of_version(step.test) and any(self.is_null(name) for name in set_by(step.steps))
+
+    def is_optional(self, name: str) -> bool:
+        return name in self.optional
+
+    def derives(self, step: Step) -> Iterator[Derived]:
+        """What is computed of what a step writes."""
+        for name in set_by((step,)):
+            if name in self.derived:
+                yield self.derived[name]
+
+    def derived_first(self) -> list[Derived]:
+        """What has to be computed before anything is written: what is used outside of its own condition."""
+        found = []
+        for step in self.unit.steps:
+            if not isinstance(step, When):
+                continue
+            names = {name for name in set_by(steps_in((step,))) if name in self.derived}
+            others = [each for each in self.unit.steps if each is not step]
+            used = {each.name for each in values_of(others) if isinstance(each, FieldOf)}
+            found += [self.derived[name] for name in names & used]
+        return sorted(found, key=self.unit.derived.index)
+
+    def derived_rules(self, derived: Derived) -> tuple[Rule, ...]:
+        """The rules of what is computed, but for those that always hold."""
+        least = derived.plus.value if derived.plus is not None and isinstance(derived.plus, Constant) else 0
+        return tuple(
+            rule
+            for rule in self.rules_of(derived.name)
+            if not (
+                rule.need == "least"
+                and derived.kind in ("length", "count", "presence")
+                and derived.null is None
+                and isinstance(rule.wanted[0], Constant)
+                and isinstance(least, int)
+                and rule.wanted[0].value <= least  # type: ignore[operator]  # a number's bound is one
+            )
+        )
+
+    def rules_of(self, name: str) -> tuple[Rule, ...]:
+        for step in steps_in(self.unit.steps):
+            if isinstance(step, One) and step.name == name:
+                return step.rules
+            for slot in step.slots if isinstance(step, Fixed) else ():
+                if slot.path == (name,):
+                    return slot.rules
+        return ()
+
+    def length_of(self, derived: Derived) -> str:
+        """How many bytes, or elements, there are."""
+        value = self.field(derived.of)
+        if derived.kind == "presence":
+            text = "1"
+        else:
+            source = self.source(derived.of) if derived.kind == "length" else value
+            text = f"len({source}){self.plus(derived.plus)}"
+            # bytes that are made of a value are never null, but those of text, and what is compressed
+            if derived.of not in {each.name for each in self.measured()}:
+                value = source
+        return text if derived.null is None else f"{derived.null} if {value} is None else {text}"
+
+    def may_be_none(self, name: str) -> bool:
+        return self.is_null(name) or self.is_optional(name)
+
+    def holds_content(self, name: str) -> bool:
+        """Whether a field may hold bytes in place of what is compressed in them."""
+        return self.unit.packed is not None and self.unit.packed.name == name
+
+    @property
+    def lacking(self) -> str:
+        """What an error says of a field that a version lacks, as Python."""
+        return (
+            f'f"not in version {{{self.version}}}"'
+            if self.unit.versions is not None
+            else '"not in this form"'
+        )
+
+    def lost(self, step: When) -> Iterator[tuple[str, str, str, str]]:
+        """(name, test, reason, need) of what would not be written where a condition does not hold."""
+        if self.tells_null(step) or self.unit.stands_for is not None:
+            return
+        of_version = self.is_of_version(step.test)
+        for name in set_by(steps_in((step,))):
+            text = self.fields[name]
+            if name not in self.kept or text.droppable or name in self.derived or name in self.ranged:
+                continue
+            if not of_version and (text.section or self.holds_content(name)):
+                continue
+            reason = self.lacking if of_version else '"given, but its condition does not hold"'
+            yield name, self.holds(name), reason, text.default
+
+    def holds(self, name: str) -> str:
+        """The test that a field is not its default."""
+        value, text = self.field(name), self.fields[name]
+        if text.default == "None":
+            return f"{value} is not None"
+        if text.default in ("True", "False"):
+            return value if text.default == "False" else f"not {value}"
+        return f"{value} != {text.default}"
+
+    def is_droppable(self, name: str) -> bool:
+        return self.fields[name].droppable
+
+    def until(self, step: Many) -> str:
+        """The condition that ends a list, as it will be when `item` was read."""
+        assert step.until is not None
+
+        def so_far(name: str) -> str:
+            return "count" if name == "_count" else self.get(name)
+
+        return value_text(_counted(step.until, step.name), so_far, self.item(step), COMPARED)
+
+    def is_maybe_empty(self, step: Many) -> bool:
+        return step.count is None and step.until is None and step.least == 0
+
+    def can_fail(self, step: Many) -> bool:
+        """Whether an element may be refused when it is written."""
+        element = step.element
+        plain = isinstance(element, FixedNumber) and is_uuid(element.wire)
+        plain = plain or (isinstance(element, Octets) and (element.size is None or element.size.implied))
+        return not plain or bool(step.rules) or self.is_maybe_empty(step)
+
+    def ends_early(self, check: CheckLength | Checksum) -> bool:
+        """Whether what a range ends with is not the last of what is written."""
+        after = self.unit.steps[self.unit.steps.index(check) + 1 :] if check in self.unit.steps else ()
+        return any(isinstance(each, (Fixed, One, Many, Tagged, Stored, When)) for each in after)
+
+    def patches(self) -> list[CheckLength | Checksum]:
+        """Lengths, then checksums, the innermost first: each covers bytes that are final by then."""
+        order = list(set_by(steps_in(self.unit.steps), contents=True))
+
+        def inside(check: CheckLength | Checksum) -> list[str]:
+            last = check.last
+            if last is None:
+                last = self._last_before(check)
+            return order[order.index(check.first) : order.index(last) + 1]
+
+        def layers(check: CheckLength | Checksum) -> int:
+            if not isinstance(check, Checksum):
+                return 0
+            covered = inside(check)
+            return 1 + max((layers(each) for each in self.ranges if each.name in covered), default=0)
+
+        by_place = sorted(self.ranges, key=lambda each: order.index(each.name))
+        return sorted(by_place, key=layers)
+
+    def _last_before(self, check: Step) -> str:
+        last = ""
+        for step in steps_in(self.unit.steps):
+            if step is check:
+                break
+            for name in set_by((step,), contents=True):
+                last = name
+        return last
+
+    def stop(self, check: CheckLength | Checksum) -> str:
+        """Where a range ends in what was written; empty at its end."""
+        if check.last is not None:
+            return f"end_of_{check.last}"
+        return f"stop_of_{check.name}" if self.ends_early(check) else ""
+
+    # -- switches ---------------------------------------------------------------------------------
+
+    def cases(self, choice: Choice, source: str) -> Iterator[tuple[str, Case]]:
+        """(test, case) for a writer: by the value switched on, or by the type of what is there."""
+        found: dict[str, Case] = {}
+        sized = choice.size is not None or choice.fills
+        for case in choice.cases:
+            kind = self.module.type_text(case.type)
+            if choice.peeked:
+                test = f"isinstance({source}, {kind})"
+            else:
+                assert case.value is not None
+                test = f"chosen == {self.compared(case.value)}"
+                is_object = self._is_object(source, case)
+                if not is_object and sized and kind != "bytes":
+                    is_object = f" and not isinstance({source}, bytes)"
+                test += is_object
+            found[test] = case
+        if choice.other is not None and (test := self._is_object(source, choice.other)):
+            # anything else has no case
+            found[test.removeprefix(" and ")] = choice.other
+        yield from found.items()
+
+    def otherwise(self, choice: Choice, source: str) -> Case | None:
+        """The case of all other values, where it is none of objects."""
+        other = choice.other
+        return None if other is None or self._is_object(source, other) else other
+
+    def raw(self, choice: Choice, source: str) -> str:
+        """The test that bytes stand where a switch has no case; empty where they do not."""
+        if (choice.size is None and not choice.fills) or choice.other is not None:
+            return ""
+        test = f"isinstance({source}, bytes)"
+        if choice.peeked:
+            return test
+        values = [self.compared(each.value) for each in choice.cases if each.value is not None]
+        none = f"chosen not in ({', '.join(values)})" if values[1:] else f"chosen != {values[0]}"
+        return f"{none} and {test}"
+
+    def refused(self, choice: Choice, source: str) -> str:
+        """The test that a value has no case, where nothing may stand there; else empty."""
+        if not choice.may_lack:
+            return ""
+        values = [self.text(each.value) for each in choice.cases if each.value is not None]
+        any_of = f"chosen in ({', '.join(values)})" if values[1:] else f"chosen == {values[0]}"
+        return f"{source} is not None" + ("" if choice.peeked else f" or {any_of}")
+
+    def _is_object(self, source: str, case: Case) -> str:
+        """The test, behind an `and`, that there is an object of a class where one is written."""
+        kind = case.type
+        if isinstance(case.element, Nested) and isinstance(kind, ObjectOf):
+            return f" and isinstance({source}, {self.module.type_text(kind)})"
+        return ""
+
+    def value(self, element: Element, source: str, name: str) -> str:
+        """A value as it is put behind what is written."""
+        if isinstance(element, FixedNumber) and is_uuid(element.wire):
+            return f"{source}.bytes"
+        if isinstance(element, Chars) and not source.startswith("bytes_of_"):
+            form = ENCODINGS[element.encoding]
+            return f'encode_text("{name}", {source}, "{form.python}", "{form.errors}")'
+        return source
+
+
+def _counted(value: Value, name: str) -> Value:
+    """A condition with the number of elements of `name`, so far, as `count + 1`."""
+    match value:
+        case SizeOf(FieldOf(found), kind) if found == name:
+            return Binary("+", FieldOf("_count", kind), Constant(1, Whole(1, 1)), kind)
+        case Unary(op, of, kind):
+            return Unary(op, _counted(of, name), kind)
+        case Binary(op, left, right, kind):
+            return Binary(op, _counted(left, name), _counted(right, name), kind)
+    return value

@@ -1,0 +1,255 @@
+"""Record formats: what a log's batches start with, how they are checked, and what its files are called.
+
+`KAFKA` is the only one. Whatever reads, checks or repairs logs takes these facts from it, and it takes those
+about bytes from the schemas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any
+
+from kodec.generated.log import log_segment, message_set, record_batch
+from kodec.runtime.fields import ReadOptions
+
+__all__ = ["HEAD", "KAFKA", "BatchKind", "FileNames", "Number", "RecordFormat"]
+
+HEAD = ReadOptions(check_crc=False)
+"""A header is read first and its checksum verified when asked for."""
+
+
+class Number:
+    """A number that always stands at one place in a type, to be read or set there without the rest.
+
+    Attributes:
+        at: where it starts, in bytes from the type's start.
+        format: as Python's `struct` has it.
+        size: in bytes.
+        most: the largest that fits.
+    """
+
+    def __init__(self, kind: type[Any], name: str) -> None:
+        self.at: int
+        self.format: str
+        self.at, self.format = kind.PLACES[name]
+        self._struct = Struct(self.format)
+        self.size = self._struct.size
+        self.most = (1 << 8 * self.size - self.format[-1].islower()) - 1
+
+    def get(self, data: bytes | bytearray | memoryview, start: int = 0) -> int:
+        """The number in the value that starts at `start`, whose bytes up to it must be there."""
+        found: int = self._struct.unpack_from(data, start + self.at)[0]
+        return found
+
+    def stored(self, value: int) -> bytes:
+        """It as bytes. It must fit."""
+        return self._struct.pack(value)
+
+    def put(self, data: bytearray, value: int) -> None:
+        """Set it in the value that starts `data`. It must fit."""
+        self._struct.pack_into(data, self.at, value)
+
+    def bounds(self, first: bytes) -> tuple[int, int]:
+        """The least and the largest number that can begin with these bytes, at most as many as it has."""
+        if not first or self.format[0] != ">":
+            # the highest byte is not there
+            return -self.most - 1, self.most
+        low, high = (self._struct.unpack(first.ljust(self.size, fill))[0] for fill in (b"\0", b"\xff"))
+        return low, high
+
+    def at_least(self, least: int) -> bytes:
+        """A regular expression for it where it is not negative, and at least `least`, which is below 256."""
+        rest = self.size - 1
+        if self.format[0] == ">":
+            tiny = rb"\x00{%d}[\x00-\x%02x]" % (rest, least - 1)
+            return rb"(?!%s)[\x00-\x7f].{%d}" % (tiny, rest)
+        tiny = rb"[\x00-\x%02x]\x00{%d}" % (least - 1, rest)
+        return rb"(?!%s).{%d}[\x00-\x7f]" % (tiny, rest)
+
+
+@dataclass(frozen=True)
+class BatchKind:
+    """What batches of some magics are.
+
+    Attributes:
+        magics: those that it is of.
+        name, offset_name: of its type, and of what its frame's offset is there.
+        start: where the type starts in the batch, in bytes.
+        kernel: the module that reads it natively.
+        codec: which one a head names; raises FormatError.
+    """
+
+    magics: tuple[int, ...]
+    name: str
+    offset_name: str
+    start: int
+    kernel: str
+    _crc: Number
+    _head: Callable[..., tuple[Any, int]]
+    codec: Callable[[Any], str]
+    _checksum: Callable[[bytes, int, int], tuple[int, int]]
+
+    def place(self, offset: int) -> str:
+        """What a batch is called in the path of an error."""
+        return f"{self.name}({self.offset_name}={offset})"
+
+    def checksum(self, data: bytes, start: int, stop: int) -> tuple[int, int, int]:
+        """Of the batch in `data[start:stop]`: where its checksum stands, the stored and the right one."""
+        begin = start + self.start
+        at, computed = self._checksum(data, begin, stop)
+        return at, self._crc.get(data, begin), computed
+
+    def read_head(self, data: bytes, start: int, stop: int, options: ReadOptions = HEAD) -> tuple[Any, int]:
+        """The head of the batch in `data[start:stop]`, and where the batch ends. Raises FormatError."""
+        return self._head(data, start + self.start, stop, options)
+
+    def is_wrong_in_checksum_alone(self, data: bytes, start: int, stop: int) -> bool:
+        """Whether the head of the batch in `data[start:stop]` is right, but its checksum is not.
+
+        Raises FormatError for a head that is wrong.
+        """
+        head, end = self.read_head(data, start, stop)
+        self.codec(head)
+        _, stored, computed = self.checksum(data, start, stop)
+        return end == stop and stored != computed
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """What the files of a segment are called: an offset, and what they are.
+
+    Attributes:
+        digits: of the offset.
+        log: what segments are.
+        indexes: what is beside them, in the order in which it is listed.
+        snapshot: what is known of producers at an offset.
+        leftovers: what follows the name of a file that is not part of the log, or not yet.
+    """
+
+    digits: int
+    log: str
+    indexes: tuple[str, ...]
+    snapshot: str
+    leftovers: tuple[str, ...]
+
+    @property
+    def offset(self) -> str:
+        """A regular expression for an offset."""
+        return f"[0-9]{{{self.digits}}}"
+
+    def name(self, offset: int, kind: str, suffix: str = "") -> str:
+        """The name of a file that belongs to an offset; `suffix` begins with its dot."""
+        return f"{offset:0{self.digits}d}.{kind}{suffix}"
+
+
+@dataclass(frozen=True)
+class RecordFormat:
+    """A format of logs.
+
+    Attributes:
+        kinds: what batches there are, the newest first.
+        peek: the offset, the length and the magic that a batch starts with, of bytes and a position.
+        whole: how many bytes a batch of these three has.
+        peeked: how many bytes `peek` needs; the same in each kind.
+        places: where the length and the magic stand, by their names in the schema.
+        offset, length, magic: these, as numbers in a batch.
+        least_body: the fewest bytes that a batch's length can count.
+        head: the bytes of the newest kind before its records.
+        last_delta, count, epoch: of that one: the last offset, relative to the first; how many records; the
+            leader's epoch.
+        files: what files are called.
+    """
+
+    kinds: tuple[BatchKind, ...]
+    peek: Callable[..., tuple[int, int, int]]
+    whole: Callable[[int, int, int], int]
+    peeked: int
+    offset: Number
+    length: Number
+    magic: Number
+    least_body: int
+    head: int
+    last_delta: Number
+    count: Number
+    epoch: Number
+    files: FileNames
+
+    @property
+    def magics(self) -> tuple[int, ...]:
+        """All magics, in order."""
+        return tuple(sorted(magic for kind in self.kinds for magic in kind.magics))
+
+    @property
+    def before_body(self) -> int:
+        """The bytes of a batch that its length does not count."""
+        return self.whole(0, 0, 0)
+
+    def kind(self, magic: int) -> BatchKind:
+        """What batches of a magic are; the newest kind for one that is not known."""
+        return next((kind for kind in self.kinds if magic in kind.magics), self.kinds[0])
+
+    def plausible(self) -> re.Pattern[bytes]:
+        """Matches, without taking a byte, where a batch may start: its length fits, its magic is known."""
+        parts = sorted(
+            [
+                (self.length.at, self.length.size, self.length.at_least(self.least_body)),
+                (
+                    self.magic.at,
+                    self.magic.size,
+                    b"[%s]" % b"".join(b"\\x%02x" % each for each in self.magics),
+                ),
+            ]
+        )
+        text, at = b"", 0
+        for start, size, part in parts:
+            text += b".{%d}" % (start - at) + part
+            at = start + size
+        return re.compile(b"(?s)(?=%s)" % text)
+
+
+_V2 = BatchKind(
+    (record_batch.RecordBatch().magic,),
+    "RecordBatch",
+    "base_offset",
+    0,
+    "kodec.generated.kernels.record_batch",
+    Number(record_batch.RecordBatch, "crc"),
+    record_batch.read_record_batch_head,
+    record_batch.codec_of_record_batch,
+    record_batch.checksum_of_record_batch,
+)
+_LEGACY = BatchKind(
+    (0, 1),
+    "Message",
+    "offset",
+    message_set.Entry.PLACES["message"][0],
+    "kodec.generated.kernels.message_set",
+    Number(message_set.Message, "crc"),
+    message_set.read_message_head,
+    message_set.codec_of_message,
+    message_set.checksum_of_message,
+)
+KAFKA = RecordFormat(
+    kinds=(_V2, _LEGACY),
+    peek=log_segment.peek_entry,
+    whole=log_segment.peek_entry_len_entry,
+    peeked=log_segment.PEEK_ENTRY_SIZE,
+    offset=Number(record_batch.RecordBatch, "base_offset"),
+    length=Number(record_batch.RecordBatch, "len_batch"),
+    magic=Number(record_batch.RecordBatch, "magic"),
+    least_body=len(message_set.Message(magic=0).to_bytes()),
+    head=record_batch.RecordBatch.PLACES["records"][0],
+    last_delta=Number(record_batch.RecordBatch, "last_offset_delta"),
+    count=Number(record_batch.RecordBatch, "num_records"),
+    epoch=Number(record_batch.RecordBatch, "partition_leader_epoch"),
+    files=FileNames(
+        20, "log", ("index", "timeindex", "txnindex"), "snapshot", ("deleted", "cleaned", "swap")
+    ),
+)
+"""Kafka's message formats 0, 1 and 2.
+
+Source: org.apache.kafka.common.record; for files, org.apache.kafka.storage.internals.log.LogFileUtils.
+"""

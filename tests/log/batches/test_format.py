@@ -1,0 +1,70 @@
+"""What a record format says of its bytes: from the schema, in either byte order."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kodec
+from kodec.errors import CrcMismatch
+from kodec.log.batches.format import KAFKA, Number
+from kodec.log.batches.frame import Frame
+
+NUMBERS = st.integers(-(2**31), 2**31 - 1)
+
+
+def number(form: str) -> Number:
+    class Head:
+        PLACES: ClassVar[dict[str, tuple[int, str]]] = {"length": (3, form)}
+
+    return Number(Head, "length")
+
+
+@pytest.mark.parametrize("form", [">i", "<i"])
+@given(value=NUMBERS, least=st.integers(1, 255), size=st.integers(0, 4))
+def test_a_number_in_either_byte_order(form: str, value: int, least: int, size: int) -> None:
+    length = number(form)
+    stored = length.stored(value)
+    assert length.get(b"abc" + stored) == value == struct.unpack(form, stored)[0]
+    assert (re.fullmatch(length.at_least(least), stored, re.DOTALL) is not None) == (value >= least)
+    low, high = length.bounds(stored[:size])
+    assert low <= value <= high
+    assert size < 4 or form == "<i" or low == high == value
+
+
+@pytest.mark.parametrize("value", [-1, 0, 13, 14, 255, 256, 2**24, 2**31 - 1])
+@pytest.mark.parametrize("form", [">i", "<i"])
+def test_a_least_number(form: str, value: int) -> None:
+    length = number(form)
+    assert (re.fullmatch(length.at_least(14), length.stored(value), re.DOTALL) is not None) == (value >= 14)
+
+
+@pytest.mark.parametrize("magic", KAFKA.magics)
+def test_what_kafkas_format_says_is_so_of_batches(magic: int) -> None:
+    timestamp = -1 if magic == 0 else 1_700_000_000_000
+    data = kodec.encode([kodec.Record(value=b"v", timestamp=timestamp)], magic=magic, base_offset=7)
+    frame = Frame.peek(data)
+    assert frame == (7, len(data), magic)
+    assert KAFKA.offset.get(data) == 7 and KAFKA.magic.get(data) == magic
+    assert KAFKA.before_body + KAFKA.length.get(data) == len(data)
+    assert KAFKA.plausible().match(data)
+    kind = KAFKA.kind(magic)
+    at, stored, computed = kind.checksum(data, 0, len(data))
+    assert stored == computed == int.from_bytes(data[at : at + 4], "big")
+    assert not kind.is_wrong_in_checksum_alone(data, 0, len(data))
+    (batch,) = kodec.read_batches(data)
+    assert batch.frame_offset == 7
+    damaged = bytearray(data)
+    damaged[-1] ^= 1
+    with pytest.raises(CrcMismatch, match=re.escape(kind.place(7))):
+        list(kodec.read_batches(bytes(damaged)))
+
+
+def test_names_of_files() -> None:
+    assert KAFKA.files.name(7, KAFKA.files.log, ".cleaned") == "00000000000000000007.log.cleaned"
+    assert re.fullmatch(KAFKA.files.offset, "00000000000000000007")
