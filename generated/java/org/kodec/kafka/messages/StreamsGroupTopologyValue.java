@@ -278,8 +278,8 @@ public record StreamsGroupTopologyValue(
         }
     }
 
-    /** Topics that have to have equally many partitions. Each stands for a place in a list of the
-     * subtopology's, from 0.
+    /** Topics that have to have equally many partitions. Each stands for a place in a list of the subtopology's,
+     * from 0.
      * @param sourceTopics Places in the subtopology's <code>source_topics</code>.
      * @param sourceTopicRegex Places in the subtopology's <code>source_topic_regex</code>.
      * @param repartitionSourceTopics Places in the subtopology's <code>repartition_source_topics</code>.
