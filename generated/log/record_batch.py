@@ -581,6 +581,7 @@ def read_record_batch_rows(
         return rows
     room = opt.elements - expected
     append = rows.append
+    texts: dict[bytes, str] = {}
     new = object.__new__
     base_offset = batch.base_offset
     known_2 = batch.attributes.timestamp_type == 1
@@ -671,7 +672,9 @@ def read_record_batch_rows(
                         size, pos = read_zigzag32(data, pos, end)
                     if size < 0:
                         raise _Bad
-                    headers_key = data[pos : (pos := pos + size)].decode("utf-8", "surrogateescape")
+                    coded = data[pos : (pos := pos + size)]
+                    if (headers_key := texts.get(coded)) is None:
+                        headers_key = texts[coded] = coded.decode("utf-8", "surrogateescape")
                     raw = data[pos]  # headers_value
                     if raw < 128:
                         size = UNZIGZAG_1[raw]

@@ -36,6 +36,7 @@ from kodec.generator.plan.steps import (
     Program,
     Require,
     Rule,
+    SetNull,
     Size,
     Slot,
     Step,
@@ -238,7 +239,13 @@ class _UnitBuilder:
         )
 
     def _absent(self, spec: Field) -> Constant | None:
-        """What a field is that is not there when it is read."""
+        """What a field is that is not there when it is read: where a version lacks it, its default."""
+        found = self.fields.get(spec.id)
+        lacking = found is None or self._conditions(found)[0] is not None
+        return self._default(spec) if lacking else self._left_out(spec)
+
+    def _left_out(self, spec: Field) -> Constant | None:
+        """What a field is that other fields leave out."""
         if spec.derive is not None or self._may_be_null(spec):
             return Constant(None, self.types.field(self.struct, spec))
         return None if spec.repeat is not None else self._default(spec)
@@ -310,6 +317,10 @@ class _UnitBuilder:
             in_version, otherwise = self._conditions(spec)
             if otherwise is not None:
                 body = [When(otherwise, tuple(body))]
+                absent = self._left_out(spec)
+                if in_version is not None and absent != self._absent(self.struct.field(spec.id) or spec):
+                    assert absent is not None and absent.value is None, (self.struct.name, spec.id)
+                    body.insert(0, SetNull(spec.id))
             if self._section(spec) is None:
                 # a layout of no version knows nothing of what other versions refuse
                 body += self._nulls(self.struct.field(spec.id) or spec)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from kodec.generator.plan.values import Constant, Peeked, Type, Value, text_of
+from kodec.generator.plan.values import Constant, FieldOf, Peeked, Type, Value, text_of, values_in
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Program",
     "Require",
     "Rule",
+    "SetNull",
     "Size",
     "Slot",
     "Step",
@@ -267,6 +268,16 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
+class SetNull:
+    """A field is null unless a step behind sets it. Versions that lack it leave its default.
+
+    A writer does nothing.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Require:
     """A rule of a field that is looked at after it, whether it was read or not."""
 
@@ -339,7 +350,7 @@ class CheckMost:
 
 
 Check = CheckLength | Checksum | CheckCount | CheckLast | CheckMost
-Step = Fixed | One | Many | Tagged | Stored | When | Require | Mark | Check
+Step = Fixed | One | Many | Tagged | Stored | When | SetNull | Require | Mark | Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,6 +496,11 @@ class Unit:
     def marked(self) -> set[str]:
         """The fields whose places a length or a checksum needs."""
         return {name for each in self.ranges for name in (each.first, each.name)}
+
+    def is_of_version(self, test: Value) -> bool:
+        """Whether a condition is on the version and what else the unit is told alone."""
+        told = {self.version_name, *(each.name for each in self.parameters)}
+        return all(each.name in told for each in values_in(test) if isinstance(each, (FieldOf, Peeked)))
 
     @property
     def told_version(self) -> bool:

@@ -19,8 +19,8 @@ meta:
   kind: coordinator-key
   number: 8
 doc: >-
-  Kafka's ConsumerGroupCurrentMemberAssignmentKey: key in __consumer_offsets,
-  number 8 of its kind.
+  Key of what a member of a consumer group owns now. With a null value the
+  member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupCurrentMemberAssignmentKey.json ConsumerGroupCurrentMemberAssignmentKey
 seq:
   - id: record_type
@@ -31,8 +31,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: Id of the member that owns the partitions.

@@ -24,8 +24,8 @@ meta:
   kind: coordinator-value
   number: 8
 doc: >-
-  Kafka's ConsumerGroupCurrentMemberAssignmentValue: value in
-  __consumer_offsets, number 8 of its kind; version 0, flexible.
+  Partitions that a member of a consumer group owns now, and how far it is on
+  its way to the target assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupCurrentMemberAssignmentValue.json ConsumerGroupCurrentMemberAssignmentValue
 seq:
   - id: version
@@ -37,15 +37,21 @@ seq:
   - id: member_epoch
     -orig-id: MemberEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the assignment that the member follows, as its next heartbeat has
+      to give it; -2 where a static member has left for a while.
   - id: previous_member_epoch
     -orig-id: PreviousMemberEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the member before; accepted too, as the answer with the new one
+      may have been lost.
   - id: state
     -orig-id: State
     type: s1
-    doc: An int8.
+    doc: >-
+      How far the member is: 0 stable, 1 has partitions to give up, 2 waits for
+      partitions that others have, 127 unknown.
   - id: num_assigned_partitions_plus_one
     type: unsigned_varint
     valid:
@@ -57,7 +63,7 @@ seq:
     type: topic_partitions
     repeat: expr
     repeat-expr: num_assigned_partitions_plus_one.value - 1
-    doc: An array of `topic_partitions`.
+    doc: Partitions that the member owns, by topic.
   - id: num_partitions_pending_revocation_plus_one
     type: unsigned_varint
     valid:
@@ -69,19 +75,20 @@ seq:
     type: topic_partitions
     repeat: expr
     repeat-expr: num_partitions_pending_revocation_plus_one.value - 1
-    doc: An array of `topic_partitions`.
+    doc: >-
+      Partitions that the member has to give up and has not confirmed, by topic.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_partitions:
     -orig-id: TopicPartitions
-    doc: Kafka's TopicPartitions.
+    doc: Partitions of one topic.
     seq:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
         valid:
@@ -93,13 +100,15 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
-        doc: An array of int32.
+        doc: Numbers of the partitions.
       - id: tagged_fields
         type: topic_partitions_tags
         doc: Optional fields, known and unknown.
   nullable_int32_list:
     -wire: list
-    doc: An array of int32, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -146,7 +155,10 @@ types:
             id: assignment_epochs
             -orig-id: AssignmentEpochs
             -default: empty
-            doc: An array of int32, or null.
+            doc: >-
+              Member epoch at which each of `partitions` was assigned, in the
+              same order: a commit with an older one is refused. Null, or
+              without elements, where it was not kept.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

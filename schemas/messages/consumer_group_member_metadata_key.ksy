@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 5
 doc: >-
-  Kafka's ConsumerGroupMemberMetadataKey: key in __consumer_offsets, number 5 of
-  its kind.
+  Key of what a member of a consumer group subscribes to. With a null value the
+  member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMemberMetadataKey.json ConsumerGroupMemberMetadataKey
 seq:
   - id: record_type
@@ -30,8 +30,10 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: >-
+      Id of the member: made by the coordinator, or by the member itself
+      (KIP-1082).

@@ -24,8 +24,8 @@ meta:
   kind: coordinator-value
   number: 5
 doc: >-
-  Kafka's ConsumerGroupMemberMetadataValue: value in __consumer_offsets, number
-  5 of its kind; version 0, flexible.
+  What a member of a consumer group reported of itself: who it is, and what it
+  subscribes to.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMemberMetadataValue.json ConsumerGroupMemberMetadataValue
 seq:
   - id: version
@@ -38,20 +38,23 @@ seq:
     -orig-id: InstanceId
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      `group.instance.id` of a static member (KIP-345). Null is a dynamic one.
   - id: rack_id
     -orig-id: RackId
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: '`client.rack` of the member. Null is none.'
   - id: client_id
     -orig-id: ClientId
     type: text(true)
-    doc: A string.
+    doc: '`client.id` that the member''s connection gave. May be empty.'
   - id: client_host
     -orig-id: ClientHost
     type: text(true)
-    doc: A string.
+    doc: >-
+      Address that the member connected from, in Java's notation: `/` and the IP
+      address.
   - id: num_subscribed_topic_names_plus_one
     type: unsigned_varint
     valid:
@@ -63,34 +66,41 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_subscribed_topic_names_plus_one.value - 1
-    doc: An array of string.
+    doc: Topics that the member subscribes to by name, in order of the names.
   - id: subscribed_topic_regex
     -orig-id: SubscribedTopicRegex
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      Regular expression, in RE2/J's syntax, by which the member subscribes to
+      topics. Null or empty is none.
   - id: rebalance_timeout_ms
     -orig-id: RebalanceTimeoutMs
     type: s4
     -default: -1
-    doc: An int32.
+    doc: >-
+      How long the member may take to give up partitions, in milliseconds; -1 is
+      not given.
   - id: server_assignor
     -orig-id: ServerAssignor
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      Name of the broker's assignor that the member wants, such as `uniform`.
+      Null leaves it to the broker.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   classic_member_metadata:
     -orig-id: ClassicMemberMetadata
-    doc: Kafka's ClassicMemberMetadata.
+    doc: What a member of the classic protocol sent as it joined.
     seq:
       - id: session_timeout_ms
         -orig-id: SessionTimeoutMs
         type: s4
-        doc: An int32.
+        doc: >-
+          Without a heartbeat for this many milliseconds, the member is removed.
       - id: num_supported_protocols_plus_one
         type: unsigned_varint
         valid:
@@ -102,28 +112,30 @@ types:
         type: classic_protocol
         repeat: expr
         repeat-expr: num_supported_protocols_plus_one.value - 1
-        doc: An array of `classic_protocol`.
+        doc: Assignors that the member supports, the one it prefers first.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   classic_protocol:
     -orig-id: ClassicProtocol
-    doc: Kafka's ClassicProtocol.
+    doc: One assignor of the member's.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the assignor, such as `range` or `cooperative-sticky`.
       - id: metadata
         -orig-id: Metadata
         type: blob(true)
-        doc: Bytes.
+        doc: >-
+          What the member sent for this assignor: a
+          `consumer_protocol_subscription`.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   nullable_classic_member_metadata:
     -wire: value
-    doc: A `classic_member_metadata`, or null.
+    doc: 'Value of a tagged field: a `classic_member_metadata`, or null.'
     seq:
       - id: has_value
         type: unsigned_varint
@@ -168,7 +180,9 @@ types:
             id: classic_member_metadata
             -orig-id: ClassicMemberMetadata
             -default: empty
-            doc: A `classic_member_metadata`, or null.
+            doc: >-
+              What a member sent that uses the classic protocol. Null is one
+              that uses the consumer protocol.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 3
 doc: >-
-  Kafka's ConsumerGroupMetadataKey: key in __consumer_offsets, number 3 of its
-  kind.
+  Key of a consumer group of KIP-848, whose assignment the broker computes. With
+  a null value the group is gone, or has become a classic one.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMetadataKey.json ConsumerGroupMetadataKey
 seq:
   - id: record_type
@@ -30,4 +30,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group.

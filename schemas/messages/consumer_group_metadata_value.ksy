@@ -19,9 +19,7 @@ meta:
 -message:
   kind: coordinator-value
   number: 3
-doc: >-
-  Kafka's ConsumerGroupMetadataValue: value in __consumer_offsets, number 3 of
-  its kind; version 0, flexible.
+doc: Epoch of a consumer group (KIP-848).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMetadataValue.json ConsumerGroupMetadataValue
 seq:
   - id: version
@@ -33,7 +31,9 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the group. A change of its members, their subscriptions or the
+      topics raises it, and a new target assignment is due.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -71,7 +71,10 @@ types:
           0:
             id: metadata_hash
             -orig-id: MetadataHash
-            doc: An int64.
+            doc: >-
+              Hash of the subscribed topics with their partitions and racks, by
+              which a change of them is noticed; 0 is none. Since Kafka 4.1
+              (KIP-1101).
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

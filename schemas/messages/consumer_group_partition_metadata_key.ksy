@@ -18,8 +18,9 @@ meta:
   kind: coordinator-key
   number: 4
 doc: >-
-  Kafka's ConsumerGroupPartitionMetadataKey: key in __consumer_offsets, number 4
-  of its kind.
+  Key of the topics that a consumer group subscribes to. Since Kafka 4.1
+  (KIP-1101), `metadata_hash` of `consumer_group_metadata_value` stands for
+  them, and a null value removes them.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupPartitionMetadataKey.json ConsumerGroupPartitionMetadataKey
 seq:
   - id: record_type
@@ -30,4 +31,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group.

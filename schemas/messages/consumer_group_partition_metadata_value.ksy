@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 4
 doc: >-
-  Kafka's ConsumerGroupPartitionMetadataValue: value in __consumer_offsets,
-  number 4 of its kind; version 0, flexible.
+  Topics that a consumer group subscribed to, as they were when its epoch was
+  last raised. Kafka 4.0 and before wrote it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupPartitionMetadataValue.json ConsumerGroupPartitionMetadataValue
 seq:
   - id: version
@@ -44,27 +44,27 @@ seq:
     type: topic_metadata
     repeat: expr
     repeat-expr: num_topics_plus_one.value - 1
-    doc: An array of `topic_metadata`.
+    doc: The subscribed topics that exist.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_metadata:
     -orig-id: TopicMetadata
-    doc: Kafka's TopicMetadata.
+    doc: A subscribed topic.
     seq:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic. A later topic of the same name has another.
       - id: topic_name
         -orig-id: TopicName
         type: text(true)
-        doc: A string.
+        doc: Name of the topic.
       - id: num_partitions
         -orig-id: NumPartitions
         type: s4
-        doc: An int32.
+        doc: How many partitions the topic had.
       - id: num_partition_metadata_plus_one
         type: unsigned_varint
         valid:
@@ -76,18 +76,20 @@ types:
         type: partition_metadata
         repeat: expr
         repeat-expr: num_partition_metadata_plus_one.value - 1
-        doc: An array of `partition_metadata`.
+        doc: >-
+          Racks by partition. Without elements where no rack was known, and
+          always since Kafka 4.0.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   partition_metadata:
     -orig-id: PartitionMetadata
-    doc: Kafka's PartitionMetadata.
+    doc: Racks of one partition.
     seq:
       - id: partition
         -orig-id: Partition
         type: s4
-        doc: An int32.
+        doc: Number of the partition.
       - id: num_racks_plus_one
         type: unsigned_varint
         valid:
@@ -99,7 +101,7 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_racks_plus_one.value - 1
-        doc: An array of string.
+        doc: Racks (`broker.rack`) of the brokers with a replica, each once.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

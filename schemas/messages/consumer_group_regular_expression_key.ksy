@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 16
 doc: >-
-  Kafka's ConsumerGroupRegularExpressionKey: key in __consumer_offsets, number
-  16 of its kind.
+  Key of the topics that a regular expression stands for in a consumer group.
+  With a null value, no member uses the expression any more.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupRegularExpressionKey.json ConsumerGroupRegularExpressionKey
 seq:
   - id: record_type
@@ -30,8 +30,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group.
   - id: regular_expression
     -orig-id: RegularExpression
     type: text(false)
-    doc: A string.
+    doc: The expression, in RE2/J's syntax.

@@ -19,8 +19,8 @@ meta:
   kind: coordinator-key
   number: 6
 doc: >-
-  Kafka's ConsumerGroupTargetAssignmentMetadataKey: key in __consumer_offsets,
-  number 6 of its kind.
+  Key of the epoch of a consumer group's target assignment. With a null value
+  there is none.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupTargetAssignmentMetadataKey.json ConsumerGroupTargetAssignmentMetadataKey
 seq:
   - id: record_type
@@ -31,4 +31,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group.

@@ -16,7 +16,10 @@ meta:
 -orig-id: ConsumerProtocolAssignment
 -versions: 0-3
 -flexible: none
-doc: 'Kafka''s ConsumerProtocolAssignment: data; versions 0-3, not flexible.'
+doc: >-
+  What the leader of a classic consumer group assigns to one consumer. It stands
+  in `assignment` of `group_metadata_value`. Fields are the same in all
+  versions.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/clients/src/main/resources/common/message/ConsumerProtocolAssignment.json ConsumerProtocolAssignment
 seq:
   - id: version
@@ -36,20 +39,23 @@ seq:
     type: topic_partition
     repeat: expr
     repeat-expr: num_assigned_partitions
-    doc: An array of `topic_partition`.
+    doc: >-
+      Partitions that the consumer is to read, by topic. Without elements, it
+      gets none.
   - id: user_data
     -orig-id: UserData
     type: nullable_blob(false)
-    doc: Bytes, or null.
+    doc: >-
+      Bytes of the assignor for its counterpart in the consumer. Null is none.
 types:
   topic_partition:
     -orig-id: TopicPartition
-    doc: Kafka's TopicPartition.
+    doc: Partitions of one topic that the consumer is to read.
     seq:
       - id: topic
         -orig-id: Topic
         type: text(false)
-        doc: A string.
+        doc: Name of the topic.
       - id: num_partitions
         type: s4
         valid:
@@ -61,4 +67,4 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions
-        doc: An array of int32.
+        doc: Numbers of the partitions.

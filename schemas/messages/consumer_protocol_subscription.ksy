@@ -17,7 +17,11 @@ meta:
 -orig-id: ConsumerProtocolSubscription
 -versions: 0-3
 -flexible: none
-doc: 'Kafka''s ConsumerProtocolSubscription: data; versions 0-3, not flexible.'
+doc: >-
+  What a consumer of the classic protocol sends to the group's leader when it
+  joins: the topics that it wants, and what it owns. It stands in `subscription`
+  of `group_metadata_value`. Later versions only add fields at the end, so Kafka
+  reads an unknown one as the highest that it knows.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/clients/src/main/resources/common/message/ConsumerProtocolSubscription.json ConsumerProtocolSubscription
 seq:
   - id: version
@@ -37,11 +41,13 @@ seq:
     type: text(false)
     repeat: expr
     repeat-expr: num_topics
-    doc: An array of string.
+    doc: Names of the topics that the consumer subscribes to.
   - id: user_data
     -orig-id: UserData
     type: nullable_blob(false)
-    doc: Bytes, or null.
+    doc: >-
+      Bytes for the assignor on the leader, in a format of its own. Null is
+      none.
   - id: num_owned_partitions
     type: s4
     valid:
@@ -58,7 +64,9 @@ seq:
     if: version >= 1
     -since: 1
     -ignorable: true
-    doc: An array of `topic_partition`.
+    doc: >-
+      Partitions that the consumer still owns, for assignors that leave them
+      where they are.
   - id: generation_id
     -orig-id: GenerationId
     type: s4
@@ -66,23 +74,23 @@ seq:
     -since: 2
     -ignorable: true
     -default: -1
-    doc: An int32.
+    doc: Generation in which the consumer got `owned_partitions`; -1 is unknown.
   - id: rack_id
     -orig-id: RackId
     type: nullable_text(false)
     if: version >= 3
     -since: 3
     -ignorable: true
-    doc: A string, or null.
+    doc: '`client.rack` of the consumer. Null is none.'
 types:
   topic_partition:
     -orig-id: TopicPartition
-    doc: Kafka's TopicPartition.
+    doc: Partitions of one topic that the consumer owns.
     seq:
       - id: topic
         -orig-id: Topic
         type: text(false)
-        doc: A string.
+        doc: Name of the topic.
       - id: num_partitions
         type: s4
         valid:
@@ -94,4 +102,4 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions
-        doc: An array of int32.
+        doc: Numbers of the partitions.

@@ -17,7 +17,9 @@ meta:
 -orig-id: DefaultPrincipalData
 -versions: 0
 -flexible: 0+
-doc: 'Kafka''s DefaultPrincipalData: data; version 0, flexible.'
+doc: >-
+  A principal in the form of Kafka's default principal builder, as a broker
+  sends it along with a request that it forwards to the controller.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/clients/src/main/resources/common/message/DefaultPrincipalData.json DefaultPrincipalData
 seq:
   - id: version
@@ -29,15 +31,17 @@ seq:
   - id: type
     -orig-id: Type
     type: text(true)
-    doc: A string.
+    doc: Type of the principal; `User`, where no other builder made it.
   - id: name
     -orig-id: Name
     type: text(true)
-    doc: A string.
+    doc: Name of the principal.
   - id: token_authenticated
     -orig-id: TokenAuthenticated
     type: bool8
-    doc: A bool.
+    doc: >-
+      Whether the client logged in with a delegation token at the broker that
+      forwards.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,7 +18,9 @@ meta:
   kind: coordinator-key
   number: 2
 doc: >-
-  Kafka's GroupMetadataKey: key in __consumer_offsets, number 2 of its kind.
+  Key of a classic consumer group, whose members choose the assignment among
+  themselves. With a null value the group is gone; its offsets have records of
+  their own.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataKey.json GroupMetadataKey
 seq:
   - id: record_type
@@ -29,4 +31,4 @@ seq:
   - id: group
     -orig-id: group
     type: text(false)
-    doc: A string.
+    doc: Id of the group, `group.id` of its members.

@@ -24,8 +24,9 @@ meta:
   kind: coordinator-value
   number: 2
 doc: >-
-  Kafka's GroupMetadataValue: value in __consumer_offsets, number 2 of its kind;
-  versions 0-4, flexible from 4.
+  A classic group after a rebalance: its members, what they asked for and what
+  they were assigned. Version 4 is the first flexible version. Kafka writes 3,
+  and before 2.3 lower ones.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataValue.json GroupMetadataValue
 seq:
   - id: version
@@ -37,21 +38,28 @@ seq:
   - id: protocol_type
     -orig-id: protocolType
     type: text(version >= 4)
-    doc: A string.
+    doc: >-
+      What the members are: `consumer` for Kafka's consumers, `connect` for
+      Connect workers, or another word of a client's. Empty where only offsets
+      were committed.
   - id: generation
     -orig-id: generation
     type: s4
-    doc: An int32.
+    doc: Number of the group's generation. Each rebalance raises it by one.
   - id: protocol
     -orig-id: protocol
     type: nullable_text(version >= 4)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      Name of the assignor that the members agreed on, such as `range`. Null
+      where there are no members.
   - id: leader
     -orig-id: leader
     type: nullable_text(version >= 4)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      Member id of the member that computes the assignment. Null where there are
+      no members.
   - id: current_state_timestamp
     -orig-id: currentStateTimestamp
     type: s8
@@ -59,7 +67,10 @@ seq:
     -since: 2
     -ignorable: true
     -default: -1
-    doc: An int64.
+    doc: >-
+      Since when the group is in its state, in milliseconds since 1970-01-01
+      UTC; -1 is unknown. Of a group without members, offsets expire counted
+      from here.
   - id: num_members
     type: s4
     valid:
@@ -83,7 +94,7 @@ seq:
     repeat-expr: >-
       (version >= 4 ? (num_members_plus_one.value - (1).as<s8>).as<s4> :
       num_members.as<s4>).as<s4>
-    doc: An array of `member_metadata`.
+    doc: Members of this generation; none in an empty group.
   - id: tagged_fields
     type: tagged_fields
     if: version >= 4
@@ -93,7 +104,7 @@ types:
   member_metadata:
     -orig-id: MemberMetadata
     -versions: 0-4
-    doc: Kafka's MemberMetadata.
+    doc: A member of the group in this generation.
     params:
       - id: version
         type: s2
@@ -102,22 +113,28 @@ types:
       - id: member_id
         -orig-id: memberId
         type: text(version >= 4)
-        doc: A string.
+        doc: >-
+          Id of the member: its client id or instance id and a UUID, made by the
+          coordinator.
       - id: group_instance_id
         -orig-id: groupInstanceId
         type: nullable_text(version >= 4)
         if: version >= 3
         -since: 3
         -ignorable: true
-        doc: A string, or null.
+        doc: >-
+          `group.instance.id` of a static member (KIP-345). Null is a dynamic
+          one.
       - id: client_id
         -orig-id: clientId
         type: text(version >= 4)
-        doc: A string.
+        doc: '`client.id` that the member''s connection gave. May be empty.'
       - id: client_host
         -orig-id: clientHost
         type: text(version >= 4)
-        doc: A string.
+        doc: >-
+          Address that the member connected from, in Java's notation: `/` and
+          the IP address.
       - id: rebalance_timeout
         -orig-id: rebalanceTimeout
         type: s4
@@ -125,19 +142,26 @@ types:
         -since: 1
         -ignorable: true
         -default: -1
-        doc: An int32.
+        doc: >-
+          How long a rebalance waits for the member, in milliseconds. Before
+          version 1, and where it is -1, `session_timeout` is that time.
       - id: session_timeout
         -orig-id: sessionTimeout
         type: s4
-        doc: An int32.
+        doc: >-
+          Without a heartbeat for this many milliseconds, the member is removed.
       - id: subscription
         -orig-id: subscription
         type: blob(version >= 4)
-        doc: Bytes.
+        doc: >-
+          What the member sent for `protocol`. Of consumers, a
+          `consumer_protocol_subscription`.
       - id: assignment
         -orig-id: assignment
         type: blob(version >= 4)
-        doc: Bytes.
+        doc: >-
+          What the leader assigned to the member; empty is nothing. Of
+          consumers, a `consumer_protocol_assignment`.
       - id: tagged_fields
         type: tagged_fields
         if: version >= 4

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 0
 doc: >-
-  Kafka's LegacyOffsetCommitKey: key in __consumer_offsets, number 0 of its
-  kind.
+  Key of an offset commit as early brokers wrote it: type 0. Brokers still read
+  it; what they write is `offset_commit_key`, type 1, with the same fields.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/LegacyOffsetCommitKey.json LegacyOffsetCommitKey
 seq:
   - id: record_type
@@ -30,12 +30,12 @@ seq:
   - id: group
     -orig-id: group
     type: text(false)
-    doc: A string.
+    doc: Id of the consumer group, `group.id` of its consumers.
   - id: topic
     -orig-id: topic
     type: text(false)
-    doc: A string.
+    doc: Name of the topic.
   - id: partition
     -orig-id: partition
     type: s4
-    doc: An int32.
+    doc: Number of the partition, from 0.

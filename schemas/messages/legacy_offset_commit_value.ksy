@@ -20,8 +20,8 @@ meta:
   kind: coordinator-value
   number: 0
 doc: >-
-  Kafka's LegacyOffsetCommitValue: value in __consumer_offsets, number 0 of its
-  kind; version 0, not flexible.
+  Value of an offset commit whose key has type 0: a consumer group's position in
+  a partition.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/LegacyOffsetCommitValue.json LegacyOffsetCommitValue
 seq:
   - id: version
@@ -33,12 +33,12 @@ seq:
   - id: offset
     -orig-id: offset
     type: s8
-    doc: An int64.
+    doc: Offset of the next record that the group wants to read.
   - id: metadata
     -orig-id: metadata
     type: text(false)
-    doc: A string.
+    doc: Free text of the client's. May be empty, never null.
   - id: commit_timestamp
     -orig-id: commitTimestamp
     type: s8
-    doc: An int64.
+    doc: Time of the commit, in milliseconds since 1970-01-01 UTC.

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 14
 doc: >-
-  Kafka's ShareGroupCurrentMemberAssignmentKey: key in __consumer_offsets,
-  number 14 of its kind.
+  Key of what a member of a share group reads from now. With a null value the
+  member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupCurrentMemberAssignmentKey.json ShareGroupCurrentMemberAssignmentKey
 seq:
   - id: record_type
@@ -30,8 +30,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: Id of the member that reads from the partitions.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 14
 doc: >-
-  Kafka's ShareGroupCurrentMemberAssignmentValue: value in __consumer_offsets,
-  number 14 of its kind; version 0, flexible.
+  Partitions that a member of a share group reads from now. Several members can
+  have the same one.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupCurrentMemberAssignmentValue.json ShareGroupCurrentMemberAssignmentValue
 seq:
   - id: version
@@ -36,15 +36,21 @@ seq:
   - id: member_epoch
     -orig-id: MemberEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the assignment that the member follows, as its next heartbeat has
+      to give it.
   - id: previous_member_epoch
     -orig-id: PreviousMemberEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the member before; accepted too, as the answer with the new one
+      may have been lost.
   - id: state
     -orig-id: State
     type: s1
-    doc: An int8.
+    doc: >-
+      State of the member: 0 stable, 127 unknown. Nothing has to be given up in
+      a share group, so the other states of consumer groups are not used.
   - id: num_assigned_partitions_plus_one
     type: unsigned_varint
     valid:
@@ -56,19 +62,19 @@ seq:
     type: topic_partitions
     repeat: expr
     repeat-expr: num_assigned_partitions_plus_one.value - 1
-    doc: An array of `topic_partitions`.
+    doc: Partitions that the member reads from, by topic.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_partitions:
     -orig-id: TopicPartitions
-    doc: Kafka's TopicPartitions.
+    doc: Partitions of one topic.
     seq:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
         valid:
@@ -80,7 +86,7 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
-        doc: An array of int32.
+        doc: Numbers of the partitions.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

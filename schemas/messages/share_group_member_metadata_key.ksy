@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 10
 doc: >-
-  Kafka's ShareGroupMemberMetadataKey: key in __consumer_offsets, number 10 of
-  its kind.
+  Key of what a member of a share group subscribes to. With a null value the
+  member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMemberMetadataKey.json ShareGroupMemberMetadataKey
 seq:
   - id: record_type
@@ -30,8 +30,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: Id of the member, made by the member itself.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 10
 doc: >-
-  Kafka's ShareGroupMemberMetadataValue: value in __consumer_offsets, number 10
-  of its kind; version 0, flexible.
+  What a member of a share group reported of itself: who it is, and what it
+  subscribes to.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMemberMetadataValue.json ShareGroupMemberMetadataValue
 seq:
   - id: version
@@ -37,15 +37,17 @@ seq:
     -orig-id: RackId
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: '`client.rack` of the member. Null is none.'
   - id: client_id
     -orig-id: ClientId
     type: text(true)
-    doc: A string.
+    doc: '`client.id` that the member''s connection gave. May be empty.'
   - id: client_host
     -orig-id: ClientHost
     type: text(true)
-    doc: A string.
+    doc: >-
+      Address that the member connected from, in Java's notation: `/` and the IP
+      address.
   - id: num_subscribed_topic_names_plus_one
     type: unsigned_varint
     valid:
@@ -57,7 +59,7 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_subscribed_topic_names_plus_one.value - 1
-    doc: An array of string.
+    doc: Topics that the member subscribes to, in order of their names.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -17,9 +17,7 @@ meta:
 -message:
   kind: coordinator-key
   number: 11
-doc: >-
-  Kafka's ShareGroupMetadataKey: key in __consumer_offsets, number 11 of its
-  kind.
+doc: Key of a share group (KIP-932). With a null value the group is gone.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMetadataKey.json ShareGroupMetadataKey
 seq:
   - id: record_type
@@ -30,4 +28,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.

@@ -19,9 +19,7 @@ meta:
 -message:
   kind: coordinator-value
   number: 11
-doc: >-
-  Kafka's ShareGroupMetadataValue: value in __consumer_offsets, number 11 of its
-  kind; version 0, flexible.
+doc: Epoch of a share group (KIP-932).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMetadataValue.json ShareGroupMetadataValue
 seq:
   - id: version
@@ -33,11 +31,15 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the group. A change of its members, their subscriptions or the
+      topics raises it, and a new target assignment is due.
   - id: metadata_hash
     -orig-id: MetadataHash
     type: s8
-    doc: An int64.
+    doc: >-
+      Hash of the subscribed topics with their partitions and racks, by which a
+      change of them is noticed; 0 is none.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

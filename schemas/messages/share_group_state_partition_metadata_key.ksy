@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 15
 doc: >-
-  Kafka's ShareGroupStatePartitionMetadataKey: key in __consumer_offsets, number
-  15 of its kind.
+  Key of the partitions for which a share group has state at the share
+  coordinator. With a null value the group is gone.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupStatePartitionMetadataKey.json ShareGroupStatePartitionMetadataKey
 seq:
   - id: record_type
@@ -30,4 +30,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.

@@ -24,8 +24,8 @@ meta:
   kind: coordinator-value
   number: 15
 doc: >-
-  Kafka's ShareGroupStatePartitionMetadataValue: value in __consumer_offsets,
-  number 15 of its kind; version 0, flexible.
+  Partitions for which a share group has state at the share coordinator, or is
+  about to.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupStatePartitionMetadataValue.json ShareGroupStatePartitionMetadataValue
 seq:
   - id: version
@@ -45,7 +45,9 @@ seq:
     type: topic_partitions_info
     repeat: expr
     repeat-expr: num_initializing_topics_plus_one.value - 1
-    doc: An array of `topic_partitions_info`.
+    doc: >-
+      Partitions whose state the share coordinator was asked to make, and has
+      not confirmed.
   - id: num_initialized_topics_plus_one
     type: unsigned_varint
     valid:
@@ -57,7 +59,7 @@ seq:
     type: topic_partitions_info
     repeat: expr
     repeat-expr: num_initialized_topics_plus_one.value - 1
-    doc: An array of `topic_partitions_info`.
+    doc: Partitions whose state is there.
   - id: num_deleting_topics_plus_one
     type: unsigned_varint
     valid:
@@ -69,23 +71,23 @@ seq:
     type: topic_info
     repeat: expr
     repeat-expr: num_deleting_topics_plus_one.value - 1
-    doc: An array of `topic_info`.
+    doc: Topics whose state is being deleted, in all their partitions.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_partitions_info:
     -orig-id: TopicPartitionsInfo
-    doc: Kafka's TopicPartitionsInfo.
+    doc: Partitions of one topic.
     seq:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: topic_name
         -orig-id: TopicName
         type: text(true)
-        doc: A string.
+        doc: Name of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
         valid:
@@ -97,22 +99,22 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
-        doc: An array of int32.
+        doc: Numbers of the partitions.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   topic_info:
     -orig-id: TopicInfo
-    doc: Kafka's TopicInfo.
+    doc: One topic.
     seq:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: topic_name
         -orig-id: TopicName
         type: text(true)
-        doc: A string.
+        doc: Name of the topic.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 13
 doc: >-
-  Kafka's ShareGroupTargetAssignmentMemberKey: key in __consumer_offsets, number
-  13 of its kind.
+  Key of what a member of a share group is to read from. With a null value the
+  member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMemberKey.json ShareGroupTargetAssignmentMemberKey
 seq:
   - id: record_type
@@ -30,8 +30,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: Id of the member that the partitions are for.

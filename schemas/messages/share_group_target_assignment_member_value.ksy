@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 13
 doc: >-
-  Kafka's ShareGroupTargetAssignmentMemberValue: value in __consumer_offsets,
-  number 13 of its kind; version 0, flexible.
+  Partitions that a member of a share group is to read from. Several members can
+  have the same one.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMemberValue.json ShareGroupTargetAssignmentMemberValue
 seq:
   - id: version
@@ -44,19 +44,19 @@ seq:
     type: topic_partition
     repeat: expr
     repeat-expr: num_topic_partitions_plus_one.value - 1
-    doc: An array of `topic_partition`.
+    doc: The partitions by topic. Without elements, the member gets none.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_partition:
     -orig-id: TopicPartition
-    doc: Kafka's TopicPartition.
+    doc: Partitions of one topic that the member is to read from.
     seq:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
         valid:
@@ -68,7 +68,7 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
-        doc: An array of int32.
+        doc: Numbers of the partitions.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 12
 doc: >-
-  Kafka's ShareGroupTargetAssignmentMetadataKey: key in __consumer_offsets,
-  number 12 of its kind.
+  Key of the epoch of a share group's target assignment. With a null value there
+  is none.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMetadataKey.json ShareGroupTargetAssignmentMetadataKey
 seq:
   - id: record_type
@@ -30,4 +30,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.

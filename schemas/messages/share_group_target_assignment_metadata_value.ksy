@@ -20,9 +20,7 @@ meta:
 -message:
   kind: coordinator-value
   number: 12
-doc: >-
-  Kafka's ShareGroupTargetAssignmentMetadataValue: value in __consumer_offsets,
-  number 12 of its kind; version 0, flexible.
+doc: For which epoch the target assignment of a share group was computed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMetadataValue.json ShareGroupTargetAssignmentMetadataValue
 seq:
   - id: version
@@ -34,7 +32,9 @@ seq:
   - id: assignment_epoch
     -orig-id: AssignmentEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the group that the target assignment is for. Where the group's
+      own is higher, a newer assignment is due.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -73,7 +73,9 @@ types:
             id: assignment_timestamp
             -orig-id: AssignmentTimestamp
             -ignorable: true
-            doc: An int64.
+            doc: >-
+              When the assignment was ready, in milliseconds since 1970-01-01
+              UTC; 0 is unknown. Since Kafka 4.3 (KIP-1263).
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

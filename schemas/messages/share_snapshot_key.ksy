@@ -19,7 +19,8 @@ meta:
   kind: coordinator-key
   number: 0
 doc: >-
-  Kafka's ShareSnapshotKey: key in __share_group_state, number 0 of its kind.
+  Key of the whole state of a share partition: of a partition, as one share
+  group reads it. With a null value there is no state any more.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotKey.json ShareSnapshotKey
 seq:
   - id: record_type
@@ -30,12 +31,12 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.
   - id: topic_id
     -orig-id: TopicId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Id of the topic.
   - id: partition
     -orig-id: Partition
     type: s4
-    doc: An int32.
+    doc: Number of the partition.

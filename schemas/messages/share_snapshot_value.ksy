@@ -21,8 +21,9 @@ meta:
   kind: coordinator-value
   number: 0
 doc: >-
-  Kafka's ShareSnapshotValue: value in __share_group_state, number 0 of its
-  kind; version 0, flexible.
+  Whole state of a share partition (KIP-932): which of its records are done
+  with, and how often others were delivered. Updates follow it until the next
+  snapshot.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotValue.json ShareSnapshotValue
 seq:
   - id: version
@@ -34,27 +35,36 @@ seq:
   - id: snapshot_epoch
     -orig-id: SnapshotEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Number of the snapshot, from 0. The updates that follow it have the same.
   - id: state_epoch
     -orig-id: StateEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch that the group coordinator gave as it set up the state. Requests
+      with a lower one are refused.
   - id: leader_epoch
     -orig-id: LeaderEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Leader epoch of the partition, as its leader last gave it; -1 where none
+      has written yet. Requests with a lower one are refused.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
-    doc: An int64.
+    doc: >-
+      First offset that the group is not done with; -1 where the group has not
+      read yet, and `share.auto.offset.reset` is to say.
   - id: create_timestamp
     -orig-id: CreateTimestamp
     type: s8
-    doc: An int64.
+    doc: >-
+      When this share partition first had state, in milliseconds since
+      1970-01-01 UTC.
   - id: write_timestamp
     -orig-id: WriteTimestamp
     type: s8
-    doc: An int64.
+    doc: When this snapshot was written, in milliseconds since 1970-01-01 UTC.
   - id: num_state_batches_plus_one
     type: unsigned_varint
     valid:
@@ -66,31 +76,35 @@ seq:
     type: state_batch
     repeat: expr
     repeat-expr: num_state_batches_plus_one.value - 1
-    doc: An array of `state_batch`.
+    doc: >-
+      Runs of offsets from `start_offset` on that are in one state each. Offsets
+      of none of them were not delivered yet.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   state_batch:
     -orig-id: StateBatch
-    doc: Kafka's StateBatch.
+    doc: A run of offsets with the same state and count.
     seq:
       - id: first_offset
         -orig-id: FirstOffset
         type: s8
-        doc: An int64.
+        doc: First offset of the run.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
-        doc: An int64.
+        doc: Last offset of the run, which belongs to it.
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
-        doc: An int8.
+        doc: >-
+          State of the records: 0 available, 2 acknowledged, 4 archived.
+          Acquired (1) is never stored.
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2
-        doc: An int16.
+        doc: How often the records were delivered.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -128,7 +142,9 @@ types:
             id: delivery_complete_count
             -orig-id: DeliveryCompleteCount
             -default: -1
-            doc: An int32.
+            doc: >-
+              How many offsets from `start_offset` on need no more delivery; -1
+              is unknown. Since Kafka 4.2 (KIP-1226).
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

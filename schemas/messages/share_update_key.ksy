@@ -19,7 +19,8 @@ meta:
   kind: coordinator-key
   number: 1
 doc: >-
-  Kafka's ShareUpdateKey: key in __share_group_state, number 1 of its kind.
+  Key of a change to the state of a share partition. The same partition's
+  snapshot has a key of another type.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareUpdateKey.json ShareUpdateKey
 seq:
   - id: record_type
@@ -30,12 +31,12 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the share group.
   - id: topic_id
     -orig-id: TopicId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Id of the topic.
   - id: partition
     -orig-id: Partition
     type: s4
-    doc: An int32.
+    doc: Number of the partition.

@@ -21,8 +21,8 @@ meta:
   kind: coordinator-value
   number: 1
 doc: >-
-  Kafka's ShareUpdateValue: value in __share_group_state, number 1 of its kind;
-  version 0, flexible.
+  What has changed of a share partition (KIP-932) since its snapshot or the
+  update before.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareUpdateValue.json ShareUpdateValue
 seq:
   - id: version
@@ -34,15 +34,17 @@ seq:
   - id: snapshot_epoch
     -orig-id: SnapshotEpoch
     type: s4
-    doc: An int32.
+    doc: Number of the snapshot that the update belongs to.
   - id: leader_epoch
     -orig-id: LeaderEpoch
     type: s4
-    doc: An int32.
+    doc: Leader epoch of the partition, as its leader gave it; -1 is not given.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
-    doc: An int64.
+    doc: >-
+      First offset that the group is not done with; -1 where that has not
+      changed.
   - id: num_state_batches_plus_one
     type: unsigned_varint
     valid:
@@ -54,31 +56,34 @@ seq:
     type: state_batch
     repeat: expr
     repeat-expr: num_state_batches_plus_one.value - 1
-    doc: An array of `state_batch`.
+    doc: >-
+      Runs of offsets whose state has changed, to be merged with what was known.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   state_batch:
     -orig-id: StateBatch
-    doc: Kafka's StateBatch.
+    doc: A run of offsets with the same state and count.
     seq:
       - id: first_offset
         -orig-id: FirstOffset
         type: s8
-        doc: An int64.
+        doc: First offset of the run.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
-        doc: An int64.
+        doc: Last offset of the run, which belongs to it.
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
-        doc: An int8.
+        doc: >-
+          State of the records: 0 available, 2 acknowledged, 4 archived.
+          Acquired (1) is never stored.
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2
-        doc: An int16.
+        doc: How often the records were delivered.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -116,7 +121,9 @@ types:
             id: delivery_complete_count
             -orig-id: DeliveryCompleteCount
             -default: -1
-            doc: An int32.
+            doc: >-
+              How many offsets from the start offset on need no more delivery;
+              -1 is unknown. Since Kafka 4.2 (KIP-1226).
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -19,8 +19,8 @@ meta:
   kind: coordinator-key
   number: 22
 doc: >-
-  Kafka's StreamsGroupCurrentMemberAssignmentKey: key in __consumer_offsets,
-  number 22 of its kind.
+  Key of the tasks that a member of a streams group has now. With a null value
+  the member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupCurrentMemberAssignmentKey.json StreamsGroupCurrentMemberAssignmentKey
 seq:
   - id: record_type
@@ -31,8 +31,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the streams group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: Id of the member that has the tasks.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 22
 doc: >-
-  Kafka's StreamsGroupCurrentMemberAssignmentValue: value in __consumer_offsets,
-  number 22 of its kind; version 0, flexible.
+  Tasks that a member of a streams group has now, and how far it is on its way
+  to the target assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupCurrentMemberAssignmentValue.json StreamsGroupCurrentMemberAssignmentValue
 seq:
   - id: version
@@ -36,15 +36,21 @@ seq:
   - id: member_epoch
     -orig-id: MemberEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the assignment that the member follows, as its next heartbeat has
+      to give it; -2 where a static member has left for a while.
   - id: previous_member_epoch
     -orig-id: PreviousMemberEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the member before; accepted too, as the answer with the new one
+      may have been lost.
   - id: state
     -orig-id: State
     type: s1
-    doc: An int8.
+    doc: >-
+      How far the member is: 1 stable, 2 has tasks to give up, 3 waits for tasks
+      that others have, 127 unknown. Consumer groups count from 0.
   - id: num_active_tasks_plus_one
     type: unsigned_varint
     valid:
@@ -56,7 +62,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_active_tasks_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Tasks whose records the member processes.
   - id: num_standby_tasks_plus_one
     type: unsigned_varint
     valid:
@@ -68,7 +74,9 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_standby_tasks_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: >-
+      Tasks whose state the member keeps a copy of, to take over when another
+      fails.
   - id: num_warmup_tasks_plus_one
     type: unsigned_varint
     valid:
@@ -80,7 +88,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_warmup_tasks_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Tasks whose state the member restores before they move to it.
   - id: num_active_tasks_pending_revocation_plus_one
     type: unsigned_varint
     valid:
@@ -92,7 +100,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_active_tasks_pending_revocation_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Active tasks that the member has to give up and has not confirmed.
   - id: num_standby_tasks_pending_revocation_plus_one
     type: unsigned_varint
     valid:
@@ -104,7 +112,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_standby_tasks_pending_revocation_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Standby tasks that the member has to give up and has not confirmed.
   - id: num_warmup_tasks_pending_revocation_plus_one
     type: unsigned_varint
     valid:
@@ -116,19 +124,19 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_warmup_tasks_pending_revocation_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Warm-up tasks that the member has to give up and has not confirmed.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   task_ids:
     -orig-id: TaskIds
-    doc: Kafka's TaskIds.
+    doc: Tasks of one subtopology.
     seq:
       - id: subtopology_id
         -orig-id: SubtopologyId
         type: text(true)
-        doc: A string.
+        doc: Id of the subtopology, as in the group's topology.
       - id: num_partitions_plus_one
         type: unsigned_varint
         valid:
@@ -140,13 +148,17 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
-        doc: An array of int32.
+        doc: >-
+          Numbers of the tasks: a task reads the partitions of this number of
+          all input topics.
       - id: tagged_fields
         type: task_ids_tags
         doc: Optional fields, known and unknown.
   nullable_int32_list:
     -wire: list
-    doc: An array of int32, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -193,7 +205,10 @@ types:
             id: assignment_epochs
             -orig-id: AssignmentEpochs
             -default: empty
-            doc: An array of int32, or null.
+            doc: >-
+              Member epoch at which each of `partitions` was assigned, in the
+              same order: a commit with an older one is refused. Of active tasks
+              only; null, or without elements, where it was not kept.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 19
 doc: >-
-  Kafka's StreamsGroupMemberMetadataKey: key in __consumer_offsets, number 19 of
-  its kind.
+  Key of what a member of a streams group is. With a null value the member has
+  left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMemberMetadataKey.json StreamsGroupMemberMetadataKey
 seq:
   - id: record_type
@@ -30,8 +30,8 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the streams group.
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: A string.
+    doc: Id of the member, made by the member itself.

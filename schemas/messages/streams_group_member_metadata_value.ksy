@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 19
 doc: >-
-  Kafka's StreamsGroupMemberMetadataValue: value in __consumer_offsets, number
-  19 of its kind; version 0, flexible.
+  What a member of a streams group reported of itself. Each stream thread is a
+  member.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMemberMetadataValue.json StreamsGroupMemberMetadataValue
 seq:
   - id: version
@@ -37,33 +37,42 @@ seq:
     -orig-id: InstanceId
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      `group.instance.id` of a static member (KIP-345). Null is a dynamic one.
   - id: rack_id
     -orig-id: RackId
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: '`client.rack` of the member. Null is none.'
   - id: client_id
     -orig-id: ClientId
     type: text(true)
-    doc: A string.
+    doc: '`client.id` that the member''s connection gave. May be empty.'
   - id: client_host
     -orig-id: ClientHost
     type: text(true)
-    doc: A string.
+    doc: >-
+      Address that the member connected from, in Java's notation: `/` and the IP
+      address.
   - id: rebalance_timeout_ms
     -orig-id: RebalanceTimeoutMs
     type: s4
     -default: -1
-    doc: An int32.
+    doc: >-
+      How long the member may take to give up tasks, in milliseconds; -1 is not
+      given.
   - id: topology_epoch
     -orig-id: TopologyEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the topology that the member runs; lower than the group's where
+      the member has yet to be updated.
   - id: process_id
     -orig-id: ProcessId
     type: text(true)
-    doc: A string.
+    doc: >-
+      Id of the process that the member runs in. All members with it share one
+      state directory.
   - id: has_user_endpoint
     type: s1
     -derive: presence_of(user_endpoint)
@@ -75,7 +84,9 @@ seq:
     type: endpoint
     if: has_user_endpoint >= 0
     -nullable: has_user_endpoint == -1
-    doc: An `endpoint`, or null.
+    doc: >-
+      Where the process answers interactive queries (`application.server`). Null
+      is nowhere.
   - id: num_client_tags_plus_one
     type: unsigned_varint
     valid:
@@ -87,38 +98,39 @@ seq:
     type: key_value
     repeat: expr
     repeat-expr: num_client_tags_plus_one.value - 1
-    doc: An array of `key_value`.
+    doc: >-
+      Tags of the process (`client.tag.*`), by which standby tasks are spread.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   endpoint:
     -orig-id: Endpoint
-    doc: Kafka's Endpoint.
+    doc: An address for interactive queries.
     seq:
       - id: host
         -orig-id: Host
         type: text(true)
-        doc: A string.
+        doc: Host name or address.
       - id: port
         -orig-id: Port
         type: u2
-        doc: A uint16.
+        doc: TCP port.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   key_value:
     -orig-id: KeyValue
-    doc: Kafka's KeyValue.
+    doc: One tag.
     seq:
       - id: key
         -orig-id: Key
         type: text(true)
-        doc: A string.
+        doc: Name of the tag, such as `zone`.
       - id: value
         -orig-id: Value
         type: text(true)
-        doc: A string.
+        doc: Value of the tag.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,8 +18,8 @@ meta:
   kind: coordinator-key
   number: 17
 doc: >-
-  Kafka's StreamsGroupMetadataKey: key in __consumer_offsets, number 17 of its
-  kind.
+  Key of a streams group: of the instances of one Kafka Streams application
+  (KIP-1071). With a null value the group is gone.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataKey.json StreamsGroupMetadataKey
 seq:
   - id: record_type
@@ -30,4 +30,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the streams group, `application.id` of its members.

@@ -22,8 +22,7 @@ meta:
   kind: coordinator-value
   number: 17
 doc: >-
-  Kafka's StreamsGroupMetadataValue: value in __consumer_offsets, number 17 of
-  its kind; version 0, flexible.
+  Epoch of a streams group (KIP-1071), and what its last assignment was made of.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataValue.json StreamsGroupMetadataValue
 seq:
   - id: version
@@ -35,33 +34,39 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the group. A change of its members, its topology or its topics
+      raises it, and a new target assignment is due.
   - id: metadata_hash
     -orig-id: MetadataHash
     type: s8
-    doc: An int64.
+    doc: >-
+      Hash of the topology's topics with their partitions and racks, by which a
+      change of them is noticed; 0 is none.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   last_assignment_config:
     -orig-id: LastAssignmentConfig
-    doc: Kafka's LastAssignmentConfig.
+    doc: One entry of the configuration.
     seq:
       - id: key
         -orig-id: Key
         type: text(true)
-        doc: A string.
+        doc: Name of the entry.
       - id: value
         -orig-id: Value
         type: text(true)
-        doc: A string.
+        doc: Value of the entry, as text.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   nullable_last_assignment_config_list:
     -wire: list
-    doc: An array of last_assignment_config, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -76,7 +81,7 @@ types:
         doc: The elements.
   int32_value:
     -wire: value
-    doc: An int32.
+    doc: 'Value of a tagged field: one number.'
     seq:
       - id: value
         type: s4
@@ -118,22 +123,31 @@ types:
             id: validated_topology_epoch
             -orig-id: ValidatedTopologyEpoch
             -default: -1
-            doc: An int32.
+            doc: >-
+              Epoch of the topology for which all topics were last found to
+              exist and to fit; -1 is none.
           1:
             id: last_assignment_configs
             -orig-id: LastAssignmentConfigs
             -default: empty
-            doc: An array of `last_assignment_config`, or null.
+            doc: >-
+              Configuration that the last target assignment was computed with.
+              Null, or without elements, where none was kept.
           2:
             id: stored_description_topology_epoch
             -orig-id: StoredDescriptionTopologyEpoch
             -default: -1
-            doc: An int32.
+            doc: >-
+              Epoch of the topology whose description the broker's plugin holds;
+              -1 is none, and -2 not known, as a change of it was interrupted.
           3:
             id: failed_description_topology_epoch
             -orig-id: FailedDescriptionTopologyEpoch
             -default: -1
-            doc: An int32.
+            doc: >-
+              Epoch of the topology whose description the broker's plugin has
+              refused for good, so that members are not asked for it again; -1
+              is none.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

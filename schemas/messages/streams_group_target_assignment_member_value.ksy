@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 21
 doc: >-
-  Kafka's StreamsGroupTargetAssignmentMemberValue: value in __consumer_offsets,
-  number 21 of its kind; version 0, flexible.
+  Tasks that a member of a streams group is to run, once those who have them
+  give them up.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMemberValue.json StreamsGroupTargetAssignmentMemberValue
 seq:
   - id: version
@@ -44,7 +44,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_active_tasks_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Tasks whose records the member is to process.
   - id: num_standby_tasks_plus_one
     type: unsigned_varint
     valid:
@@ -56,7 +56,9 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_standby_tasks_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: >-
+      Tasks whose state the member is to keep a copy of, to take over when
+      another fails.
   - id: num_warmup_tasks_plus_one
     type: unsigned_varint
     valid:
@@ -68,19 +70,19 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_warmup_tasks_plus_one.value - 1
-    doc: An array of `task_ids`.
+    doc: Tasks whose state the member is to restore before they move to it.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   task_ids:
     -orig-id: TaskIds
-    doc: Kafka's TaskIds.
+    doc: Tasks of one subtopology.
     seq:
       - id: subtopology_id
         -orig-id: SubtopologyId
         type: text(true)
-        doc: A string.
+        doc: Id of the subtopology, as in the group's topology.
       - id: num_partitions_plus_one
         type: unsigned_varint
         valid:
@@ -92,7 +94,9 @@ types:
         type: s4
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
-        doc: An array of int32.
+        doc: >-
+          Numbers of the tasks: a task reads the partitions of this number of
+          all input topics.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

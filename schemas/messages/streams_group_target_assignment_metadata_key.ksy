@@ -19,8 +19,8 @@ meta:
   kind: coordinator-key
   number: 20
 doc: >-
-  Kafka's StreamsGroupTargetAssignmentMetadataKey: key in __consumer_offsets,
-  number 20 of its kind.
+  Key of the epoch of a streams group's target assignment. With a null value
+  there is none.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMetadataKey.json StreamsGroupTargetAssignmentMetadataKey
 seq:
   - id: record_type
@@ -31,4 +31,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the streams group.

@@ -21,9 +21,7 @@ meta:
 -message:
   kind: coordinator-value
   number: 20
-doc: >-
-  Kafka's StreamsGroupTargetAssignmentMetadataValue: value in
-  __consumer_offsets, number 20 of its kind; version 0, flexible.
+doc: For which epoch the target assignment of a streams group was computed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMetadataValue.json StreamsGroupTargetAssignmentMetadataValue
 seq:
   - id: version
@@ -35,7 +33,9 @@ seq:
   - id: assignment_epoch
     -orig-id: AssignmentEpoch
     type: s4
-    doc: An int32.
+    doc: >-
+      Epoch of the group that the target assignment is for. Where the group's
+      own is higher, a newer assignment is due.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -74,7 +74,9 @@ types:
             id: assignment_timestamp
             -orig-id: AssignmentTimestamp
             -ignorable: true
-            doc: An int64.
+            doc: >-
+              When the assignment was ready, in milliseconds since 1970-01-01
+              UTC; 0 is unknown. Since Kafka 4.3 (KIP-1263).
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -17,9 +17,7 @@ meta:
 -message:
   kind: coordinator-key
   number: 23
-doc: >-
-  Kafka's StreamsGroupTopologyKey: key in __consumer_offsets, number 23 of its
-  kind.
+doc: Key of the topology of a streams group. With a null value there is none.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTopologyKey.json StreamsGroupTopologyKey
 seq:
   - id: record_type
@@ -30,4 +28,4 @@ seq:
   - id: group_id
     -orig-id: GroupId
     type: text(false)
-    doc: A string.
+    doc: Id of the streams group.

@@ -22,8 +22,8 @@ meta:
   kind: coordinator-value
   number: 23
 doc: >-
-  Kafka's StreamsGroupTopologyValue: value in __consumer_offsets, number 23 of
-  its kind; version 0, flexible.
+  Topology of a Kafka Streams application, as far as the broker needs it: which
+  topics its parts read and write, and which the broker is to create.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTopologyValue.json StreamsGroupTopologyValue
 seq:
   - id: version
@@ -35,7 +35,7 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s4
-    doc: An int32.
+    doc: Epoch of the topology, which the application sets.
   - id: num_subtopologies_plus_one
     type: unsigned_varint
     valid:
@@ -47,19 +47,21 @@ seq:
     type: subtopology
     repeat: expr
     repeat-expr: num_subtopologies_plus_one.value - 1
-    doc: An array of `subtopology`.
+    doc: >-
+      Parts of the topology that only topics connect. A task is one part for one
+      partition number.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   subtopology:
     -orig-id: Subtopology
-    doc: Kafka's Subtopology.
+    doc: A part of the topology.
     seq:
       - id: subtopology_id
         -orig-id: SubtopologyId
         type: text(true)
-        doc: A string.
+        doc: Id of the subtopology, unique in its topology.
       - id: num_source_topics_plus_one
         type: unsigned_varint
         valid:
@@ -71,7 +73,9 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_source_topics_plus_one.value - 1
-        doc: An array of string.
+        doc: >-
+          Names of the topics that it reads and that the application does not
+          make itself.
       - id: num_source_topic_regex_plus_one
         type: unsigned_varint
         valid:
@@ -83,7 +87,7 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_source_topic_regex_plus_one.value - 1
-        doc: An array of string.
+        doc: Regular expressions of topics that it reads.
       - id: num_state_changelog_topics_plus_one
         type: unsigned_varint
         valid:
@@ -95,7 +99,9 @@ types:
         type: topic_info
         repeat: expr
         repeat-expr: num_state_changelog_topics_plus_one.value - 1
-        doc: An array of `topic_info`.
+        doc: >-
+          Topics that its state stores are restored from. The broker creates
+          them.
       - id: num_repartition_sink_topics_plus_one
         type: unsigned_varint
         valid:
@@ -107,7 +113,7 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_repartition_sink_topics_plus_one.value - 1
-        doc: An array of string.
+        doc: Names of the repartition topics that it writes.
       - id: num_repartition_source_topics_plus_one
         type: unsigned_varint
         valid:
@@ -119,7 +125,7 @@ types:
         type: topic_info
         repeat: expr
         repeat-expr: num_repartition_source_topics_plus_one.value - 1
-        doc: An array of `topic_info`.
+        doc: Repartition topics that it reads. The broker creates them.
       - id: num_copartition_groups_plus_one
         type: unsigned_varint
         valid:
@@ -131,26 +137,28 @@ types:
         type: copartition_group
         repeat: expr
         repeat-expr: num_copartition_groups_plus_one.value - 1
-        doc: An array of `copartition_group`.
+        doc: Topics that have to have equally many partitions, group by group.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   topic_info:
     -orig-id: TopicInfo
-    doc: Kafka's TopicInfo.
+    doc: A topic that the broker is to create.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the topic.
       - id: partitions
         -orig-id: Partitions
         type: s4
-        doc: An int32.
+        doc: >-
+          Number of partitions; 0 where the broker derives it, as it does for
+          every changelog topic.
       - id: replication_factor
         -orig-id: ReplicationFactor
         type: s2
-        doc: An int16.
+        doc: Number of replicas; 0 is the broker's default.
       - id: num_topic_configs_plus_one
         type: unsigned_varint
         valid:
@@ -162,28 +170,30 @@ types:
         type: topic_config
         repeat: expr
         repeat-expr: num_topic_configs_plus_one.value - 1
-        doc: An array of `topic_config`.
+        doc: Configuration of the topic.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   topic_config:
     -orig-id: TopicConfig
-    doc: Kafka's TopicConfig.
+    doc: One entry of a topic's configuration.
     seq:
       - id: key
         -orig-id: key
         type: text(true)
-        doc: A string.
+        doc: Name of the entry, such as `cleanup.policy`.
       - id: value
         -orig-id: value
         type: text(true)
-        doc: A string.
+        doc: Value of the entry, as text.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   copartition_group:
     -orig-id: CopartitionGroup
-    doc: Kafka's CopartitionGroup.
+    doc: >-
+      Topics that have to have equally many partitions. Each stands for a place
+      in a list of the subtopology's, from 0.
     seq:
       - id: num_source_topics_plus_one
         type: unsigned_varint
@@ -196,7 +206,7 @@ types:
         type: s2
         repeat: expr
         repeat-expr: num_source_topics_plus_one.value - 1
-        doc: An array of int16.
+        doc: Places in the subtopology's `source_topics`.
       - id: num_source_topic_regex_plus_one
         type: unsigned_varint
         valid:
@@ -208,7 +218,7 @@ types:
         type: s2
         repeat: expr
         repeat-expr: num_source_topic_regex_plus_one.value - 1
-        doc: An array of int16.
+        doc: Places in the subtopology's `source_topic_regex`.
       - id: num_repartition_source_topics_plus_one
         type: unsigned_varint
         valid:
@@ -220,7 +230,7 @@ types:
         type: s2
         repeat: expr
         repeat-expr: num_repartition_source_topics_plus_one.value - 1
-        doc: An array of int16.
+        doc: Places in the subtopology's `repartition_source_topics`.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,7 +18,8 @@ meta:
   kind: coordinator-key
   number: 0
 doc: >-
-  Kafka's TransactionLogKey: key in __transaction_state, number 0 of its kind.
+  Key of the state of a transactional id. With a null value, the coordinator has
+  forgotten the id: it was unused for `transactional.id.expiration.ms`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogKey.json TransactionLogKey
 seq:
   - id: record_type
@@ -29,4 +30,4 @@ seq:
   - id: transactional_id
     -orig-id: TransactionalId
     type: text(false)
-    doc: A string.
+    doc: '`transactional.id` of the producer.'

@@ -22,8 +22,9 @@ meta:
   kind: coordinator-value
   number: 0
 doc: >-
-  Kafka's TransactionLogValue: value in __transaction_state, number 0 of its
-  kind; versions 0-1, flexible from 1.
+  State of a transactional id: its producer id, and the transaction that it is
+  in. Kafka writes version 0, or version 1 where the feature
+  `transaction.version` is 1 or more.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue
 seq:
   - id: version
@@ -35,19 +36,25 @@ seq:
   - id: producer_id
     -orig-id: ProducerId
     type: s8
-    doc: An int64.
+    doc: Producer id that the transactional id has now.
   - id: producer_epoch
     -orig-id: ProducerEpoch
     type: s2
-    doc: An int16.
+    doc: Epoch of `producer_id`. Producers with a lower one are fenced.
   - id: transaction_timeout_ms
     -orig-id: TransactionTimeoutMs
     type: s4
-    doc: An int32.
+    doc: >-
+      A transaction that is open for longer than this, in milliseconds, is
+      aborted by the coordinator; 2147483647 is no limit (two-phase commit,
+      KIP-939).
   - id: transaction_status
     -orig-id: TransactionStatus
     type: s1
-    doc: An int8.
+    doc: >-
+      State: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete
+      commit, 5 complete abort. Kafka has 6 (dead) and 7 (prepare epoch fence)
+      in memory only.
   - id: num_transaction_partitions
     type: s4
     if: version <= 0
@@ -76,15 +83,22 @@ seq:
     -nullable: >-
       (version >= 1 ? (num_transaction_partitions_plus_one.value -
       (1).as<s8>).as<s4> : num_transaction_partitions.as<s4>).as<s4> == -1
-    doc: An array of `partitions_schema`, or null.
+    doc: >-
+      Partitions that the transaction has written to, and those of
+      `__consumer_offsets` that its offsets are in. Null in state 0, without
+      elements once markers are written everywhere.
   - id: transaction_last_update_timestamp_ms
     -orig-id: TransactionLastUpdateTimestampMs
     type: s8
-    doc: An int64.
+    doc: >-
+      Time of the last change of this state, in milliseconds since 1970-01-01
+      UTC. The transactional id expires counted from here.
   - id: transaction_start_timestamp_ms
     -orig-id: TransactionStartTimestampMs
     type: s8
-    doc: An int64.
+    doc: >-
+      When the transaction got its first partition, in milliseconds since
+      1970-01-01 UTC; -1 where none was begun.
   - id: tagged_fields
     type: message_tags
     if: version >= 1
@@ -94,7 +108,7 @@ types:
   partitions_schema:
     -orig-id: PartitionsSchema
     -versions: 0-1
-    doc: Kafka's PartitionsSchema.
+    doc: Partitions of one topic.
     params:
       - id: version
         type: s2
@@ -103,7 +117,7 @@ types:
       - id: topic
         -orig-id: Topic
         type: text(version >= 1)
-        doc: A string.
+        doc: Name of the topic.
       - id: num_partition_ids
         type: s4
         valid:
@@ -127,7 +141,7 @@ types:
         repeat-expr: >-
           (version >= 1 ? (num_partition_ids_plus_one.value - (1).as<s8>).as<s4>
           : num_partition_ids.as<s4>).as<s4>
-        doc: An array of int32.
+        doc: Numbers of the partitions.
       - id: tagged_fields
         type: tagged_fields
         if: version >= 1
@@ -170,21 +184,29 @@ types:
             id: previous_producer_id
             -orig-id: PreviousProducerId
             -default: -1
-            doc: An int64.
+            doc: >-
+              Producer id in the state before this one: another than
+              `producer_id` where this record changes it; -1 is none.
           1:
             id: next_producer_id
             -orig-id: NextProducerId
             -default: -1
-            doc: An int64.
+            doc: >-
+              Producer id that the producer is to go on with, where the epochs
+              of `producer_id` have run out; -1 is none.
           2:
             id: client_transaction_version
             -orig-id: ClientTransactionVersion
-            doc: An int16.
+            doc: >-
+              Level of `transaction.version` that the producer follows; at 2
+              each transaction has an epoch of its own (KIP-890).
           3:
             id: next_producer_epoch
             -orig-id: NextProducerEpoch
             -default: -1
-            doc: An int16.
+            doc: >-
+              Epoch that goes with `next_producer_id`; -1 is none. Kafka 4.4
+              neither writes nor reads it.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -20,9 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 25
-doc: >-
-  Kafka's AbortTransactionRecord: record in __cluster_metadata, number 25 of its
-  kind; version 0, flexible.
+doc: 'The metadata transaction is aborted: its records have no effect.'
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/AbortTransactionRecord.json AbortTransactionRecord
 params:
   - id: version
@@ -66,7 +64,7 @@ types:
           0:
             id: reason
             -orig-id: Reason
-            doc: A string, or null.
+            doc: Why it was aborted, in words. Null where not given.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -21,8 +21,8 @@ meta:
   kind: metadata
   number: 23
 doc: >-
-  Kafka's BeginTransactionRecord: record in __cluster_metadata, number 23 of its
-  kind; version 0, flexible.
+  A metadata transaction (KIP-868) begins: the records up to its end take effect
+  together, or not at all.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BeginTransactionRecord.json BeginTransactionRecord
 params:
   - id: version
@@ -66,7 +66,7 @@ types:
           0:
             id: name
             -orig-id: Name
-            doc: A string, or null.
+            doc: What the transaction is for, in words. Null where not given.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -21,8 +21,8 @@ meta:
   kind: metadata
   number: 17
 doc: >-
-  Kafka's BrokerRegistrationChangeRecord: record in __cluster_metadata, number
-  17 of its kind; versions 0-3, flexible.
+  What has changed of a broker's registration. A tagged field that is absent
+  leaves its value.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord
 params:
   - id: version
@@ -32,18 +32,18 @@ seq:
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: Id of the broker.
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
-    doc: An int64.
+    doc: Epoch of the registration that is changed.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   uuid_list:
     -wire: list
-    doc: An array of uuid.
+    doc: 'Value of a tagged field: the elements, with their number in front.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -58,7 +58,9 @@ types:
         doc: The elements.
   nullable_uuid_list:
     -wire: list
-    doc: An array of uuid, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -73,7 +75,7 @@ types:
         doc: The elements.
   int8_value:
     -wire: value
-    doc: An int8.
+    doc: 'Value of a tagged field: one number.'
     seq:
       - id: value
         type: s1
@@ -114,22 +116,30 @@ types:
           0:
             id: fenced
             -orig-id: Fenced
-            doc: An int8.
+            doc: >-
+              1 where the broker is fenced now, -1 where it no longer is, 0
+              where that has not changed.
           1:
             id: in_controlled_shutdown
             -orig-id: InControlledShutdown
             -since: 1
-            doc: An int8.
+            doc: >-
+              1 where the broker has started to shut down, 0 where that has not
+              changed. Only a new registration ends it.
           2:
             id: log_dirs
             -orig-id: LogDirs
             -since: 2
-            doc: An array of uuid.
+            doc: >-
+              Ids of the log directories that the broker has online now
+              (KIP-858). Without elements where that has not changed.
           3:
             id: cordoned_log_dirs
             -orig-id: CordonedLogDirs
             -since: 3
-            doc: An array of uuid, or null.
+            doc: >-
+              Ids of the log directories that get no new replicas now
+              (KIP-1066). Null where that has not changed.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -21,8 +21,8 @@ meta:
   kind: metadata
   number: 28
 doc: >-
-  Kafka's ClearElrRecord: record in __cluster_metadata, number 28 of its kind;
-  version 0, flexible.
+  Eligible leader replicas (KIP-966) are forgotten, those of one topic or of
+  all.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClearElrRecord.json ClearElrRecord
 params:
   - id: version
@@ -32,7 +32,7 @@ seq:
   - id: topic_name
     -orig-id: TopicName
     type: text(true)
-    doc: A string.
+    doc: Name of the topic; empty is all topics.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -23,9 +23,7 @@ meta:
 -message:
   kind: metadata
   number: 14
-doc: >-
-  Kafka's ClientQuotaRecord: record in __cluster_metadata, number 14 of its
-  kind; version 0, flexible.
+doc: A quota of clients was set or removed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClientQuotaRecord.json ClientQuotaRecord
 params:
   - id: version
@@ -43,36 +41,42 @@ seq:
     type: entity_data
     repeat: expr
     repeat-expr: num_entity_plus_one.value - 1
-    doc: An array of `entity_data`.
+    doc: >-
+      Whom the quota is for: one element, or two for a user and a client id
+      together.
   - id: key
     -orig-id: Key
     type: text(true)
-    doc: A string.
+    doc: >-
+      Name of the quota, such as `producer_byte_rate` or `request_percentage`.
   - id: value
     -orig-id: Value
     type: f8
-    doc: A float64.
+    doc: >-
+      Value of the quota, in the unit of its name, as bytes a second. Without
+      meaning where `remove` is set.
   - id: remove
     -orig-id: Remove
     type: bool8
-    doc: A bool.
+    doc: Whether the quota is removed.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   entity_data:
     -orig-id: EntityData
-    doc: Kafka's EntityData.
+    doc: One thing that a client is known by.
     seq:
       - id: entity_type
         -orig-id: EntityType
         type: text(true)
-        doc: A string.
+        doc: 'What it is: `user`, `client-id` or `ip`.'
       - id: entity_name
         -orig-id: EntityName
         type: nullable_text(true)
         -default: empty
-        doc: A string, or null.
+        doc: >-
+          Its name; null is the default for those without a quota of their own.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -21,9 +21,7 @@ meta:
 -message:
   kind: metadata
   number: 4
-doc: >-
-  Kafka's ConfigRecord: record in __cluster_metadata, number 4 of its kind;
-  version 0, flexible.
+doc: A dynamic configuration was set or removed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ConfigRecord.json ConfigRecord
 params:
   - id: version
@@ -33,20 +31,25 @@ seq:
   - id: resource_type
     -orig-id: ResourceType
     type: s1
-    doc: An int8.
+    doc: >-
+      What is configured: 2 a topic, 4 a broker, 16 client metrics, 32 a group.
   - id: resource_name
     -orig-id: ResourceName
     type: text(true)
-    doc: A string.
+    doc: >-
+      Name of what is configured; of a broker, its id. Empty is the default for
+      all brokers.
   - id: name
     -orig-id: Name
     type: text(true)
-    doc: A string.
+    doc: Name of the configuration, such as `retention.ms`.
   - id: value
     -orig-id: Value
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: >-
+      Value of the configuration, as text; null removes it. Passwords stand here
+      as they are.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -22,8 +22,8 @@ meta:
   kind: metadata
   number: 10
 doc: >-
-  Kafka's DelegationTokenRecord: record in __cluster_metadata, number 10 of its
-  kind; version 0, flexible.
+  A delegation token was created or renewed. The token's secret is not stored:
+  it follows from the id and the cluster's secret key.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/DelegationTokenRecord.json DelegationTokenRecord
 params:
   - id: version
@@ -33,11 +33,13 @@ seq:
   - id: owner
     -orig-id: Owner
     type: text(true)
-    doc: A string.
+    doc: Principal that the token stands for, such as `User:alice`.
   - id: requester
     -orig-id: Requester
     type: text(true)
-    doc: A string.
+    doc: >-
+      Principal that asked for the token; the owner, or another on the owner's
+      behalf.
   - id: num_renewers_plus_one
     type: unsigned_varint
     valid:
@@ -49,23 +51,27 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_renewers_plus_one.value - 1
-    doc: An array of string.
+    doc: Principals that may renew the token besides its owner.
   - id: issue_timestamp
     -orig-id: IssueTimestamp
     type: s8
-    doc: An int64.
+    doc: When the token was created, in milliseconds since 1970-01-01 UTC.
   - id: max_timestamp
     -orig-id: MaxTimestamp
     type: s8
-    doc: An int64.
+    doc: >-
+      When the token ends, however often it is renewed, in milliseconds since
+      1970-01-01 UTC.
   - id: expiration_timestamp
     -orig-id: ExpirationTimestamp
     type: s8
-    doc: An int64.
+    doc: >-
+      When the token ends unless it is renewed before, in milliseconds since
+      1970-01-01 UTC.
   - id: token_id
     -orig-id: TokenId
     type: text(true)
-    doc: A string.
+    doc: Id of the token; what a client gives as its user name.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

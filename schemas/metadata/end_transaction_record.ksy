@@ -19,9 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 24
-doc: >-
-  Kafka's EndTransactionRecord: record in __cluster_metadata, number 24 of its
-  kind; version 0, flexible.
+doc: 'The metadata transaction ends: its records take effect.'
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/EndTransactionRecord.json EndTransactionRecord
 params:
   - id: version

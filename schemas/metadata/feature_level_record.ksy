@@ -21,8 +21,9 @@ meta:
   kind: metadata
   number: 12
 doc: >-
-  Kafka's FeatureLevelRecord: record in __cluster_metadata, number 12 of its
-  kind; version 0, flexible.
+  A feature's level was finalized for the cluster. Each metadata log and
+  snapshot starts with that of `metadata.version`, so this record has version 0
+  for good.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/FeatureLevelRecord.json FeatureLevelRecord
 params:
   - id: version
@@ -32,11 +33,11 @@ seq:
   - id: name
     -orig-id: Name
     type: text(true)
-    doc: A string.
+    doc: Name of the feature, such as `metadata.version`.
   - id: feature_level
     -orig-id: FeatureLevel
     type: s2
-    doc: An int16.
+    doc: Level of the feature from here on; 0 removes it.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

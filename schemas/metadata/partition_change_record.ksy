@@ -21,8 +21,9 @@ meta:
   kind: metadata
   number: 5
 doc: >-
-  Kafka's PartitionChangeRecord: record in __cluster_metadata, number 5 of its
-  kind; versions 0-2, flexible.
+  What has changed of a partition. Each tagged field replaces the value that was
+  there; one that is absent leaves it. The change raises the partition's epoch
+  by one.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionChangeRecord.json PartitionChangeRecord
 params:
   - id: version
@@ -33,18 +34,20 @@ seq:
     -orig-id: PartitionId
     type: s4
     -default: -1
-    doc: An int32.
+    doc: Number of the partition.
   - id: topic_id
     -orig-id: TopicId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Id of the topic.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   nullable_int32_list:
     -wire: list
-    doc: An array of int32, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -59,7 +62,9 @@ types:
         doc: The elements.
   nullable_uuid_list:
     -wire: list
-    doc: An array of uuid, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -74,14 +79,14 @@ types:
         doc: The elements.
   int32_value:
     -wire: value
-    doc: An int32.
+    doc: 'Value of a tagged field: one number.'
     seq:
       - id: value
         type: s4
         doc: The number.
   int8_value:
     -wire: value
-    doc: An int8.
+    doc: 'Value of a tagged field: one number.'
     seq:
       - id: value
         type: s1
@@ -127,44 +132,65 @@ types:
           0:
             id: isr
             -orig-id: Isr
-            doc: An array of int32, or null.
+            doc: >-
+              Broker ids of the replicas that are in sync now. Null where that
+              has not changed.
           1:
             id: leader
             -orig-id: Leader
             -default: -2
-            doc: An int32.
+            doc: >-
+              Broker id of the new leader; -1 is none, -2 is unchanged. The
+              leader epoch is raised where it is given.
           2:
             id: replicas
             -orig-id: Replicas
-            doc: An array of int32, or null.
+            doc: >-
+              Broker ids of the replicas now, the preferred leader first. Null
+              where that has not changed.
           3:
             id: removing_replicas
             -orig-id: RemovingReplicas
-            doc: An array of int32, or null.
+            doc: >-
+              Broker ids of the replicas that a reassignment takes away now.
+              Null where that has not changed; without elements, none.
           4:
             id: adding_replicas
             -orig-id: AddingReplicas
-            doc: An array of int32, or null.
+            doc: >-
+              Broker ids of the replicas that a reassignment adds now. Null
+              where that has not changed; without elements, none.
           5:
             id: leader_recovery_state
             -orig-id: LeaderRecoveryState
             -default: -1
-            doc: An int8.
+            doc: >-
+              1 where the leader was elected uncleanly and has not recovered, 0
+              where it has or need not, -1 where that has not changed.
           6:
             id: eligible_leader_replicas
             -orig-id: EligibleLeaderReplicas
             -since: 2
-            doc: An array of int32, or null.
+            doc: >-
+              Broker ids of replicas that left the ISR with all committed
+              records, and may be elected without loss (KIP-966). Null where
+              that has not changed.
           7:
             id: last_known_elr
             -orig-id: LastKnownElr
             -since: 2
-            doc: An array of int32, or null.
+            doc: >-
+              Broker id of the last leader, where the ISR is empty now, to be
+              elected again where no replica is eligible (KIP-966): at most one.
+              Null where that has not changed; without elements, none.
           8:
             id: directories
             -orig-id: Directories
             -since: 1
-            doc: An array of uuid, or null.
+            doc: >-
+              Id of the log directory that each replica is in, in the order of
+              the replicas (KIP-858); reserved ids as in `partition_record`.
+              Null where that has not changed.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -21,8 +21,8 @@ meta:
   kind: metadata
   number: 3
 doc: >-
-  Kafka's PartitionRecord: record in __cluster_metadata, number 3 of its kind;
-  versions 0-2, flexible.
+  A partition as it was created or, in a snapshot, as it is. Later changes are
+  `partition_change_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord
 params:
   - id: version
@@ -33,11 +33,11 @@ seq:
     -orig-id: PartitionId
     type: s4
     -default: -1
-    doc: An int32.
+    doc: Number of the partition, from 0.
   - id: topic_id
     -orig-id: TopicId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Id of the topic.
   - id: num_replicas_plus_one
     type: unsigned_varint
     valid:
@@ -49,7 +49,7 @@ seq:
     type: s4
     repeat: expr
     repeat-expr: num_replicas_plus_one.value - 1
-    doc: An array of int32.
+    doc: Broker ids of the replicas. The first is the preferred leader.
   - id: num_isr_plus_one
     type: unsigned_varint
     valid:
@@ -61,7 +61,7 @@ seq:
     type: s4
     repeat: expr
     repeat-expr: num_isr_plus_one.value - 1
-    doc: An array of int32.
+    doc: Broker ids of the replicas in sync with the leader.
   - id: num_removing_replicas_plus_one
     type: unsigned_varint
     valid:
@@ -73,7 +73,9 @@ seq:
     type: s4
     repeat: expr
     repeat-expr: num_removing_replicas_plus_one.value - 1
-    doc: An array of int32.
+    doc: >-
+      Broker ids of the replicas that a reassignment takes away. Without
+      elements where none does.
   - id: num_adding_replicas_plus_one
     type: unsigned_varint
     valid:
@@ -85,22 +87,26 @@ seq:
     type: s4
     repeat: expr
     repeat-expr: num_adding_replicas_plus_one.value - 1
-    doc: An array of int32.
+    doc: >-
+      Broker ids of the replicas that a reassignment adds. They are in
+      `replicas` too.
   - id: leader
     -orig-id: Leader
     type: s4
     -default: -1
-    doc: An int32.
+    doc: Broker id of the leader; -1 where there is none.
   - id: leader_epoch
     -orig-id: LeaderEpoch
     type: s4
     -default: -1
-    doc: An int32.
+    doc: Epoch of the leader. Each change that names a leader raises it by one.
   - id: partition_epoch
     -orig-id: PartitionEpoch
     type: s4
     -default: -1
-    doc: An int32.
+    doc: >-
+      How often this partition's state has changed. Each change raises it by
+      one.
   - id: num_directories_plus_one
     type: unsigned_varint
     valid:
@@ -116,14 +122,19 @@ seq:
     repeat-expr: num_directories_plus_one.value - 1
     if: version >= 1
     -since: 1
-    doc: An array of uuid.
+    doc: >-
+      Id of the log directory that each replica is in, in the order of
+      `replicas` (KIP-858). All zeros is not known yet, since a migration; 1 in
+      the last byte is unassigned, 2 is lost.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   nullable_int32_list:
     -wire: list
-    doc: An array of int32, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -138,7 +149,7 @@ types:
         doc: The elements.
   int8_value:
     -wire: value
-    doc: An int8.
+    doc: 'Value of a tagged field: one number.'
     seq:
       - id: value
         type: s1
@@ -178,17 +189,24 @@ types:
           0:
             id: leader_recovery_state
             -orig-id: LeaderRecoveryState
-            doc: An int8.
+            doc: >-
+              Whether the leader was elected uncleanly and has not recovered: 1,
+              or 0 where all is well.
           1:
             id: eligible_leader_replicas
             -orig-id: EligibleLeaderReplicas
             -since: 2
-            doc: An array of int32, or null.
+            doc: >-
+              Broker ids of replicas that left the ISR with all committed
+              records, and may be elected without loss (KIP-966). Null is none.
           2:
             id: last_known_elr
             -orig-id: LastKnownElr
             -since: 2
-            doc: An array of int32, or null.
+            doc: >-
+              Broker id of the last leader of a partition whose ISR is empty, to
+              be elected again where no replica is eligible (KIP-966): at most
+              one. Null is none.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

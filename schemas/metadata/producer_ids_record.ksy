@@ -19,9 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 15
-doc: >-
-  Kafka's ProducerIdsRecord: record in __cluster_metadata, number 15 of its
-  kind; version 0, flexible.
+doc: A broker was given a block of 1000 producer ids.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ProducerIdsRecord.json ProducerIdsRecord
 params:
   - id: version
@@ -31,16 +29,16 @@ seq:
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: Id of the broker that got the block.
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
     -default: -1
-    doc: An int64.
+    doc: Epoch of that broker's registration; -1 is unknown.
   - id: next_producer_id
     -orig-id: NextProducerId
     type: s8
-    doc: An int64.
+    doc: 'First producer id after the block: where the next one starts.'
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -25,8 +25,8 @@ meta:
   kind: metadata
   number: 0
 doc: >-
-  Kafka's RegisterBrokerRecord: record in __cluster_metadata, number 0 of its
-  kind; versions 0-4, flexible.
+  A broker has registered with the controller, for the first time or after a
+  restart.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RegisterBrokerRecord.json RegisterBrokerRecord
 params:
   - id: version
@@ -36,21 +36,25 @@ seq:
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: Id of the broker, its `node.id`.
   - id: is_migrating_zk_broker
     -orig-id: IsMigratingZkBroker
     type: bool8
     if: version >= 2
     -since: 2
-    doc: A bool.
+    doc: >-
+      Whether the broker still ran with ZooKeeper, during a migration to KRaft.
+      Kafka 4.0 and later have none such.
   - id: incarnation_id
     -orig-id: IncarnationId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Random id of this run of the broker's process. A restart has another.
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
-    doc: An int64.
+    doc: >-
+      Epoch of the registration, which the controller takes from the offset that
+      it writes next. A later registration has a higher one.
   - id: num_end_points_plus_one
     type: unsigned_varint
     valid:
@@ -62,7 +66,9 @@ seq:
     type: broker_endpoint
     repeat: expr
     repeat-expr: num_end_points_plus_one.value - 1
-    doc: An array of `broker_endpoint`.
+    doc: >-
+      Where clients and other brokers reach the broker: one element for each
+      listener.
   - id: num_features_plus_one
     type: unsigned_varint
     valid:
@@ -74,72 +80,76 @@ seq:
     type: broker_feature
     repeat: expr
     repeat-expr: num_features_plus_one.value - 1
-    doc: An array of `broker_feature`.
+    doc: Features that the broker supports, each with a range of levels.
   - id: rack
     -orig-id: Rack
     type: nullable_text(true)
     -default: empty
-    doc: A string, or null.
+    doc: '`broker.rack` of the broker. Null is none.'
   - id: fenced
     -orig-id: Fenced
     type: bool8
     -default: true
-    doc: A bool.
+    doc: >-
+      Whether the broker is fenced: it leads no partition, and clients do not
+      see it. So each starts.
   - id: in_controlled_shutdown
     -orig-id: InControlledShutdown
     type: bool8
     if: version >= 1
     -since: 1
-    doc: A bool.
+    doc: >-
+      Whether the broker is about to shut down, and hands over its partitions.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   broker_endpoint:
     -orig-id: BrokerEndpoint
-    doc: Kafka's BrokerEndpoint.
+    doc: A listener of the broker.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the listener.
       - id: host
         -orig-id: Host
         type: text(true)
-        doc: A string.
+        doc: Host name or address, as advertised.
       - id: port
         -orig-id: Port
         type: u2
-        doc: A uint16.
+        doc: TCP port.
       - id: security_protocol
         -orig-id: SecurityProtocol
         type: s2
-        doc: An int16.
+        doc: >-
+          Security protocol: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   broker_feature:
     -orig-id: BrokerFeature
-    doc: Kafka's BrokerFeature.
+    doc: A feature that the broker supports.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the feature, such as `metadata.version`.
       - id: min_supported_version
         -orig-id: MinSupportedVersion
         type: s2
-        doc: An int16.
+        doc: Lowest level of the feature that the broker can run with.
       - id: max_supported_version
         -orig-id: MaxSupportedVersion
         type: s2
-        doc: An int16.
+        doc: Highest level of the feature that the broker can run with.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   uuid_list:
     -wire: list
-    doc: An array of uuid.
+    doc: 'Value of a tagged field: the elements, with their number in front.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -154,7 +164,9 @@ types:
         doc: The elements.
   nullable_uuid_list:
     -wire: list
-    doc: An array of uuid, or null.
+    doc: >-
+      Value of a tagged field: the elements, with their number in front, or
+      null.
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -202,12 +214,16 @@ types:
             id: log_dirs
             -orig-id: LogDirs
             -since: 3
-            doc: An array of uuid.
+            doc: >-
+              Ids of the log directories that the broker has online (KIP-858).
+              Without elements where it gave none.
           1:
             id: cordoned_log_dirs
             -orig-id: CordonedLogDirs
             -since: 4
-            doc: An array of uuid, or null.
+            doc: >-
+              Ids of the log directories that get no new replicas (KIP-1066).
+              Null until the broker has reported them.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

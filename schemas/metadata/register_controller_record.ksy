@@ -23,9 +23,7 @@ meta:
 -message:
   kind: metadata
   number: 27
-doc: >-
-  Kafka's RegisterControllerRecord: record in __cluster_metadata, number 27 of
-  its kind; version 0, flexible.
+doc: A controller has registered with the active controller (KIP-919).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RegisterControllerRecord.json RegisterControllerRecord
 params:
   - id: version
@@ -35,15 +33,16 @@ seq:
   - id: controller_id
     -orig-id: ControllerId
     type: s4
-    doc: An int32.
+    doc: Id of the controller, its `node.id`.
   - id: incarnation_id
     -orig-id: IncarnationId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: >-
+      Random id of this run of the controller's process. A restart has another.
   - id: zk_migration_ready
     -orig-id: ZkMigrationReady
     type: bool8
-    doc: A bool.
+    doc: Whether the controller was configured for a migration from ZooKeeper.
   - id: num_end_points_plus_one
     type: unsigned_varint
     valid:
@@ -55,7 +54,7 @@ seq:
     type: controller_endpoint
     repeat: expr
     repeat-expr: num_end_points_plus_one.value - 1
-    doc: An array of `controller_endpoint`.
+    doc: 'Where the controller is reached: one element for each listener.'
   - id: num_features_plus_one
     type: unsigned_varint
     valid:
@@ -67,50 +66,51 @@ seq:
     type: controller_feature
     repeat: expr
     repeat-expr: num_features_plus_one.value - 1
-    doc: An array of `controller_feature`.
+    doc: Features that the controller supports, each with a range of levels.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   controller_endpoint:
     -orig-id: ControllerEndpoint
-    doc: Kafka's ControllerEndpoint.
+    doc: A listener of the controller.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the listener.
       - id: host
         -orig-id: Host
         type: text(true)
-        doc: A string.
+        doc: Host name or address, as advertised.
       - id: port
         -orig-id: Port
         type: u2
-        doc: A uint16.
+        doc: TCP port.
       - id: security_protocol
         -orig-id: SecurityProtocol
         type: s2
-        doc: An int16.
+        doc: >-
+          Security protocol: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   controller_feature:
     -orig-id: ControllerFeature
-    doc: Kafka's ControllerFeature.
+    doc: A feature that the controller supports.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the feature, such as `metadata.version`.
       - id: min_supported_version
         -orig-id: MinSupportedVersion
         type: s2
-        doc: An int16.
+        doc: Lowest level of the feature that the controller can run with.
       - id: max_supported_version
         -orig-id: MaxSupportedVersion
         type: s2
-        doc: An int16.
+        doc: Highest level of the feature that the controller can run with.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -20,9 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 19
-doc: >-
-  Kafka's RemoveAccessControlEntryRecord: record in __cluster_metadata, number
-  19 of its kind; version 0, flexible.
+doc: An ACL was removed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveAccessControlEntryRecord.json RemoveAccessControlEntryRecord
 params:
   - id: version
@@ -32,7 +30,7 @@ seq:
   - id: id
     -orig-id: Id
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Id of the ACL, as in its `access_control_entry_record`.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

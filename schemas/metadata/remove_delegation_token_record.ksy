@@ -20,9 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 26
-doc: >-
-  Kafka's RemoveDelegationTokenRecord: record in __cluster_metadata, number 26
-  of its kind; version 0, flexible.
+doc: 'A delegation token was removed: it expired, or its end was asked for.'
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveDelegationTokenRecord.json RemoveDelegationTokenRecord
 params:
   - id: version
@@ -32,7 +30,7 @@ seq:
   - id: token_id
     -orig-id: TokenId
     type: text(true)
-    doc: A string.
+    doc: Id of the token.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -20,9 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 9
-doc: >-
-  Kafka's RemoveTopicRecord: record in __cluster_metadata, number 9 of its kind;
-  version 0, flexible.
+doc: A topic was deleted, and all its partitions with it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveTopicRecord.json RemoveTopicRecord
 params:
   - id: version
@@ -32,7 +30,7 @@ seq:
   - id: topic_id
     -orig-id: TopicId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Id of the topic.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -20,9 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 22
-doc: >-
-  Kafka's RemoveUserScramCredentialRecord: record in __cluster_metadata, number
-  22 of its kind; version 0, flexible.
+doc: A SCRAM credential of a user was removed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveUserScramCredentialRecord.json RemoveUserScramCredentialRecord
 params:
   - id: version
@@ -32,11 +30,11 @@ seq:
   - id: name
     -orig-id: Name
     type: text(true)
-    doc: A string.
+    doc: Name of the user.
   - id: mechanism
     -orig-id: Mechanism
     type: s1
-    doc: An int8.
+    doc: 'Mechanism of the credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.'
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -21,9 +21,7 @@ meta:
 -message:
   kind: metadata
   number: 2
-doc: >-
-  Kafka's TopicRecord: record in __cluster_metadata, number 2 of its kind;
-  version 0, flexible.
+doc: A topic was created. Its partitions follow, each in a record of its own.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/TopicRecord.json TopicRecord
 params:
   - id: version
@@ -33,11 +31,13 @@ seq:
   - id: name
     -orig-id: Name
     type: text(true)
-    doc: A string.
+    doc: Name of the topic.
   - id: topic_id
     -orig-id: TopicId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: >-
+      Id of the topic: random, and another where a deleted topic is created
+      again.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -20,8 +20,8 @@ meta:
   kind: metadata
   number: 8
 doc: >-
-  Kafka's UnfenceBrokerRecord: record in __cluster_metadata, number 8 of its
-  kind; version 0, flexible.
+  A broker was unfenced, as older controllers write it. Newer ones write
+  `broker_registration_change_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnfenceBrokerRecord.json UnfenceBrokerRecord
 params:
   - id: version
@@ -31,11 +31,11 @@ seq:
   - id: id
     -orig-id: Id
     type: s4
-    doc: An int32.
+    doc: Id of the broker.
   - id: epoch
     -orig-id: Epoch
     type: s8
-    doc: An int64.
+    doc: Epoch of the registration that is unfenced.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

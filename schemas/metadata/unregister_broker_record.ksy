@@ -19,9 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 1
-doc: >-
-  Kafka's UnregisterBrokerRecord: record in __cluster_metadata, number 1 of its
-  kind; version 0, flexible.
+doc: A broker was removed from the cluster by an administrator.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnregisterBrokerRecord.json UnregisterBrokerRecord
 params:
   - id: version
@@ -31,11 +29,11 @@ seq:
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: Id of the broker.
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
-    doc: An int64.
+    doc: Epoch of the registration that is removed.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

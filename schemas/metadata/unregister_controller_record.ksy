@@ -19,9 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 29
-doc: >-
-  Kafka's UnregisterControllerRecord: record in __cluster_metadata, number 29 of
-  its kind; version 0, flexible.
+doc: A controller is no longer registered.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnregisterControllerRecord.json UnregisterControllerRecord
 params:
   - id: version
@@ -31,7 +29,7 @@ seq:
   - id: controller_id
     -orig-id: ControllerId
     type: s4
-    doc: An int32.
+    doc: Id of the controller.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -21,9 +21,7 @@ meta:
 -message:
   kind: metadata
   number: 11
-doc: >-
-  Kafka's UserScramCredentialRecord: record in __cluster_metadata, number 11 of
-  its kind; version 0, flexible.
+doc: A SCRAM credential of a user (RFC 5802) was set. The password is not in it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UserScramCredentialRecord.json UserScramCredentialRecord
 params:
   - id: version
@@ -33,27 +31,29 @@ seq:
   - id: name
     -orig-id: Name
     type: text(true)
-    doc: A string.
+    doc: Name of the user.
   - id: mechanism
     -orig-id: Mechanism
     type: s1
-    doc: An int8.
+    doc: 'Mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.'
   - id: salt
     -orig-id: Salt
     type: blob(true)
-    doc: Bytes.
+    doc: Random bytes that were hashed with the password.
   - id: stored_key
     -orig-id: StoredKey
     type: blob(true)
-    doc: Bytes.
+    doc: Hash of the client key, by which the broker checks what a client sends.
   - id: server_key
     -orig-id: ServerKey
     type: blob(true)
-    doc: Bytes.
+    doc: >-
+      Key with which the broker proves to the client that it knows the
+      credential.
   - id: iterations
     -orig-id: Iterations
     type: s4
-    doc: An int32.
+    doc: How often the password was hashed; 4096 to 16384.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -19,9 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 21
-doc: >-
-  Kafka's ZkMigrationStateRecord: record in __cluster_metadata, number 21 of its
-  kind; version 0, flexible.
+doc: How far a migration from ZooKeeper to KRaft is.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ZkMigrationRecord.json ZkMigrationStateRecord
 params:
   - id: version
@@ -31,7 +29,9 @@ seq:
   - id: zk_migration_state
     -orig-id: ZkMigrationState
     type: s1
-    doc: An int8.
+    doc: >-
+      State: 0 none, 1 migration, 2 pre-migration, 3 post-migration. In Kafka
+      3.4, 1 was pre-migration.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -25,8 +25,8 @@ meta:
   kind: metadata
   number: 0
 doc: >-
-  Kafka's RemoteLogSegmentMetadataRecord: record in __remote_log_metadata,
-  number 0 of its kind; version 0, flexible.
+  The copy of a segment to remote storage has begun (KIP-405). Later changes of
+  its state are `remote_log_segment_metadata_update_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemoteLogSegmentMetadataRecord.json RemoteLogSegmentMetadataRecord
 params:
   - id: version
@@ -36,27 +36,29 @@ seq:
   - id: remote_log_segment_id
     -orig-id: RemoteLogSegmentId
     type: remote_log_segment_id_entry
-    doc: A `remote_log_segment_id_entry`.
+    doc: Which segment it is.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
-    doc: An int64.
+    doc: First offset of the segment.
   - id: end_offset
     -orig-id: EndOffset
     type: s8
-    doc: An int64.
+    doc: Last offset of the segment, which belongs to it.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: 'Id of the broker that wrote the record: the leader of the partition.'
   - id: max_timestamp_ms
     -orig-id: MaxTimestampMs
     type: s8
-    doc: An int64.
+    doc: >-
+      Largest timestamp of the segment's records, in milliseconds since
+      1970-01-01 UTC.
   - id: event_timestamp_ms
     -orig-id: EventTimestampMs
     type: s8
-    doc: An int64.
+    doc: When the record was made, in milliseconds since 1970-01-01 UTC.
   - id: num_segment_leader_epochs_plus_one
     type: unsigned_varint
     valid:
@@ -68,69 +70,75 @@ seq:
     type: segment_leader_epoch_entry
     repeat: expr
     repeat-expr: num_segment_leader_epochs_plus_one.value - 1
-    doc: An array of `segment_leader_epoch_entry`.
+    doc: >-
+      Leader epochs of the segment's records, each with the offset that it
+      starts at.
   - id: segment_size_in_bytes
     -orig-id: SegmentSizeInBytes
     type: s4
-    doc: An int32.
+    doc: Size of the segment's log file, in bytes.
   - id: custom_metadata
     -orig-id: CustomMetadata
     type: nullable_blob(true)
-    doc: Bytes, or null.
+    doc: Bytes of the remote storage plugin's own (KIP-917). Null is none.
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
-    doc: An int8.
+    doc: >-
+      State: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion
+      finished.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   remote_log_segment_id_entry:
     -orig-id: RemoteLogSegmentIdEntry
-    doc: Kafka's RemoteLogSegmentIdEntry.
+    doc: >-
+      A segment in remote storage. A repeated copy of the same segment has
+      another id.
     seq:
       - id: topic_id_partition
         -orig-id: TopicIdPartition
         type: topic_id_partition_entry
-        doc: A `topic_id_partition_entry`.
+        doc: Partition that the segment is of.
       - id: id
         -orig-id: Id
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Random id of the copy.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   topic_id_partition_entry:
     -orig-id: TopicIdPartitionEntry
-    doc: Kafka's TopicIdPartitionEntry.
+    doc: Partition of a topic, with the name and the id of the topic.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the topic.
       - id: id
         -orig-id: Id
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: partition
         -orig-id: Partition
         type: s4
-        doc: An int32.
+        doc: Number of the partition.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   segment_leader_epoch_entry:
     -orig-id: SegmentLeaderEpochEntry
-    doc: Kafka's SegmentLeaderEpochEntry.
+    doc: A leader epoch with records in the segment.
     seq:
       - id: leader_epoch
         -orig-id: LeaderEpoch
         type: s4
-        doc: An int32.
+        doc: The epoch.
       - id: offset
         -orig-id: Offset
         type: s8
-        doc: An int64.
+        doc: First offset of the epoch in the segment.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -167,7 +175,9 @@ types:
           0:
             id: txn_index_empty
             -orig-id: TxnIndexEmpty
-            doc: A bool.
+            doc: >-
+              Whether the segment has no aborted transactions, so that its
+              transaction index need not be fetched.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

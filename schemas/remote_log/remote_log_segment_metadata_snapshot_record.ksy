@@ -26,8 +26,9 @@ meta:
   kind: metadata
   number: 3
 doc: >-
-  Kafka's RemoteLogSegmentMetadataSnapshotRecord: record in
-  __remote_log_metadata, number 3 of its kind; version 0, flexible.
+  A segment in remote storage as a snapshot of one partition's remote log
+  metadata has it: without the partition. Kafka defines it, and 4.4 has no code
+  that stores it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemoteLogSegmentMetadataSnapshotRecord.json RemoteLogSegmentMetadataSnapshotRecord
 params:
   - id: version
@@ -37,27 +38,31 @@ seq:
   - id: segment_id
     -orig-id: SegmentId
     type: uuid
-    doc: A uuid; all zeros is none.
+    doc: Random id of the segment's copy.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
-    doc: An int64.
+    doc: First offset of the segment.
   - id: end_offset
     -orig-id: EndOffset
     type: s8
-    doc: An int64.
+    doc: Last offset of the segment, which belongs to it.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: Id of the broker that wrote the latest record of the segment.
   - id: max_timestamp_ms
     -orig-id: MaxTimestampMs
     type: s8
-    doc: An int64.
+    doc: >-
+      Largest timestamp of the segment's records, in milliseconds since
+      1970-01-01 UTC.
   - id: event_timestamp_ms
     -orig-id: EventTimestampMs
     type: s8
-    doc: An int64.
+    doc: >-
+      When the latest record of the segment was made, in milliseconds since
+      1970-01-01 UTC.
   - id: num_segment_leader_epochs_plus_one
     type: unsigned_varint
     valid:
@@ -69,35 +74,39 @@ seq:
     type: segment_leader_epoch_entry
     repeat: expr
     repeat-expr: num_segment_leader_epochs_plus_one.value - 1
-    doc: An array of `segment_leader_epoch_entry`.
+    doc: >-
+      Leader epochs of the segment's records, each with the offset that it
+      starts at.
   - id: segment_size_in_bytes
     -orig-id: SegmentSizeInBytes
     type: s4
-    doc: An int32.
+    doc: Size of the segment's log file, in bytes.
   - id: custom_metadata
     -orig-id: CustomMetadata
     type: nullable_blob(true)
-    doc: Bytes, or null.
+    doc: Bytes of the remote storage plugin's own (KIP-917). Null is none.
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
-    doc: An int8.
+    doc: >-
+      State: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion
+      finished.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   segment_leader_epoch_entry:
     -orig-id: SegmentLeaderEpochEntry
-    doc: Kafka's SegmentLeaderEpochEntry.
+    doc: A leader epoch with records in the segment.
     seq:
       - id: leader_epoch
         -orig-id: LeaderEpoch
         type: s4
-        doc: An int32.
+        doc: The epoch.
       - id: offset
         -orig-id: Offset
         type: s8
-        doc: An int64.
+        doc: First offset of the epoch in the segment.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -134,7 +143,9 @@ types:
           0:
             id: txn_index_empty
             -orig-id: TxnIndexEmpty
-            doc: A bool.
+            doc: >-
+              Whether the segment has no aborted transactions, so that its
+              transaction index need not be fetched.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -23,8 +23,8 @@ meta:
   kind: metadata
   number: 2
 doc: >-
-  Kafka's RemotePartitionDeleteMetadataRecord: record in __remote_log_metadata,
-  number 2 of its kind; version 0, flexible.
+  A partition in remote storage is being deleted, with all its segments
+  (KIP-405).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemotePartitionDeleteMetadataRecord.json RemotePartitionDeleteMetadataRecord
 params:
   - id: version
@@ -34,39 +34,42 @@ seq:
   - id: topic_id_partition
     -orig-id: TopicIdPartition
     type: topic_id_partition_entry
-    doc: A `topic_id_partition_entry`.
+    doc: Which partition it is.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: An int32.
+    doc: >-
+      Id of the node that wrote the record: the controller for state 0, else the
+      leader of the metadata topic's partition.
   - id: event_timestamp_ms
     -orig-id: EventTimestampMs
     type: s8
-    doc: An int64.
+    doc: When the record was made, in milliseconds since 1970-01-01 UTC.
   - id: remote_partition_delete_state
     -orig-id: RemotePartitionDeleteState
     type: s1
-    doc: An int8.
+    doc: >-
+      State: 0 marked for deletion, 1 deletion started, 2 deletion finished.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_id_partition_entry:
     -orig-id: TopicIdPartitionEntry
-    doc: Kafka's TopicIdPartitionEntry.
+    doc: Partition of a topic, with the name and the id of the topic.
     seq:
       - id: name
         -orig-id: Name
         type: text(true)
-        doc: A string.
+        doc: Name of the topic.
       - id: id
         -orig-id: Id
         type: uuid
-        doc: A uuid; all zeros is none.
+        doc: Id of the topic.
       - id: partition
         -orig-id: Partition
         type: s4
-        doc: An int32.
+        doc: Number of the partition.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kodec
+from kodec.cli import output
 from kodec.cli.main import main
 from kodec.cli.output import time_of
 from kodec.pipeline.jobs.export import COMPRESSIONS
@@ -291,3 +293,19 @@ def test_nothing_that_a_terminal_acts_on_is_printed(
         captured = capsys.readouterr()
         assert "\x1b" not in captured.out + captured.err
         assert r"\x1b[2J" in captured.out + captured.err
+
+
+@pytest.mark.parametrize("char", ["a", "é", "日", "😀"])
+def test_of_a_long_value_only_what_is_shown_is_decoded(char: str) -> None:
+    width = output._WIDE
+    for count in (width - 1, width, width + 1, 40 * width):
+        data = (char * count).encode()
+        ending = "" if count <= width else f"… ({len(data)} bytes)"
+        assert output._shown(data).replace('"', "") == (char * count)[:width] + ending
+    large = bytes(32 << 20)
+    tracemalloc.start()
+    try:
+        output._shown(large)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

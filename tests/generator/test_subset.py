@@ -20,6 +20,7 @@ import crc32c
 import pytest
 
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed, Truncated, Unsupported
+from kodec.runtime.messages import in_python
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "schema-language.md"
 Codec = Callable[..., ModuleType]
@@ -638,3 +639,40 @@ def test_tags_have_versions(versioned: ModuleType) -> None:
         kind(version=2, late=None).to_bytes()
     with pytest.raises(FormatError, match="late: null in a version"):
         kind.from_bytes(b"\2\1\1\1\1\0")
+
+
+def test_one_function_reads_all_versions_and_one_writes_them(versioned: ModuleType) -> None:
+    own = {
+        name
+        for name, each in vars(versioned).items()
+        if getattr(each, "__module__", "") == versioned.__name__
+    }
+    assert {name for name in own if not name[0].isupper()} == {
+        *("read_x", "write_x", "read_item", "write_item", "read_maybe", "write_maybe"),
+    }
+    for version in versioned.X.VERSIONS:
+        value = versioned.X(version=version, items=[versioned.Item(a=1, b=2 * (version >= 2))])
+        assert versioned.read_x(value.to_bytes(), 0, len(value.to_bytes())) == (value, len(value.to_bytes()))
+
+
+def test_null_and_what_a_version_lacks_are_two_things(codec: Codec) -> None:
+    x = codec(
+        "-versions: 0-1\nseq:\n- {id: version, type: u1}\n"
+        "- {id: len_note, type: s1, if: version >= 1, -since: 1, -derive: length_of(note)}\n"
+        "- {id: note, type: str, encoding: UTF-8, size: len_note, if: version >= 1 and len_note >= 0, -since: 1,\n"
+        "   -nullable: len_note == -1, -default: '\"none\"'}\n"
+        "- {id: num_ids, type: s1, if: version >= 1, -since: 1, -derive: count_of(ids)}\n"
+        "- {id: ids, type: u1, repeat: expr, repeat-expr: num_ids, if: version >= 1 and num_ids >= 0, -since: 1,\n"
+        "   -nullable: num_ids == -1, -default: empty}\n"
+    ).X
+    for data, value in (
+        (b"\0", x(version=0, note="none", ids=[])),
+        (b"\1\xff\xff", x(version=1, note=None, ids=None)),
+        (b"\1\0\0", x(version=1, note="", ids=[])),
+        (b"\1\1a\2\5\6", x(version=1, note="a", ids=[5, 6])),
+    ):
+        assert x.from_bytes(data) == value and value.to_bytes() == data
+        assert in_python(x.from_bytes)(data) == value and in_python(x.to_bytes)(value) == data
+    for given in ({"note": None}, {"note": ""}, {"ids": None}, {"ids": [1]}):
+        with pytest.raises(EncodeError, match="not in version 0"):
+            x(version=0, **given).to_bytes()

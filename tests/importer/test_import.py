@@ -18,6 +18,7 @@ from kodec.generator.driver import generate
 from kodec.importer.definitions import BadDefinition, read_definitions
 from kodec.importer.plan import plan_import
 from kodec.importer.schemas import snake
+from kodec.importer.text import tree_of
 
 PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
 ENTRY = "common/message/GroupThingValue.json"
@@ -69,6 +70,15 @@ def test_a_definition_becomes_a_schema_that_generates(tmp_path: Path, schemas: P
     plan_import(jar(tmp_path, definition()), schemas).apply()
     text = made(schemas).read_text()
     assert "prose" not in text and "-topic: __consumer_offsets" in text
+    # what a message, a struct or a field means is for people to write: without `doc`, nobody has yet
+    tree = tree_of(text, "made")
+    assert "doc" not in tree and "doc" not in tree["types"]["member"]
+    assert {each["id"] for each in tree["seq"] if "doc" not in each} == {
+        "group_id",
+        "epoch",
+        "members",
+        "load",
+    }
     assert "kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupThingValue.json" in text
     assert "-nullable-versions: 2-3" in text and "-tags:" in text
     generate(schemas, tmp_path / "out_of_definitions")
@@ -87,7 +97,18 @@ def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:
     plan_import(jar(tmp_path, definition()), schemas).apply()
     text = made(schemas).read_text()
     text = text.replace("  - id: epoch\n", "  - id: group_epoch\n")
-    text = text.replace("doc: An int32.", "-column: false\n    doc: |\n      Said by\n      a person.\n")
+    text = text.replace(
+        "-default: -1", "-default: -1\n    -column: false\n    doc: |\n      Said by\n      a person.\n"
+    )
+    # and wherever else an import leaves it to people: the message, a struct and a field of it, a tagged field
+    for line, doc in {
+        "doc-ref: https": "doc: Of the message.\n",
+        "    params:\n": "    doc: Of a struct.\n",
+        "      - id: joined\n": "        doc: Of a field in it.\n",
+    }.items():
+        assert text.count(line) == 1
+        text = text.replace(line, doc + line)
+    text = text.replace("            -since: 3\n", "            -since: 3\n            doc: Of a tag.\n")
     text = text.replace("    doc: Version of the message.", "    -default: 1\n    doc: Ours.", 1)
     made(schemas).write_text(text)
     assert plan_import(jar(tmp_path, definition()), schemas).changes == ()
@@ -95,6 +116,9 @@ def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:
     (change,) = plan_import(jar(tmp_path, newer, "4.5.0"), schemas).changes
     assert change.kind == "changed" and "blob/4.4.0/" in change.after
     assert "id: group_epoch" in change.after and "Said by\n      a person." in change.after
+    assert [line.strip() for line in change.after.splitlines() if "doc: Of " in line] == [
+        "doc: Of the message.", "doc: Of a struct.", "doc: Of a field in it.", "doc: Of a tag.",
+    ]  # fmt: skip
     assert "-column: false" in change.after and "-default: 1\n    doc: Ours." in change.after
     added = [line for line in change.diff().splitlines() if line.startswith("+")]
     assert any("-orig-id: Rack" in line for line in added)
@@ -168,8 +192,8 @@ def test_comments_stay_at_their_lines(tmp_path: Path, schemas: Path) -> None:
     for line, commented in written.items():
         assert text.count(line) == 1
         text = text.replace(line, commented)
-    doc = "doc: |\n      Text with a # in it.\n      # and one at the start\n"
-    text = text.replace("doc: An int32.\n", doc, 1) + "# the end\n"
+    doc = "    doc: |\n      Text with a # in it.\n      # and one at the start\n"
+    text = text.replace("    -default: -1\n", f"    -default: -1\n{doc}", 1) + "# the end\n"
     made(schemas).write_text(text)
     newer = json.loads(definition().split("\n", 1)[1].replace('// one "more"', ""))
     # the message is longer by a field, and one that has a comment is gone

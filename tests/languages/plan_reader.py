@@ -28,6 +28,7 @@ from kodec.generator.plan.steps import (
     Program,
     Require,
     Rule,
+    SetNull,
     Size,
     Slot,
     Step,
@@ -186,6 +187,8 @@ class PlanReader:
                     self._tags(step, frame, end)
                 case Stored(name, size):
                     frame.values[name] = self._octets(size, frame, end, name)
+                case SetNull(name):
+                    frame.values[name] = None
                 case Require(name, rule):
                     self._rules((rule,), frame.values[name], frame, name, self.pos)
                 case _:

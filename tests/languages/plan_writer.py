@@ -32,6 +32,7 @@ from kodec.generator.plan.steps import (
     Varint,
     When,
 )
+from kodec.generator.plan.values import Maybe, Value
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import compress
@@ -120,7 +121,7 @@ class PlanWriter:
                     if self.values.value(test, frame):
                         self._steps(inner, frame, out, made)
                     else:
-                        self._require_defaults(inner, frame)
+                        self._require_defaults(inner, frame, test)
                 case Mark(name, offset, is_end):
                     (frame.ends if is_end else frame.marks)[name] = len(out) + offset
                 case One(name) | Many(name) | Stored(name) if name in made:
@@ -138,7 +139,7 @@ class PlanWriter:
                 case Require(name, rule):
                     self._rules((rule,), frame.values[name], frame, name)
 
-    def _require_defaults(self, steps: tuple[Step, ...], frame: Frame) -> None:
+    def _require_defaults(self, steps: tuple[Step, ...], frame: Frame, test: Value) -> None:
         """What is not written must not hold anything."""
         unit = frame.unit
         fields = {each.name: each for each in unit.fields}
@@ -150,10 +151,12 @@ class PlanWriter:
                 derived = any(each.name == name for each in unit.derived)
                 if spec.droppable or not spec.kept or derived or unit.stands_for is not None:
                     continue
-                allowed = (
+                allowed = [
                     self.values._absent(spec.type, spec.default),
                     self.values._absent(spec.type, spec.absent),
-                )
+                ]
+                if isinstance(spec.type, Maybe) and not unit.is_of_version(test):
+                    allowed.append(None)
                 if frame.values[name] not in allowed:
                     raise EncodeError(name, "not in this version", have=frame.values[name])
 

@@ -13,13 +13,19 @@ from kodec.errors import EncodeError, LimitExceeded, Malformed, Truncated
 from kodec.runtime.fields import (
     DEFAULT_READ,
     ReadOptions,
+    WriteOptions,
     bit_field,
     encode_text,
     exact_size,
+    fixed_run,
+    read_list,
     read_numbers,
     uuid_of,
+    within,
+    write_list,
     write_numbers,
 )
+from kodec.runtime.varint import read_uvarint32
 
 
 def test_bytes_of_another_size_are_not_written() -> None:
@@ -103,3 +109,82 @@ def test_an_error_can_be_shown_whatever_the_value_is() -> None:
 
     text = str(EncodeError("leaf", "not bytes", have=Half()))
     assert text == "leaf: not bytes (have a Half whose repr raises AttributeError)"
+
+
+def test_a_run_names_the_field_that_is_cut_off() -> None:
+    run = fixed_run("<hI3sB", "a", "b", "c", "d")
+    assert run.unpack_from(bytes(range(11)), 1) == (0x0201, 0x06050403, b"\7\x08\x09", 10)
+    for end, name, at, size in (
+        (0, "a", 0, 2),
+        (1, "a", 0, 2),
+        (2, "b", 2, 4),
+        (8, "c", 6, 3),
+        (9, "d", 9, 1),
+    ):
+        error = run.truncated(0, end)
+        assert (error.path, error.at, error.need, error.have) == (name, at, size, end - at)
+
+
+def test_a_run_names_the_value_that_does_not_fit() -> None:
+    run = fixed_run(">bHf", "small", "large", "real")
+    assert run.packed(-1, 65535, 0.5) == b"\xff\xff\xff\x3f\0\0\0"
+    for values, name in (
+        ((128, 0, 0), "small"),
+        ((0, -1, 0), "large"),
+        ((0, "x", 0), "large"),
+        ((0, 0, 1e300), "real"),
+    ):
+        with pytest.raises(EncodeError) as caught:
+            run.packed(*values)
+        assert caught.value.path == name
+    # a float of 32 bits keeps its bits where it is no number
+    odd = bytes.fromhex("00 0000 ffa00001")
+    assert run.packed(*run.unpack_from(odd)) == odd
+
+
+def test_a_number_is_put_into_bytes_that_are_there() -> None:
+    run, out = fixed_run(">h", "size"), bytearray(4)
+    run.put(out, 1, -2)
+    assert out == b"\0\xff\xfe\0"
+    with pytest.raises(EncodeError) as caught:
+        run.put(out, 1, 32768)
+    assert (caught.value.path, caught.value.have) == ("size", 32768)
+
+
+def read_small(buf: bytes, pos: int, end: int, opt: ReadOptions, most: int) -> tuple[int, int]:
+    found, pos = read_uvarint32(buf, pos, end, "number")
+    if found > most:
+        raise Malformed("number", "too large", at=pos - 1)
+    return found, pos
+
+
+def test_an_error_in_a_list_names_the_element() -> None:
+    assert read_list("xs", 3, 1, read_small, b"\1\2\3\4", 0, 4, DEFAULT_READ, 9) == ([1, 2, 3], 3)
+    assert read_list("xs", 0, 1, read_small, b"", 0, 0, DEFAULT_READ, 9) == ([], 0)
+    with pytest.raises(Malformed) as caught:
+        read_list("xs", 3, 1, read_small, b"\1\2\3", 0, 3, DEFAULT_READ, 1)
+    assert (caught.value.path, caught.value.at) == ("xs[1].number", 1)
+    for count, kind in ((4, Truncated), (-1, Malformed)):
+        with pytest.raises(kind) as short:
+            read_list("xs", count, 1, read_small, b"\1\2\3", 0, 3, DEFAULT_READ, 9)
+        assert short.value.path == "xs"
+    with pytest.raises(LimitExceeded):
+        read_list("xs", 3, 1, read_small, b"\1\2\3", 0, 3, ReadOptions(elements=2), 9)
+
+
+def test_an_error_inside_names_the_field() -> None:
+    def write(out: bytearray, value: int, opt: object) -> None:
+        out += fixed_run(">B", "value").packed(value)
+
+    out = bytearray()
+    write_list(out, "xs", [1, 2], write, WriteOptions())
+    assert out == b"\1\2"
+    with pytest.raises(EncodeError) as caught:
+        write_list(out, "xs", [3, 256], write, WriteOptions())
+    assert caught.value.path == "xs[1].value"
+    with pytest.raises(EncodeError) as alone:
+        within("x", write, out, 256, WriteOptions())
+    assert alone.value.path == "x.value"
+    with pytest.raises(Malformed) as read:
+        within("x", read_small, b"\5", 0, 1, DEFAULT_READ, 4)
+    assert read.value.path == "x.number"

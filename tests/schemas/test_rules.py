@@ -31,6 +31,12 @@ FIELD = ["id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "
 FIELD += ["repeat-expr", "repeat-until", "if", *FIELD_OWN, "doc", "doc-ref"]
 PARAM = ["id", "-orig-id", "type", "enum", "doc", "doc-ref"]
 ENUM_VALUE = ["id", "-orig-id", "-since", "-until", "doc", "doc-ref"]
+# A text that only repeats the type: nobody has written yet what the field means.
+TYPE_ONLY = re.compile(
+    r"(an? |an array of )?(u?int\d+|float64|bool|string|bytes|records|uuid|`\w+`|\w+_\w+)"
+    r"(; all zeros is none|, or null( in versions [0-9+-]+)?)?\.|Kafka's \w+[.:].*",
+    re.IGNORECASE | re.DOTALL,
+)
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*\Z")
 
 
@@ -53,6 +59,12 @@ def params_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, 
     for path, each in types_of(spec, name):
         for param in each.get("params", []):
             yield f"{path}.{param['id']}", param
+
+
+def tags_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, field in fields_of(spec, name):
+        for tag in field.get("-tags", {}).values():
+            yield f"{path}.{tag['id']}", tag
 
 
 def values_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -106,10 +118,27 @@ def test_keys_stand_in_the_order_of_the_house(schema: Path, spec: dict[str, Any]
 
 def test_everything_has_a_text(schema: Path, spec: dict[str, Any]) -> None:
     parts = [*types_of(spec, schema.stem), *fields_of(spec, schema.stem)]
-    parts += [*params_of(spec, schema.stem), *values_of(spec, schema.stem)]
-    assert [
-        path for path, each in parts if not str(each.get("doc", "")).strip().endswith((".", ":", ")"))
-    ] == []
+    parts += [*params_of(spec, schema.stem), *values_of(spec, schema.stem), *tags_of(spec, schema.stem)]
+    texts = {path: str(each.get("doc", "")).strip() for path, each in parts}
+    assert [path for path, text in texts.items() if not text.endswith((".", ":", ")"))] == []
+    assert {path: text for path, text in texts.items() if TYPE_ONLY.fullmatch(text)} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("An int32.", True),
+        ("A uuid; all zeros is none.", True),
+        ("An array of `subtopology`, or null in versions 1-2.", True),
+        ("An array of last_assignment_config, or null.", True),
+        ("Bytes, or null.", True),
+        ("Kafka's TopicPartitions.", True),
+        ("A random uuid of the process.", False),
+        ("One tag.", False),
+    ],
+)
+def test_a_text_that_only_repeats_the_type_is_known(text: str, only: bool) -> None:
+    assert bool(TYPE_ONLY.fullmatch(text)) is only
 
 
 def test_names_tell_what_a_number_counts(schema: Path, spec: dict[str, Any]) -> None:

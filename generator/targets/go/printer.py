@@ -174,6 +174,8 @@ class Printer:
                 yield self.field(each.name), f"pointer(New{self.names.type(kind.of.unit)}())"
             elif constant is None and isinstance(kind, Maybe) and isinstance(kind.of, ListOf):
                 yield self.field(each.name), f"{self.types.of(kind)}{{}}"
+            elif constant is not None and constant.value is not None and self.is_pointer(kind):
+                yield self.field(each.name), self.pointer(constant, kind)
             elif constant is not None and constant.value not in (None, 0, False, "", b""):
                 yield self.field(each.name), literal(constant.value)
 
@@ -269,7 +271,15 @@ class Printer:
                 continue
             kind = spec.type
             field = self.field(name)
-            if isinstance(kind, (Maybe, ListOf, OneOf)) or self.types.of(kind).startswith("[]"):
+            default = spec.default
+            if (
+                default is not None
+                and default.value is not None
+                and self.is_pointer(kind)
+                and self.unit.is_of_version(step.test)
+            ):
+                yield name, field, f"{field} == nil || *{field} != {literal(default.value)}"
+            elif isinstance(kind, (Maybe, ListOf, OneOf)) or self.types.of(kind).startswith("[]"):
                 nothing = isinstance(kind, Maybe) and not isinstance(kind.of, ListOf)
                 yield (
                     name,
@@ -279,12 +289,20 @@ class Printer:
             elif isinstance(kind, ObjectOf):
                 yield name, field, f"!reflect.DeepEqual({field}, New{self.names.type(kind.unit)}())"
             else:
-                default = spec.default
                 shown = literal(default.value) if default is not None else self.zero(kind)
                 if shown in ("true", "false"):
                     yield name, field, f"!{field}" if shown == "true" else field
                     continue
                 yield name, field, f"{field} != {shown}"
+
+    def pointer(self, constant: Constant, kind: Type) -> str:
+        """A pointer to a constant."""
+        text = literal(constant.value)
+        return (
+            f"pointer({self.types.of(self.bare(kind))}({text}))"
+            if self.is_number(kind)
+            else f"pointer({text})"
+        )
 
     def zero(self, kind: Type) -> str:
         text = self.types.of(kind)

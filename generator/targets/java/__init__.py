@@ -10,22 +10,35 @@ from kodec.generator.passes import why_streamed
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
-from kodec.generator.plan.values import Maybe
+from kodec.generator.plan.values import OCTETS, Maybe
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.java.expressions import beyond, bit_field, codecs
+from kodec.generator.targets.java.expressions import beyond, bit_field, codecs, literal
 from kodec.generator.targets.java.names import Names, component, constant, lower
-from kodec.generator.targets.java.printer import Printer
+from kodec.generator.targets.java.printer import Printer, deeper, filled
 from kodec.generator.targets.java.rows import RowsPrinter
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, java_literal, javadoc, one_line
+from kodec.generator.wire import WIRE
 
 __all__ = ["TARGET"]
 
 FOLDER = "java"
-_TEMPLATES = Templates("kodec.generator.targets.java", bit_field=bit_field, codecs=codecs)
+_TEMPLATES = Templates(
+    "kodec.generator.targets.java",
+    bit_field=bit_field,
+    bytes_of=lambda data: literal(data, OCTETS),
+    codecs=codecs,
+    component=component,
+    deeper=deeper,
+    filled=filled,
+    kind=lambda part: type(part).__name__,
+    known_codecs=lambda packed: ", ".join(f"{number} ({name})" for number, name in packed.codecs),
+    literal=java_literal,
+    wire=WIRE,
+)
 _PACKAGE = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MOST_COMPONENTS = 120
 _RUNTIME = """
@@ -116,7 +129,7 @@ class _Java:
             view = _File(
                 name=names.tops[schema.id],
                 package=names.package(schema),
-                doc=_about(schema, schema.root, plan.model) if top is None else top.docs[""],
+                doc=_about(schema, schema.root),
                 top=top,
                 functions=[each for each in printers if each.unit.stands_for is not None],
                 enums=_enums(names, schema),
@@ -193,80 +206,69 @@ def _enums(names: Names, schema: Schema) -> list[_Enum]:
     return [
         _Enum(
             names.enums[enum.name],
-            javadoc(Text(f"Values of `{enum.name.replace('::', '.')}`."), "    "),
-            tuple((constant(item.id), item.value, javadoc(item.doc, "        ")) for item in enum.items),
+            _words(Text(f"Values of `{enum.name.replace('::', '.')}`.")),
+            tuple((constant(item.id), item.value, _words(item.doc)) for item in enum.items),
         )
         for enum in schema.enums
     ]
 
 
-def _about(schema: Schema, struct: Struct, model: Model) -> str:
+def _words(doc: Text) -> str:
+    """The inside of a Javadoc comment."""
+    return javadoc(doc, "")
+
+
+def _of_component(doc: Text, name: str) -> str:
+    """The words behind `@param`."""
+    return _words(one_line(doc)).replace(" * ", " *     ") or component(name)
+
+
+def _about(schema: Schema, struct: Struct) -> str:
     """The Javadoc of a class."""
-    indent = "" if struct is schema.root else "    "
     doc = struct.doc or Text(f"`{struct.id}` of {schema.path}.")
     for index, source in enumerate(struct.doc_ref):
         doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
-    return javadoc(doc, indent)
+    return _words(doc)
 
 
 def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
     """Javadoc of a type (under the empty name), its components and what is looked at before it is read."""
     struct = model.struct(unit.name)
-    indent = "" if struct is schema.root else "    "
-    found = {" topic": java_literal(struct.topic)} if struct.topic else {}
-
-    def words(doc: Text, name: str) -> str:
-        return javadoc(one_line(doc), indent).replace(" * ", " *     ") or component(name)
-
-    for instance in struct.instances:
-        default = f"{instance.id} of what starts at {{@code at}}."
-        found[instance.id] = javadoc(instance.doc, indent) or default
-    listed: list[Field | Tag] = []
+    found = {"": _about(schema, struct)}
+    if struct.topic:
+        found[" topic"] = java_literal(struct.topic)
+    for each in struct.instances:
+        found[each.id] = _words(each.doc) or f"{each.id} of what starts at {{@code at}}."
     for spec in struct.fields:
-        listed += [*_section(model, spec), spec]
-    for each in listed:
-        is_section = isinstance(each, Field) and isinstance(each.type, Ref)
-        is_section = is_section and model.struct(each.type.target).wire == "tags"  # type: ignore[union-attr]
-        doc = each.doc or (Text("Tagged fields that the schema does not know.") if is_section else each.doc)
-        found[each.id] = words(doc, each.id)
-    holder = unit.packed
-    if holder is not None:
-        doc = struct.field(holder.name).doc  # type: ignore[union-attr]
-        note = "Null where only the head was read"
-        if holder.parsed:
-            found[f"{holder.name} parsed"] = words(Text.of(doc, f" {note}."), holder.name)
-            text = Text(f"The stored bytes of `{holder.name}`, where those were not parsed.")
-            found[f"{holder.name} stored"] = words(text, holder.name)
-        else:
-            text = Text(
-                f"What is in `{holder.name}`, where that is compressed. {note}, or nothing is compressed."
+        tags = _section(model, spec)
+        is_section = isinstance(spec.type, Ref) and model.struct(spec.type.target).wire == "tags"
+        doc = (
+            Text("Tagged fields that the schema does not know.") if is_section and not spec.doc else spec.doc
+        )
+        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in tags}
+        found[spec.id] = _of_component(doc, spec.id)
+        if spec.codec is None:
+            continue
+        inside = Text(f"What is in `{spec.id}`, where that is compressed.")
+        note = " Null where only the head was read"
+        if unit.packed is not None and unit.packed.parsed:
+            parsed, stored = (
+                Text.of(doc, f"{note}."),
+                Text(f"The stored bytes, where `{spec.id}` was not parsed."),
             )
-            found[f"{holder.name} parsed"] = words(text, holder.name)
-            found[f"{holder.name} stored"] = words(Text.of(doc, " Null where what is in it is there."), "")
-    about = _about(schema, struct, model)
-    if unit.stands_for is None:
-        names = Printer(Names(model, ""), Program({unit.name: unit}), unit, schema, found)
-        listing = _component_docs(names, unit, found)
-        about += "".join(f"\n{indent} * @param {name} {doc}" for name, doc in listing)
-    found[""] = about
+        else:
+            parsed = Text.of(inside, f"{note}, or nothing is compressed.")
+            stored = Text.of(doc, " Null where what is in it is there.")
+        found[f"{spec.id} parsed"] = _of_component(parsed, spec.id)
+        found[f"{spec.id} stored"] = _of_component(stored, spec.id)
     return found
-
-
-def _component_docs(printer: Printer, unit: Unit, docs: dict[str, str]) -> Iterator[tuple[str, str]]:
-    for spec in unit.fields:
-        if spec.kept and unit.packed is not None and spec.name == unit.packed.name:
-            parsed, stored = printer.packed_names(unit.packed)
-            yield parsed, docs[f"{spec.name} parsed"]
-            yield stored, docs[f"{spec.name} stored"]
-        elif spec.kept:
-            yield component(spec.name), docs[spec.name]
 
 
 def _row_docs(model: Model, name: str, at: str = "") -> dict[str, str]:
     """Javadoc of the fields of a type, and of those inside, by their paths."""
     found = {}
     for spec in model.struct(name).fields:
-        found[f"{at}{spec.id}"] = javadoc(one_line(spec.doc), "        ") or spec.id
+        found[f"{at}{spec.id}"] = _words(one_line(spec.doc)) or spec.id
         if isinstance(spec.type, Ref) and spec.repeat is None:
             found |= _row_docs(model, spec.type.target, f"{at}{spec.id}.")
     return found

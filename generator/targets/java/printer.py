@@ -62,9 +62,10 @@ from kodec.generator.targets.java.names import Locals, Names, camel, component, 
 from kodec.generator.text import java_literal
 from kodec.generator.wire import WIRE
 
-__all__ = ["Printer", "called", "filled"]
+__all__ = ["Printer", "called", "deeper", "filled"]
 
 _WIDTH = 100
+EMPTY = '""'
 
 
 def filled(head: str, items: Iterable[str], tail: str) -> str:
@@ -153,16 +154,9 @@ class Printer:
     def java(self, kind: Type) -> str:
         return self.types.of(kind)
 
-    def literal(self, value: str) -> str:
-        return java_literal(value)
-
     def shown(self, name: str) -> str:
         """A field in paths; what the unit stands for has no name there."""
         return java_literal("" if name == self.unit.stands_for else name)
-
-    def kind(self, part: Any) -> str:
-        """The name of a step, by which a template chooses its macro."""
-        return type(part).__name__
 
     def is_absent_null(self, spec: FieldPlan) -> bool:
         """Whether a field that is left out is null, though its type has none."""
@@ -323,9 +317,9 @@ class Printer:
             assert case.value is not None
             test = f"{on}.equals({self.text(case.value)})" if bare(choice.on.type) == TEXT else None
             found += f"    if ({test or f'{on} == {self.text(case.value, binds=7)}'}) {{\n"
-            found += f"        return {_deeper(self.read(case.element, EMPTY), 2)};\n    }}\n"
+            found += f"        return {deeper(self.read(case.element, EMPTY), 2)};\n    }}\n"
         if choice.other is not None:
-            return f"{found}    return {_deeper(self.read(choice.other.element, EMPTY), 1)};\n"
+            return f"{found}    return {deeper(self.read(choice.other.element, EMPTY), 1)};\n"
         if choice.size is not None or choice.fills:
             return f'{found}    return in.bytes("", in.left());\n'
         if choice.may_lack:
@@ -338,7 +332,7 @@ class Printer:
         path = self.shown(step.name)
         item = f"() -> {self.read(step.element, EMPTY)}"
         if step.rules:
-            one = _deeper(self.read(step.element, EMPTY), 1)
+            one = deeper(self.read(step.element, EMPTY), 1)
             item = f"() -> {{\n    int at = in.pos;\n    {self.java(self.item(step.type))} item = {one};\n"
             for rule in step.rules:
                 item += f"    {self.refused(rule, 'item', step.name, 'at')};\n"
@@ -566,9 +560,6 @@ class Printer:
         """A component in a method of its record."""
         return f"this.{name}" if Locals.shadows(name) else name
 
-    def known_codecs(self, packed: Packed) -> str:
-        return java_literal(", ".join(f"{number} ({name})" for number, name in packed.codecs))
-
     def member(self, item: str, path: tuple[str, ...]) -> str:
         return item + "".join(f".{component(name)}()" for name in path)
 
@@ -721,9 +712,9 @@ class Printer:
                 held = "List<?>" if held.startswith("List<") else held
                 instance = f"{value} instanceof {held} {inner}"
                 test = instance if choice.peeked or not test else f"{test} && {instance}"
-            body = _deeper(self.put(case.element, inner, case.type, EMPTY, to), 2)
+            body = deeper(self.put(case.element, inner, case.type, EMPTY, to), 2)
             if not test:
-                return f"{found}    {_deeper(self.put(case.element, inner, case.type, EMPTY, to), 1)};\n"
+                return f"{found}    {deeper(self.put(case.element, inner, case.type, EMPTY, to), 1)};\n"
             found += f"    if ({test}) {{\n        {body};\n        return;\n    }}\n"
         if (choice.size is not None or choice.fills) and choice.other is None and "byte[]" not in seen:
             if plain:
@@ -746,7 +737,7 @@ class Printer:
         item = self.put(step.element, "item", self.item(step.type), EMPTY, to)
         if step.rules:
             rules = "".join(f"    {self.required(each, 'item', EMPTY)};\n" for each in step.rules)
-            item = f"{{\n{rules}    {_deeper(item, 1)};\n}}"
+            item = f"{{\n{rules}    {deeper(item, 1)};\n}}"
         return f"{to}.list({path}, {value}{wanted}, item -> {item})"
 
     def required(self, rule: Rule, value: str, path: str, spell: Expressions | None = None) -> str:
@@ -807,7 +798,7 @@ class Printer:
         """A statement that adds a tagged field."""
         put = self.put(tag.element, self.given(tag.name), tag.type, java_literal(tag.name), "tag")
         text = f"tags.add({tag.number}, tag -> {put})"
-        return text if len(text) <= _WIDTH else f"tags.add({tag.number}, tag ->\n        {_deeper(put, 2)})"
+        return text if len(text) <= _WIDTH else f"tags.add({tag.number}, tag ->\n        {deeper(put, 2)})"
 
     def starts(self, name: str) -> str:
         return self.local.made("start_of_{0}", name)
@@ -827,18 +818,6 @@ class Printer:
         path = java_literal(slot.path[-1])
         return self.put(FixedNumber(slot.wire, slot.order), self.slot_value(slot), slot.type, path, "out")
 
-    def contents(self, data: bytes) -> str:
-        return literal(data, OCTETS)
-
-    def component(self, name: str) -> str:
-        return component(name)
-
-    def filled(self, head: str, items: Iterable[str], tail: str) -> str:
-        return filled(head, items, tail)
-
-    def array_of_all(self) -> str:
-        return filled("return new Object[] {", [name for _, name, _ in self.components()], "};")
-
     @property
     def topic(self) -> str:
         return self.docs.get(" topic", "")
@@ -848,13 +827,7 @@ class Printer:
         assert isinstance(found, ListOf)
         return found.item
 
-    def indented(self, text: str, by: int) -> str:
-        return _deeper(text, by)
 
-
-EMPTY = '""'
-
-
-def _deeper(text: str, by: int) -> str:
+def deeper(text: str, by: int) -> str:
     """A statement of more than one line, further in but for its first line."""
     return text.replace("\n", "\n" + "    " * by)

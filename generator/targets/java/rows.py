@@ -17,7 +17,6 @@ from kodec.generator.plan.rows import (
 )
 from kodec.generator.plan.steps import Fixed, FixedNumber, Slot, Varint, When
 from kodec.generator.plan.values import (
-    Constant,
     FieldOf,
     Real,
     Type,
@@ -27,7 +26,6 @@ from kodec.generator.plan.values import (
 from kodec.generator.reserved import Taken
 from kodec.generator.targets.java.expressions import Expressions, bare, is_int, literal, plain_type
 from kodec.generator.targets.java.names import Locals, Names, camel, column_name, lower
-from kodec.generator.wire import WIRE
 
 __all__ = ["MOST_COLUMNS", "RowsPrinter"]
 
@@ -117,9 +115,6 @@ class RowsPrinter:
             self._made[key] = self._locals.claim(lower(kind.format(path.rpartition(".")[2])))
         return self._made[key]
 
-    def kind(self, part: object) -> str:
-        return type(part).__name__
-
     def declared(self, kind: Type) -> str:
         """The type before a variable of the loop; those of a head are fields of the class."""
         return f"{plain_type(kind)} " if self.inside else ""
@@ -176,21 +171,6 @@ class RowsPrinter:
             for rule in rules:
                 yield self.text.opposite(rule.test, self._names[path])
 
-    def load(self, wire: str, order: str, at: str) -> str:
-        return f"Load.{wire}{order}(buf, {at})"
-
-    def width(self, number: Number) -> int:
-        return WIRE[number.element.wire].least
-
-    def is_zigzag(self, number: Number) -> bool:
-        return WIRE[number.element.wire].zigzag
-
-    def varint_bits(self, number: Number) -> str:
-        return "64" if WIRE[number.element.wire].bits == 64 else "32"
-
-    def is_varint(self, number: Number) -> bool:
-        return isinstance(number.element, Varint)
-
     def absent(self, number: Number) -> str:
         assert number.absent is not None and isinstance(number.element, (FixedNumber, Varint))
         return literal(number.absent.value, number.type)
@@ -208,9 +188,6 @@ class RowsPrinter:
         kind = bare(size.type)
         wide = not isinstance(kind, Whole) or not is_int(kind)
         return test, f"(int) {self.text(size, binds=11)}" if wide else self.text(size)
-
-    def is_simple(self, size: Value) -> bool:
-        return isinstance(size, (FieldOf, Constant))
 
     # -- columns ----------------------------------------------------------------------------------
 

@@ -36,13 +36,24 @@ _LOCALS = Reserved(
     keyword.kwlist,
     # what the templates themselves call things
     """
-    after append at bool buf bytes bytearray chosen cls codec computed count data dict end enumerate error
-    exact field float found inner int isinstance item items len limit list make max memoryview min opt out
-    pos range raw rows self set size start stop str struct tag tags tuple type v value_of
+    after append at before bool buf bytes bytearray chosen cls codec computed count data dict end
+    enumerate error exact field float found held inner int isinstance item items len limit list make max
+    memoryview min opt out pos range raw rows self set size start stop str struct tag tags tuple type v
+    value_of
     """.split(),  # noqa: SIM905  # fifty words on fifty lines are no list to read
     *RUNTIME.values(),
     # of these the templates make names by putting a schema name behind them
-    prefixes=("read_", "write_", "peek_", "values_", "start_of_", "end_of_", "place_of_", "bytes_of_"),
+    prefixes=(
+        "read_",
+        "write_",
+        "peek_",
+        "values_",
+        "start_of_",
+        "end_of_",
+        "stop_of_",
+        "place_of_",
+        "bytes_of_",
+    ),
 )
 # further names inside the loops over rows
 _ROW_LOCALS = Reserved(

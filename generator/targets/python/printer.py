@@ -19,6 +19,7 @@ from kodec.generator.plan.steps import (
     Nested,
     One,
     Rule,
+    SetNull,
     Slot,
     Step,
     Stored,
@@ -42,7 +43,6 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
     in_versions,
-    values_in,
 )
 from kodec.generator.schema.model import Struct
 from kodec.generator.targets.python.context import BIT_CODES
@@ -185,11 +185,6 @@ class Printer:
         known = Whole(self.unit.versions.first, self.unit.versions.last)
         return in_versions(FieldOf(self.unit.version_name, known), tag.versions)
 
-    def is_of_version(self, test: Value) -> bool:
-        """Whether a condition is on the version and other parameters alone."""
-        given = {self.unit.version_name, *(each.name for each in self.unit.parameters)}
-        return all(each.name in given for each in values_in(test) if isinstance(each, (FieldOf, Peeked)))
-
     # -- runs -------------------------------------------------------------------------------------
 
     def run(self, step: Fixed) -> int:
@@ -295,10 +290,11 @@ class Printer:
         def text(part: Value) -> str:
             return value_text(part, field, value)
 
-        bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "one of":
             choices = ", ".join(map(text, rule.wanted))
             bad = f"{value} not in ({choices})" if rule.wanted[1:] else f"{value} != {choices}"
+        else:
+            bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "a value":
             return Refusal(bad, repr(rule.needed), "null in a version that does not allow it")
         return Refusal(bad, repr(rule.needed), "value not allowed")
@@ -319,9 +315,13 @@ class Printer:
         for name in set_by(inside):
             text = self.fields[name]
             if name in self.kept or name == self.unit.stands_for:
-                yield self.initial(name, text.absent)
+                yield self.initial(name, self._left_out(step, text))
             elif name in used:
                 yield f"{local(name)} = 0"
+
+    def _left_out(self, step: When, text: FieldText) -> str:
+        """What a field is without the steps: its default where a version lacks it."""
+        return text.default if self.unit.is_of_version(step.test) else text.absent
 
     def never(self) -> list[str]:
         """Fields that are nowhere: their condition never holds."""
@@ -337,13 +337,14 @@ class Printer:
         """A field's name with its type."""
         return f"{local(name)}: {self.fields[name].annotation}"
 
-    def is_empty_list(self, name: str) -> bool:
-        """Whether a list that is not there is empty, and not null."""
-        return self.fields[name].absent == "[]"
-
     def is_made(self, name: str, top: bool) -> bool:
         """Whether a list is made where it is read, and not before its condition."""
-        return top or not self.is_empty_list(name) or not (name in self.kept or name == self.unit.stands_for)
+        if top or not (name in self.kept or name == self.unit.stands_for):
+            return True
+        around = next(
+            each for each in self.unit.steps if isinstance(each, When) and name in set_by(steps_in((each,)))
+        )
+        return self._left_out(around, self.fields[name]) != "[]" or SetNull(name) in steps_in((around,))
 
     @property
     def uses_peeks(self) -> bool:

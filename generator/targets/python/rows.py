@@ -79,6 +79,12 @@ def rows_view(module: Types, struct: Struct, function: str) -> Rows | None:
         inverse=tuple(inverse),
         texts=flat.texts,
         lists=any(op.kind == "list" for op in _inside(ops)),
+        texts_in_lists=any(
+            isinstance(each, Blob) and each.encoding is not None and not each.nullable
+            for op in _inside(ops)
+            if isinstance(op, ListOp)
+            for each in op.ops
+        ),
         head_types=f"HEAD_TYPES_OF_{function.upper()}_ROWS",
         head_values=f"head_of_{function}_rows",
         head=tuple(

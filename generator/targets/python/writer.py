@@ -168,7 +168,9 @@ class Writer(Printer):
 
     def tells_null(self, step: When) -> bool:
         """Whether a condition says no more than that a field is not null."""
-        return not self.is_of_version(step.test) and any(self.is_null(name) for name in set_by(step.steps))
+        return not self.unit.is_of_version(step.test) and any(
+            self.is_null(name) for name in set_by(step.steps)
+        )
 
     def is_optional(self, name: str) -> bool:
         return name in self.optional
@@ -249,7 +251,7 @@ class Writer(Printer):
         """(name, test, reason, need) of what would not be written where a condition does not hold."""
         if self.tells_null(step) or self.unit.stands_for is not None:
             return
-        of_version = self.is_of_version(step.test)
+        of_version = self.unit.is_of_version(step.test)
         for name in set_by(steps_in((step,))):
             text = self.fields[name]
             if name not in self.kept or text.droppable or name in self.derived or name in self.ranged:

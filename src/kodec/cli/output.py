@@ -155,7 +155,8 @@ def _shown(data: bytes | None) -> str:
     """Bytes for people: text where they are text, escapes elsewhere, cut where long."""
     if data is None:
         return "null"
-    text = data.decode("utf-8", "backslashreplace")
+    # as many bytes as the characters that are shown can have, and one character more
+    text = data[: 4 * (_WIDE + 1)].decode("utf-8", "backslashreplace")
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return f'"{text}"' if len(text) <= _WIDE else f'"{text[:_WIDE]}…" ({len(data)} bytes)'

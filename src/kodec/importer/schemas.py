@@ -1,4 +1,8 @@
-"""A definition as the tree of a .ksy file: facts as keys, and of texts only what follows from the facts."""
+"""A definition as the tree of a .ksy file.
+
+Facts become keys. What a message, a struct or a field means is for a person to write: they come without
+`doc`. Only what the wire adds, such as counts, is described here.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +137,6 @@ class _Maker:
             tree["-topic"] = place.topic
         if message.number is not None:
             tree["-message"] = {"kind": message.kind, "number": message.number}
-        tree["doc"] = self._doc()
         tree["doc-ref"] = place.link or "https://kafka.apache.org/protocol.html"
         if params:
             tree["params"] = params
@@ -158,17 +161,6 @@ class _Maker:
             meta["imports"] = [f"../primitives/{name}" for name in sorted(self.imports)]
         return meta | {"endian": "be"}
 
-    def _doc(self) -> str:
-        message = self.message
-        text = f"Kafka's {message.name}: {self.place.what}"
-        text += "" if message.number is None else f", number {message.number} of its kind"
-        if self.place.frame == "number":
-            return f"{text}."
-        flexible, many = message.flexible.intersect(message.valid), "s" * (len([*message.valid]) > 1)
-        how = "not flexible" if not flexible else "flexible"
-        how += f" from {flexible.first}" if flexible and flexible != message.valid else ""
-        return f"{text}; version{many} {message.valid}, {how}."
-
     def _front(self) -> tuple[list[Tree], list[Tree]]:
         """What stands in front of the message's own fields, and the parameters that its type takes."""
         message, valid = self.message, self.message.valid
@@ -189,7 +181,6 @@ class _Maker:
         tree: Tree = {"-orig-id": name} if name != self._id(name) else {}
         if name in self.varies:
             tree["-versions"] = _range(self.reach[name])
-        tree["doc"] = f"Kafka's {name}."
         if name in self.varies:
             tree["params"] = [{"id": "version", "type": "s2", "doc": "Version of the message."}]
         tree["seq"] = self._seq(struct)
@@ -272,7 +263,7 @@ class _Maker:
         there = self._there(struct.name, field)
         condition, versions = self._when(struct, there)
         ident = ids[field.name]
-        tree: Tree = {"id": ident, "-orig-id": field.name, **versions, "doc": self._text(field, there)}
+        tree: Tree = {"id": ident, "-orig-id": field.name, **versions}
         if condition:
             tree["if"] = condition
         if field.ignorable:
@@ -414,19 +405,6 @@ class _Maker:
         nullable = field.nullable.intersect(there)
         return {"-nullable-versions": _range(nullable)} if nullable and nullable != there else {}
 
-    def _text(self, field: FieldDef, there: VersionRange) -> str:
-        """What a field is, in words that follow from its type."""
-        kind = f"`{self._id(field.type)}`" if field.type in self.message.structs else field.type
-        what = f"An array of {kind}" if field.is_array else f"{_article(kind)} {kind}"
-        if field.type in ("bytes", "records") and not field.is_array:
-            what = kind.capitalize()
-        if field.type == "uuid":
-            what += "; all zeros is none" if not field.is_array else ""
-        nullable = field.nullable.intersect(there)
-        if nullable == there and nullable:
-            return f"{what}, or null."
-        return f"{what}, or null in versions {nullable}." if nullable else f"{what}."
-
     # -- tagged fields ----------------------------------------------------------------------------
 
     def _section(
@@ -512,8 +490,7 @@ class _Maker:
             tree["-until"] = there.last
         if field.ignorable:
             tree["-ignorable"] = True
-        tree |= self._default(field, there) | self._nulls(field, there)
-        return tree | {"doc": self._text(field, there)}
+        return tree | self._default(field, there) | self._nulls(field, there)
 
     def _tag_type(self, struct: StructDef, field: FieldDef) -> str:
         """The type of a tag's value, which has a name: a list or a nullable struct gets one here."""
@@ -526,7 +503,7 @@ class _Maker:
         if nullable:
             self.types[f"nullable_{kind}"] = {
                 "-wire": "value",
-                "doc": f"A `{kind}`, or null.",
+                "doc": f"Value of a tagged field: a `{kind}`, or null.",
                 "seq": [
                     {
                         "id": "has_value",
@@ -550,7 +527,7 @@ class _Maker:
         name = f"{prim}_value"
         self.types[name] = {
             "-wire": "value",
-            "doc": f"{_article(prim)} {prim}.",
+            "doc": "Value of a tagged field: one number.",
             "seq": [{"id": "value", "type": _PRIMS[prim], "doc": "The number."}],
         }
         return name
@@ -582,7 +559,8 @@ class _Maker:
             }
         self.types[name] = {
             "-wire": "list",
-            "doc": f"An array of {plain}{', or null' if nullable else ''}.",
+            "doc": "Value of a tagged field: the elements, with their number in front"
+            + (", or null." if nullable else "."),
             "seq": [count, self._ordered(items)],
         }
         return name
@@ -599,7 +577,3 @@ def _both(first: str, second: str) -> str:
 
 def _no(given: object) -> Any:
     raise ValueError(given)
-
-
-def _article(word: str) -> str:
-    return "An" if word.strip("`")[0] in "aeiou" and not word.startswith(("uint", "uuid")) else "A"

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -395,6 +396,35 @@ def with_offset(offset: int) -> bytes:
 
 
 # -- the disk -----------------------------------------------------------------------------------------
+
+
+def test_where_the_broker_has_no_folder_one_appears(broker: Path, written: Path) -> None:
+    shutil.rmtree(broker / "orders-1")
+    kept = plan_adoption(written, broker, now=NOW).apply()
+    assert [place.name for place in kept] == ["orders-0"]
+    log = f"{100:020d}.log"
+    assert (broker / "orders-1" / log).read_bytes() == (written / "orders-1" / log).read_bytes()
+    assert not list(broker.glob("*-delete"))
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_source_on_a_file_system_that_nobody_can_write_needs_no_lock(
+    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refused(root: Path, *, stays: bool = True) -> Any:
+        if root == written:
+            raise OSError(number, os.strerror(number), str(root))
+        return locked(root, stays=stays)
+
+    monkeypatch.setattr(adopt, "locked", refused)
+    plan = plan_adoption(written, broker, now=NOW)
+    if number == errno.EROFS:
+        plan.apply()
+        assert len(records(broker)) == 30
+    else:
+        with pytest.raises(PermissionError):
+            plan.apply()
+        assert (broker / ".kafka_cleanshutdown").exists()
 
 
 def test_what_the_broker_had_is_in_quarantine(broker: Path, written: Path, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
+import sys
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -68,3 +71,60 @@ def test_what_kafkas_format_says_is_so_of_batches(magic: int) -> None:
 def test_names_of_files() -> None:
     assert KAFKA.files.name(7, KAFKA.files.log, ".cleaned") == "00000000000000000007.log.cleaned"
     assert re.fullmatch(KAFKA.files.offset, "00000000000000000007")
+
+
+OTHER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from struct import Struct
+
+from kodec.log.batches import format
+
+class Head:
+    PLACES = {"length": (1, "<i"), "offset": (5, "<q"), "magic": (0, ">b")}
+
+first = Struct("<biq")
+def peek(data, pos=0):
+    magic, length, offset = first.unpack_from(data, pos)
+    return offset, length, magic
+
+numbers = {name: format.Number(Head, name) for name in Head.PLACES}
+files = replace(format.KAFKA.files, digits=12, log="seg")
+format.KAFKA = replace(
+    format.KAFKA,
+    peek=peek,
+    whole=lambda offset, length, magic: length + 5,
+    peeked=first.size,
+    files=files,
+    **numbers,
+)
+
+from kodec.log.batches.frame import PLAUSIBLE, Frame
+from kodec.log.files.listing import list_partition
+from kodec.log.files.paths import holds_kafkas_files
+from kodec.log.reading.chain import Chain
+from kodec.log.reading.source import open_source
+
+folder = Path(sys.argv[1])
+data = b"".join(first.pack(2, 70 - 5, at * 3) + bytes([255]) * (70 - first.size) for at in range(4))
+(folder / "000000000007.seg").write_bytes(b"?" * 9 + data)
+(folder / "00000000000000000007.log").touch()
+assert holds_kafkas_files(folder)
+(segment,) = list_partition(folder).segments
+assert segment.base_offset == 7
+found = PLAUSIBLE.search(segment.log.read_bytes())
+assert found.start() == 9
+source = open_source(segment.log)
+chain = Chain(source, 9, Frame.peek(data), 1000)
+source.close()
+print(chain.positions, chain.offsets)
+"""
+
+
+def test_frames_and_names_of_files_are_those_of_the_format_alone(tmp_path: Path) -> None:
+    """Batches of another format, with a little-endian length before the offset, are found as Kafka's."""
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[9, 79, 149, 219] [0, 3, 6, 9]\n", "")

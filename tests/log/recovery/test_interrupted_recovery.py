@@ -77,6 +77,13 @@ def test_a_split_that_is_not_complete_is_taken_back(made: Path) -> None:
     assert rows(made) == all_rows and files_of(made) == before
 
 
+def test_what_an_empty_replacement_takes_the_place_of_is_kept(made: Path) -> None:
+    before = (made / file_name(10, "log")).read_bytes()
+    (made / (file_name(10, "log") + ".swap")).write_bytes(b"")
+    recover(made, interval=50)
+    assert kept(made)[file_name(10, "log")] == before
+
+
 # -- cut short itself ---------------------------------------------------------------------------------
 
 

@@ -158,6 +158,21 @@ def test_the_newest_snapshot_that_is_not_above_a_segment_is_believed(made: Path)
         assert {each.producer_id for each in state.snapshot().entries} - {0, 1} == known
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_snapshot_that_the_log_contradicts_is_written_anew(made: Path, is_right: bool) -> None:
+    path = made / file_name(5, "snapshot")
+    right = path.read_bytes()
+    if not is_right:
+        snapshot = read_snapshot(path)
+        for each in snapshot.entries:
+            each.last_sequence += 1
+        path.write_bytes(snapshot.to_bytes())
+    steps = plan_recovery(made, from_start=True, index_interval_bytes=50).steps
+    assert (path in [step.path for step in steps]) is not is_right
+    plan_recovery(made, from_start=True, index_interval_bytes=50).apply()
+    assert path.read_bytes() == right
+
+
 # -- which segments are read ---------------------------------------------------------------------------
 
 ALL = [0, 5, 10]

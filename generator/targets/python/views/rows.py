@@ -125,6 +125,7 @@ class Rows:
     inverse: tuple[Assign, ...]
     texts: bool
     lists: bool
+    texts_in_lists: bool
     head_types: str
     head_values: str
     head: tuple[HeadColumn, ...]

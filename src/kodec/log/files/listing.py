@@ -247,12 +247,12 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
                     entry.stat()
                     found.irregular.append(Path(entry.path))
                     continue
-                if kind == "log":
+                if kind == KAFKA.files.log:
                     logs[offset] = SegmentFiles(offset, Path(entry.path), entry.stat().st_size)
                     continue
             except FileNotFoundError:
                 continue
-            if kind == "snapshot":
+            if kind == KAFKA.files.snapshot:
                 found.snapshots.append((offset, Path(entry.path)))
             else:
                 beside.append((offset, kind, Path(entry.path)))

@@ -5,7 +5,6 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.CodingErrorAction;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -289,45 +288,41 @@ public final class Output {
         bytes(path, encoded(path, value, charset), wanted);
     }
 
-    /** The bytes of a text; U+DC80 to U+DCFF are the bytes that a reader kept so. */
+    /** The bytes of a text; in UTF-8 and ASCII, U+DC80 to U+DCFF are the bytes that a reader kept so. */
     public static byte[] encoded(String path, String value, String charset) {
         boolean kept = charset.equals("UTF-8") || charset.equals("ASCII");
-        if (kept && present(path, value).chars().anyMatch(each -> each >= 0xDC80 && each <= 0xDCFF)) {
-            return withBytes(path, value, charset);
+        if (!kept || present(path, value).codePoints().noneMatch(Output::isByte)) {
+            return strictly(path, present(path, value), charset);
         }
-        Charset named = kept ? StandardCharsets.UTF_8 : Charset.forName(charset);
-        named = charset.equals("ASCII") ? StandardCharsets.US_ASCII : named;
+        Output out = new Output();
+        StringBuilder plain = new StringBuilder();
+        value.codePoints().forEach(each -> {
+            if (isByte(each)) {
+                out.bytes(path, strictly(path, plain.toString(), charset));
+                out.u1(path, each - 0xDC00);
+                plain.setLength(0);
+            } else {
+                plain.appendCodePoint(each);
+            }
+        });
+        out.bytes(path, strictly(path, plain.toString(), charset));
+        return out.bytes();
+    }
+
+    private static boolean isByte(int codePoint) {
+        return codePoint >= 0xDC80 && codePoint <= 0xDCFF;
+    }
+
+    private static byte[] strictly(String path, String value, String charset) {
         try {
-            ByteBuffer found = named.newEncoder()
+            ByteBuffer found = Charset.forName(charset).newEncoder()
                     .onMalformedInput(CodingErrorAction.REPORT)
                     .onUnmappableCharacter(CodingErrorAction.REPORT)
-                    .encode(CharBuffer.wrap(present(path, value)));
+                    .encode(CharBuffer.wrap(value));
             return Arrays.copyOf(found.array(), found.limit());
         } catch (CharacterCodingException error) {
             throw refused(path, "not " + charset, value);
         }
-    }
-
-    private static byte[] withBytes(String path, String value, String charset) {
-        Output out = new Output();
-        int start = 0;
-        for (int at = 0; at <= value.length(); at++) {
-            boolean raw = at < value.length() && value.charAt(at) >= 0xDC80 && value.charAt(at) <= 0xDCFF
-                    && (at == 0 || !Character.isHighSurrogate(value.charAt(at - 1)));
-            if (raw || at == value.length()) {
-                String plain = value.substring(start, at);
-                if (plain.chars().noneMatch(each -> each >= 0xDC80 && each <= 0xDCFF)) {
-                    out.bytes(path, encoded(path, plain, charset));
-                } else {
-                    out.bytes(path, plain.getBytes(StandardCharsets.UTF_8));
-                }
-                start = at + 1;
-            }
-            if (raw) {
-                out.u1(path, value.charAt(at) - 0xDC00);
-            }
-        }
-        return out.bytes();
     }
 
     /** What {@code writer} writes; errors in it are inside the field {@code path}. */

@@ -48,8 +48,8 @@ public record LogSegment(
         return Output.bytesOf(out -> write(out));
     }
 
-    /** One message or one record batch. The three formats agree on the length in bytes 8 to 11 and on the
-     * magic in byte 16, which are looked at before the entry is read.
+    /** One message or one record batch. The three formats agree on the length in bytes 8 to 11 and on the magic in
+     * byte 16, which are looked at before the entry is read.
      * @param body The entry, from its offset to its last byte. */
     public record Entry(
             Object body) {
@@ -115,8 +115,8 @@ public record LogSegment(
             return 17;
         }
 
-        /** Offset of the message, or the batch's base offset, before the entry is read. Where instances are
-             * computed on demand, as in ksc's readers, it is not known afterwards: ask <code>body</code> for it then. */
+        /** Offset of the message, or the batch's base offset, before the entry is read. Where instances are computed
+         * on demand, as in ksc's readers, it is not known afterwards: ask <code>body</code> for it then. */
         public static long peekBaseOffset(byte[] buf, int at) {
             return Load.s8be(buf, at);
         }

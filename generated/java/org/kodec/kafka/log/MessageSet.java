@@ -176,17 +176,17 @@ public record MessageSet(
      * @param magic Version of the message format. It stands at the same place, byte 16 of the entry, in
      *     <code>record_batch</code>.
      * @param attributes Compression and type of timestamp.
-     * @param timestamp Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the largest timestamp of the messages
-     *     inside or, where its type is <code>log_append_time</code>, the time of the append, which then is the
-     *     timestamp of all messages inside. Absent in magic 0.
+     * @param timestamp Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the largest timestamp of the messages inside
+     *     or, where its type is <code>log_append_time</code>, the time of the append, which then is the timestamp of
+     *     all messages inside. Absent in magic 0.
      * @param lenKey Length of <code>key</code>, in bytes. Any negative length is null.
      * @param key The key's bytes, or null, as always in a wrapper. Null and empty differ.
      * @param lenValue Length of <code>value</code>, in bytes. Any negative length is null.
-     * @param valueInner What is in <code>value</code>, where that is compressed. Null where only the head was read, or nothing
-     *     is compressed.
+     * @param valueInner What is in <code>value</code>, where that is compressed. Null where only the head was read, or nothing is
+     *     compressed.
      * @param value The value's bytes, or null. Null and empty differ. Where the compression is not <code>none</code>, a
-     *     compressed <code>message_set</code>. In magic 0 the header checksum of an LZ4 frame is computed over
-     *     the frame's magic number too (KIP-57), so LZ4 libraries refuse the frame as it is. This is the codec
+     *     compressed <code>message_set</code>. In magic 0 the header checksum of an LZ4 frame is computed over the
+     *     frame's magic number too (KIP-57), so LZ4 libraries refuse the frame as it is. This is the codec
      *     <code>lz4_legacy</code>. Null where what is in it is there. */
     public record Message(
             long crc,
@@ -347,8 +347,7 @@ public record MessageSet(
 
     /** What holds for the message and, in a wrapper, for those inside.
      * @param reserved Without meaning; ignored.
-     * @param timestampType Who set the timestamp. Ignored in magic 0, and in messages inside a wrapper, where the wrapper's
-     *     counts.
+     * @param timestampType Who set the timestamp. Ignored in magic 0, and in messages inside a wrapper, where the wrapper's counts.
      * @param compression How the value is compressed; if it is, the message is a wrapper. */
     public record MessageAttributes(
             int reserved,
@@ -418,24 +417,22 @@ public record MessageSet(
         public static final long ALL = 0x1fL;
         /** Offset of the message; of a wrapper, that of the last message inside. Outside the CRC. */
         public long headOffset;
-        /** Length of <code>message</code>, in bytes. The smallest message of magic 0 has 14, that of magic 1
-             * has 22. */
+        /** Length of <code>message</code>, in bytes. The smallest message of magic 0 has 14, that of magic 1 has 22. */
         public int headLenMessage;
         /** CRC-32 (IEEE, as in zlib) of everything after this field, as stored. */
         public long headMessageCrc;
         /** Version of the message format. It stands at the same place, byte 16 of the entry, in
-             * <code>record_batch</code>. */
+     * <code>record_batch</code>. */
         public int headMessageMagic;
         /** Without meaning; ignored. */
         public int headMessageAttributesReserved;
-        /** Who set the timestamp. Ignored in magic 0, and in messages inside a wrapper, where the wrapper's
-             * counts. */
+        /** Who set the timestamp. Ignored in magic 0, and in messages inside a wrapper, where the wrapper's counts. */
         public int headMessageAttributesTimestampType;
         /** How the value is compressed; if it is, the message is a wrapper. */
         public int headMessageAttributesCompression;
-        /** Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the largest timestamp of the messages
-             * inside or, where its type is <code>log_append_time</code>, the time of the append, which then is
-             * the timestamp of all messages inside. Absent in magic 0. */
+        /** Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the largest timestamp of the messages inside
+     * or, where its type is <code>log_append_time</code>, the time of the append, which then is the timestamp of
+     * all messages inside. Absent in magic 0. */
         public long headMessageTimestamp;
         /** Length of <code>key</code>, in bytes. Any negative length is null. */
         public int headMessageLenKey;

@@ -54,8 +54,8 @@ public record OffsetIndex(
     }
 
     /** Where one batch of the segment lies.
-     * @param relativeOffset Last offset of the batch at <code>ofs_batch</code>, minus the segment's base offset. Older brokers
-     *     (before 3.8) wrote the last offset of all the batches that were appended together.
+     * @param relativeOffset Last offset of the batch at <code>ofs_batch</code>, minus the segment's base offset. Older brokers (before
+     *     3.8) wrote the last offset of all the batches that were appended together.
      * @param ofsBatch Where the batch starts in the segment file, in bytes. */
     public record Entry(
             int relativeOffset,
@@ -109,8 +109,8 @@ public record OffsetIndex(
         public static final long POSITION = 1L << 1;
         /** All columns. */
         public static final long ALL = 0x3L;
-        /** Last offset of the batch at <code>ofs_batch</code>, minus the segment's base offset. Older brokers
-             * (before 3.8) wrote the last offset of all the batches that were appended together. */
+        /** Last offset of the batch at <code>ofs_batch</code>, minus the segment's base offset. Older brokers (before
+     * 3.8) wrote the last offset of all the batches that were appended together. */
         public int headRelativeOffset;
         /** Where the batch starts in the segment file, in bytes. */
         public int headOfsBatch;

@@ -83,8 +83,8 @@ public record ProducerSnapshot(
         return Output.bytesOf(out -> write(out));
     }
 
-    /** One producer. The fields on its last batch are -1 (<code>offset_delta</code> 0) when all that is known
-     * of it is a transaction marker.
+    /** One producer. The fields on its last batch are -1 (<code>offset_delta</code> 0) when all that is known of
+     * it is a transaction marker.
      * @param producerId Id of the producer.
      * @param producerEpoch Current epoch of the producer.
      * @param lastSequence Sequence number of its last record; -1 is none.

@@ -58,9 +58,9 @@ public record Record(
      * https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java
      * DefaultRecord
      * @param attributes No bit has a meaning yet. Written as 0; any value is accepted and kept.
-     * @param timestampDelta Milliseconds between the batch's <code>base_timestamp</code> and this record's timestamp; may be
-     *     negative. Without meaning where the batch's timestamps are of type <code>log_append_time</code>: then
-     *     all records have the batch's <code>max_timestamp</code>. A timestamp of -1 is none.
+     * @param timestampDelta Milliseconds between the batch's <code>base_timestamp</code> and this record's timestamp; may be negative.
+     *     Without meaning where the batch's timestamps are of type <code>log_append_time</code>: then all records
+     *     have the batch's <code>max_timestamp</code>. A timestamp of -1 is none.
      * @param offsetDelta This record's offset minus the batch's <code>base_offset</code>.
      * @param key The key's bytes, or null. Null and empty differ.
      * @param value The value's bytes, or null, which in a compacted topic deletes the key. Null and empty differ.

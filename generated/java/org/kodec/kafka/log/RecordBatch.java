@@ -49,7 +49,7 @@ import org.kodec.runtime.Varints;
  * @param records The records. Parsed when the compression is <code>none</code>; otherwise the compressed bytes, to be
  *     decompressed and parsed as <code>record_list</code>. Kafka does not look at bytes after a header that
  *     counts 0 records. Null where only the head was read.
- * @param recordsStored The stored bytes of <code>records</code>, where those were not parsed. */
+ * @param recordsStored The stored bytes, where <code>records</code> was not parsed. */
 public record RecordBatch(
         long baseOffset,
         int lenBatch,
@@ -378,8 +378,8 @@ public record RecordBatch(
         }
     }
 
-    /** What holds for the whole batch. Kafka reads only the low byte of the two, and drops the reserved bits
-     * when it rewrites a batch.
+    /** What holds for the whole batch. Kafka reads only the low byte of the two, and drops the reserved bits when
+     * it rewrites a batch.
      * @param reserved Without meaning yet.
      * @param hasDeleteHorizon If set, <code>base_timestamp</code> is the delete horizon of the batch (KIP-534): the time from which
      *     compaction may drop its tombstones and transaction markers. The records' deltas are relative to it, and
@@ -467,29 +467,29 @@ public record RecordBatch(
         public static final long HEADERS = 1L << 5;
         /** All columns. */
         public static final long ALL = 0x3fL;
-        /** Offset of the first record the batch was made with, which compaction may have removed since.
-             * Producers send 0 and the broker sets the real one: it is outside the CRC. */
+        /** Offset of the first record the batch was made with, which compaction may have removed since. Producers send
+     * 0 and the broker sets the real one: it is outside the CRC. */
         public long headBaseOffset;
-        /** Length of everything after this field, in bytes: 49 of the header plus those of the records. The
-             * batch as a whole is 12 bytes longer. */
+        /** Length of everything after this field, in bytes: 49 of the header plus those of the records. The batch as a
+     * whole is 12 bytes longer. */
         public int headLenBatch;
-        /** Epoch of the leader that appended the batch; -1 is unknown. Producers send -1 and the broker sets
-             * the real one: it is outside the CRC. */
+        /** Epoch of the leader that appended the batch; -1 is unknown. Producers send -1 and the broker sets the real
+     * one: it is outside the CRC. */
         public int headPartitionLeaderEpoch;
         /** Version of the message format. It stands at the same place, byte 16, in the older formats of
-             * <code>message_set</code>. */
+     * <code>message_set</code>. */
         public int headMagic;
-        /** CRC-32C (Castagnoli) of everything after this field, as stored: of the compressed bytes where the
-             * records are compressed. */
+        /** CRC-32C (Castagnoli) of everything after this field, as stored: of the compressed bytes where the records
+     * are compressed. */
         public long headCrc;
         /** Without meaning yet. */
         public int headAttributesReserved;
-        /** If set, <code>base_timestamp</code> is the delete horizon of the batch (KIP-534): the time from
-             * which compaction may drop its tombstones and transaction markers. The records' deltas are relative
-             * to it, and often negative. */
+        /** If set, <code>base_timestamp</code> is the delete horizon of the batch (KIP-534): the time from which
+     * compaction may drop its tombstones and transaction markers. The records' deltas are relative to it, and
+     * often negative. */
         public boolean headAttributesHasDeleteHorizon;
         /** If set, the records are control records, not to be given to users. Their keys are of type
-             * <code>control_record_key</code>. */
+     * <code>control_record_key</code>. */
         public boolean headAttributesIsControl;
         /** If set, the batch is part of a transaction. */
         public boolean headAttributesIsTransactional;
@@ -497,27 +497,26 @@ public record RecordBatch(
         public int headAttributesTimestampType;
         /** How the records are compressed. 5 to 7 are not in use. */
         public int headAttributesCompression;
-        /** Last offset of the batch minus <code>base_offset</code>. Compaction keeps it when it removes the
-             * last records, so it can be larger than the last record's <code>offset_delta</code>, and it stays in
-             * a batch without records. */
+        /** Last offset of the batch minus <code>base_offset</code>. Compaction keeps it when it removes the last
+     * records, so it can be larger than the last record's <code>offset_delta</code>, and it stays in a batch
+     * without records. */
         public int headLastOffsetDelta;
-        /** Milliseconds since 1970-01-01 UTC to which the records' deltas are added: the first record's
-             * timestamp, or the delete horizon where <code>attributes.has_delete_horizon</code> is set; -1 is
-             * none. */
+        /** Milliseconds since 1970-01-01 UTC to which the records' deltas are added: the first record's timestamp, or
+     * the delete horizon where <code>attributes.has_delete_horizon</code> is set; -1 is none. */
         public long headBaseTimestamp;
         /** Largest timestamp of the records, in milliseconds since 1970-01-01 UTC; or, where the type is
-             * <code>log_append_time</code>, the time of the append, which then is the timestamp of every record.
-             * -1 is none. Kept in a batch without records. */
+     * <code>log_append_time</code>, the time of the append, which then is the timestamp of every record. -1 is
+     * none. Kept in a batch without records. */
         public long headMaxTimestamp;
         /** Id of the idempotent or transactional producer (KIP-98); -1 is none. */
         public long headProducerId;
         /** Epoch of that producer; -1 is none. */
         public int headProducerEpoch;
-        /** Sequence number of the producer's first record in the batch; -1 is none, as in control batches.
-             * After 2147483647 comes 0. */
+        /** Sequence number of the producer's first record in the batch; -1 is none, as in control batches. After
+     * 2147483647 comes 0. */
         public int headBaseSequence;
-        /** Number of records present. After compaction it may be less than <code>last_offset_delta + 1</code>,
-             * and even 0. */
+        /** Number of records present. After compaction it may be less than <code>last_offset_delta + 1</code>, and
+     * even 0. */
         public int headNumRecords;
         /** Where records starts. */
         public int headRecordsStart;

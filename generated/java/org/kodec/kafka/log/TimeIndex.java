@@ -108,8 +108,8 @@ public record TimeIndex(
         public static final long ALL = 0x3L;
         /** Largest timestamp of the segment so far, in milliseconds since 1970-01-01 UTC. */
         public long headTimestamp;
-        /** Last offset of the batch with that timestamp, minus the segment's base offset. Leaders before 3.7
-             * could write the offset of the message itself. */
+        /** Last offset of the batch with that timestamp, minus the segment's base offset. Leaders before 3.7 could
+     * write the offset of the message itself. */
         public int headRelativeOffset;
         /** The byte after the unit that was read last. */
         public int unitEnd;

@@ -61,8 +61,8 @@ public record TransactionIndex(
      * @param producerId Id of the producer whose transaction it was.
      * @param firstOffset Offset of the transaction's first record, which may lie in an earlier segment.
      * @param lastOffset Offset of the abort marker.
-     * @param lastStableOffset Last stable offset when the marker was written: the first offset of the oldest other open transaction,
-     *     else <code>last_offset + 1</code>. */
+     * @param lastStableOffset Last stable offset when the marker was written: the first offset of the oldest other open transaction, else
+     *     <code>last_offset + 1</code>. */
     public record Entry(
             int version,
             long producerId,
@@ -143,8 +143,8 @@ public record TransactionIndex(
         public long headFirstOffset;
         /** Offset of the abort marker. */
         public long headLastOffset;
-        /** Last stable offset when the marker was written: the first offset of the oldest other open
-             * transaction, else <code>last_offset + 1</code>. */
+        /** Last stable offset when the marker was written: the first offset of the oldest other open transaction, else
+     * <code>last_offset + 1</code>. */
         public long headLastStableOffset;
         /** The byte after the unit that was read last. */
         public int unitEnd;
