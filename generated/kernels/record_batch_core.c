@@ -44,22 +44,28 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   u->num_records = (int32_t)kd_load_u4be(p + 57);
   const uint8_t *const start_of_partition_leader_epoch = p + 12;
   const uint8_t *const start_of_attributes = p + 21;
-  if (KD_UNLIKELY(!(u->len_batch >= 49))) STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
-  if (KD_UNLIKELY(!(u->magic == 2))) STOP(KD_VALUE, FIELD_MAGIC, p + 16);
-  if (KD_UNLIKELY(!(u->num_records >= 0))) STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
+  if (KD_UNLIKELY(!(u->len_batch >= 49)))
+    STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
+  if (KD_UNLIKELY(!(u->magic == 2)))
+    STOP(KD_VALUE, FIELD_MAGIC, p + 16);
+  if (KD_UNLIKELY(!(u->num_records >= 0)))
+    STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
   p += 61;
   if (u->num_records != 0) {
     {
       const int64_t length = u->len_batch - 49;
-      if (KD_UNLIKELY(length < 0)) STOP(KD_VALUE, FIELD_RECORDS, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS, p);
+      if (KD_UNLIKELY(length < 0))
+        STOP(KD_VALUE, FIELD_RECORDS, p);
+      if (KD_UNLIKELY(length > end - p))
+        STOP(KD_TRUNCATED, FIELD_RECORDS, p);
       u->records = (kd_span){p, (size_t)length};
       p += length;
     }
   } else {
     u->records = (kd_span){p, 0};
   }
-  if (KD_UNLIKELY(u->len_batch != p - start_of_partition_leader_epoch)) STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_partition_leader_epoch);
+  if (KD_UNLIKELY(u->len_batch != p - start_of_partition_leader_epoch))
+    STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_partition_leader_epoch);
   u->checksum_stored = (uint32_t)u->crc;
   u->checksum_field = FIELD_CRC;
   u->checksum_of = (kd_span){start_of_attributes, (size_t)(p - start_of_attributes)};
@@ -101,14 +107,20 @@ static int reserve_rows(const kd_options *options, record_batch_columns *c, size
   (void)bytes;
   (void)wanted;
   c->offset.values.size = c->rows * 8;
-  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8)))
+    return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp.values.size = c->rows * 8;
-  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8)))
+    return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp_type.values.size = c->rows * 4;
-  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_HEADERS) && (status = kd_list_reserve(&c->headers.rows, rows))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_HEADERS) && (status = kd_list_reserve(&c->headers.rows, rows)))
+    return kd_fail(where, status, FIELD_NONE, at);
   return status;
 }
 
@@ -175,26 +187,33 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
     record_batch_row row;
     const size_t before_headers = c->headers.rows.count;
     status = kd_read_zigzag32(&p, end, &row.len_body);
-    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
-    if (KD_UNLIKELY(!(row.len_body >= 0))) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_LEN_BODY, p);
+    if (KD_UNLIKELY(!(row.len_body >= 0)))
+      STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
     {
       const int64_t length = row.len_body;
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
+      if (KD_UNLIKELY(length > end - p))
+        STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
       const uint8_t *const outer_end = end;
       end = p + length;
       if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
       row.body.attributes = (int8_t)kd_load_u1(p);
       p += 1;
       status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta);
-      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
       status = kd_read_zigzag32(&p, end, &row.body.offset_delta);
-      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
       status = kd_read_zigzag32(&p, end, &row.body.len_key);
-      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
       if (row.body.len_key >= 0) {
         {
           const int64_t length = row.body.len_key;
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
+          if (KD_UNLIKELY(length > end - p))
+            STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
           row.body.key = (kd_span){p, (size_t)length};
           p += length;
         }
@@ -202,11 +221,13 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         row.body.key = (kd_span){NULL, 0};
       }
       status = kd_read_zigzag32(&p, end, &row.body.len_value);
-      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
       if (row.body.len_value >= 0) {
         {
           const int64_t length = row.body.len_value;
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
+          if (KD_UNLIKELY(length > end - p))
+            STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
           row.body.value = (kd_span){p, (size_t)length};
           p += length;
         }
@@ -214,8 +235,10 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         row.body.value = (kd_span){NULL, 0};
       }
       status = kd_read_zigzag32(&p, end, &row.body.num_headers);
-      if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
-      if (KD_UNLIKELY(!(row.body.num_headers >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      if (KD_UNLIKELY(!(row.body.num_headers >= 0)))
+        STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
       {
         struct {
           int64_t len_key;
@@ -225,33 +248,43 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         } item_0;
         const int64_t count_0 = row.body.num_headers;
         int64_t items = count_0;
-        if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
-        if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY(items > (end - p) / 2))
+          STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY((uint64_t)items > room))
+          STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
         if (items && WANTED(COLUMN_HEADERS)) {
           status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p));
-          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
         }
         if (items && WANTED(COLUMN_HEADERS)) {
           status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p));
-          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
         }
         for (; items; items--) {
-          if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+          if (KD_UNLIKELY(room-- == 0))
+            STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
           status = kd_read_zigzag32(&p, end, &item_0.len_key);
-          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-          if (KD_UNLIKELY(!(item_0.len_key >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          if (KD_UNLIKELY(!(item_0.len_key >= 0)))
+            STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
           {
             const int64_t length = item_0.len_key;
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+            if (KD_UNLIKELY(length > end - p))
+              STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
             item_0.key = (kd_span){p, (size_t)length};
             p += length;
           }
           status = kd_read_zigzag32(&p, end, &item_0.len_value);
-          if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
           if (item_0.len_value >= 0) {
             {
               const int64_t length = item_0.len_value;
-              if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+              if (KD_UNLIKELY(length > end - p))
+                STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
               item_0.value = (kd_span){p, (size_t)length};
               p += length;
             }
@@ -266,21 +299,27 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           }
         }
       }
-      if (KD_UNLIKELY(p != end)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+      if (KD_UNLIKELY(p != end))
+        STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
       end = outer_end;
     }
     {
       int keep = 1;
       int64_t value_offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
-      int64_t value_timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
+      int64_t value_timestamp = (u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong);
       int64_t value_timestamp_type = u->attributes.timestamp_type;
       if (KD_UNLIKELY(options->filtered)) {
-        keep &= (value_offset >= options->least[COLUMN_OFFSET]) & (value_offset <= options->most[COLUMN_OFFSET]);
-        keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP]) & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
-        keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE]) & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
+        keep &= (value_offset >= options->least[COLUMN_OFFSET])
+                & (value_offset <= options->most[COLUMN_OFFSET]);
+        keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP])
+                & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
+        keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE])
+                & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
-      if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+      if (KD_UNLIKELY(wrong))
+        STOP(KD_OVERFLOW, FIELD_NONE, p);
+      if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type))
+        STOP(KD_OVERFLOW, FIELD_NONE, p);
       if (KD_LIKELY(keep)) {
         if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
         if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
@@ -502,7 +541,9 @@ int record_batch_export(record_batch_columns *c, const int *order, int count, kd
       default:
         goto dropped;
     }
-    if (status || kd_arrow_adopt(out, &child)) goto dropped;
+    if (status
+        || kd_arrow_adopt(out, &child))
+      goto dropped;
   }
   record_batch_clear(c);
   return KD_OK;
@@ -517,30 +558,78 @@ int record_batch_export_heads(record_batch_heads *c, kd_arrow *out) {
   const size_t rows = c->rows;
   kd_arrow child;
   if (kd_arrow_start(out, "+s", "", 0, rows, 1, 24)) goto failed;
-  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_batch, "i", "len_batch", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->partition_leader_epoch, "i", "partition_leader_epoch", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->reserved, "S", "reserved", rows, 2) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->has_delete_horizon, "has_delete_horizon", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->is_control, "is_control", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->is_transactional, "is_transactional", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->last_offset_delta, "i", "last_offset_delta", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_timestamp, "l", "base_timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->max_timestamp, "l", "max_timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->producer_id, "l", "producer_id", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows, 2) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_batch, "i", "len_batch", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->partition_leader_epoch, "i", "partition_leader_epoch", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->reserved, "S", "reserved", rows, 2)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->has_delete_horizon, "has_delete_horizon", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->is_control, "is_control", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->is_transactional, "is_transactional", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->last_offset_delta, "i", "last_offset_delta", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_timestamp, "l", "base_timestamp", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->max_timestamp, "l", "max_timestamp", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->producer_id, "l", "producer_id", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows, 2)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
   record_batch_clear_heads(c);
   return KD_OK;
 dropped:
@@ -563,20 +652,25 @@ int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record
   (void)u;
   if (rest->count-- == 0) return KD_COUNT;
   status = kd_read_zigzag32(&p, end, &item_0.len_key);
-  if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-  if (KD_UNLIKELY(!(item_0.len_key >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  if (KD_UNLIKELY(status != KD_OK))
+    STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  if (KD_UNLIKELY(!(item_0.len_key >= 0)))
+    STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
   {
     const int64_t length = item_0.len_key;
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+    if (KD_UNLIKELY(length > end - p))
+      STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
     item_0.key = (kd_span){p, (size_t)length};
     p += length;
   }
   status = kd_read_zigzag32(&p, end, &item_0.len_value);
-  if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+  if (KD_UNLIKELY(status != KD_OK))
+    STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
   if (item_0.len_value >= 0) {
     {
       const int64_t length = item_0.len_value;
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+      if (KD_UNLIKELY(length > end - p))
+        STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
       item_0.value = (kd_span){p, (size_t)length};
       p += length;
     }
@@ -640,26 +734,33 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
     return KD_END;
   }
   status = kd_read_zigzag32(&p, end, &row.len_body);
-  if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
-  if (KD_UNLIKELY(!(row.len_body >= 0))) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
+  if (KD_UNLIKELY(status != KD_OK))
+    STOP(status, FIELD_RECORDS_LEN_BODY, p);
+  if (KD_UNLIKELY(!(row.len_body >= 0)))
+    STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
   {
     const int64_t length = row.len_body;
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
+    if (KD_UNLIKELY(length > end - p))
+      STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
     const uint8_t *const outer_end = end;
     end = p + length;
     if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
     row.body.attributes = (int8_t)kd_load_u1(p);
     p += 1;
     status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta);
-    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
     status = kd_read_zigzag32(&p, end, &row.body.offset_delta);
-    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
     status = kd_read_zigzag32(&p, end, &row.body.len_key);
-    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
     if (row.body.len_key >= 0) {
       {
         const int64_t length = row.body.len_key;
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
+        if (KD_UNLIKELY(length > end - p))
+          STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
         row.body.key = (kd_span){p, (size_t)length};
         p += length;
       }
@@ -667,11 +768,13 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
       row.body.key = (kd_span){NULL, 0};
     }
     status = kd_read_zigzag32(&p, end, &row.body.len_value);
-    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
     if (row.body.len_value >= 0) {
       {
         const int64_t length = row.body.len_value;
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
+        if (KD_UNLIKELY(length > end - p))
+          STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
         row.body.value = (kd_span){p, (size_t)length};
         p += length;
       }
@@ -679,8 +782,10 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
       row.body.value = (kd_span){NULL, 0};
     }
     status = kd_read_zigzag32(&p, end, &row.body.num_headers);
-    if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
-    if (KD_UNLIKELY(!(row.body.num_headers >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    if (KD_UNLIKELY(!(row.body.num_headers >= 0)))
+      STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
     {
       struct {
         int64_t len_key;
@@ -690,26 +795,34 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
       } item_0;
       const int64_t count_0 = row.body.num_headers;
       int64_t items = count_0;
-      if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
-      if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+      if (KD_UNLIKELY(items > (end - p) / 2))
+        STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
+      if (KD_UNLIKELY((uint64_t)items > room))
+        STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
       const uint8_t *const first = p;
       for (; items; items--) {
-        if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY(room-- == 0))
+          STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
         status = kd_read_zigzag32(&p, end, &item_0.len_key);
-        if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-        if (KD_UNLIKELY(!(item_0.len_key >= 0))) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        if (KD_UNLIKELY(status != KD_OK))
+          STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        if (KD_UNLIKELY(!(item_0.len_key >= 0)))
+          STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
         {
           const int64_t length = item_0.len_key;
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+          if (KD_UNLIKELY(length > end - p))
+            STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
           item_0.key = (kd_span){p, (size_t)length};
           p += length;
         }
         status = kd_read_zigzag32(&p, end, &item_0.len_value);
-        if (KD_UNLIKELY(status != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+        if (KD_UNLIKELY(status != KD_OK))
+          STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
         if (item_0.len_value >= 0) {
           {
             const int64_t length = item_0.len_value;
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+            if (KD_UNLIKELY(length > end - p))
+              STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
             item_0.value = (kd_span){p, (size_t)length};
             p += length;
           }
@@ -719,17 +832,19 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
       }
       items_of.list_0 = (kd_items){first, p, (size_t)count_0};
     }
-    if (KD_UNLIKELY(p != end)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+    if (KD_UNLIKELY(p != end))
+      STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
     end = outer_end;
   }
   out->offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
-  out->timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
+  out->timestamp = (u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong);
   out->timestamp_type = u->attributes.timestamp_type;
   out->key = row.body.key;
   out->value = row.body.value;
   out->headers = items_of.list_0;
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
-  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type))
+    STOP(KD_OVERFLOW, FIELD_NONE, p);
   rest->data = p;
   rest->count--;
   *left = room;
@@ -798,11 +913,15 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     size_t size_body_headers = 0;
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
       const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
-      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL))
+        STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
-      size_body_headers += kd_size_uvarint(kd_zigzag(value_body_headers_len_key)) + span_body_headers_key.size + kd_size_uvarint(kd_zigzag(value_body_headers_len_value)) + span_body_headers_value.size;
+      size_body_headers += kd_size_uvarint(kd_zigzag(value_body_headers_len_key))
+        + span_body_headers_key.size
+        + kd_size_uvarint(kd_zigzag(value_body_headers_len_value))
+        + span_body_headers_value.size;
     }
     const int64_t value_body_attributes = 0;
     const int64_t value_body_timestamp_delta = kd_sub(in->timestamp[row], u->base_timestamp, &wrong);
@@ -812,58 +931,84 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     const int64_t value_body_len_key = (span_body_key.data == NULL ? -1 : (int64_t)span_body_key.size);
     const int64_t value_body_len_value = (span_body_value.data == NULL ? -1 : (int64_t)span_body_value.size);
     const int64_t value_body_num_headers = count_body_headers;
-    const size_t size_body KD_UNUSED = 1 + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta)) + kd_size_uvarint(kd_zigzag(value_body_offset_delta)) + kd_size_uvarint(kd_zigzag(value_body_len_key)) + span_body_key.size + kd_size_uvarint(kd_zigzag(value_body_len_value)) + span_body_value.size + kd_size_uvarint(kd_zigzag(value_body_num_headers)) + size_body_headers;
+    const size_t size_body KD_UNUSED = 1
+        + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta))
+        + kd_size_uvarint(kd_zigzag(value_body_offset_delta))
+        + kd_size_uvarint(kd_zigzag(value_body_len_key))
+        + span_body_key.size
+        + kd_size_uvarint(kd_zigzag(value_body_len_value))
+        + span_body_value.size
+        + kd_size_uvarint(kd_zigzag(value_body_num_headers))
+        + size_body_headers;
     const int64_t value_len_body = (int64_t)size_body;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body)))
+      STOP_WRITE(KD_MEMORY, FIELD_NONE);
     uint8_t *p = out->data + out->size;
-    if (KD_UNLIKELY(!(value_len_body >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
-    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_LEN_BODY);
+    if (KD_UNLIKELY(!(value_len_body >= 0) || wrong))
+      STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
+    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_LEN_BODY);
     p = kd_write_uvarint(p, kd_zigzag(value_len_body));
-    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_ATTRIBUTES);
+    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_ATTRIBUTES);
     kd_store_be(p, (uint64_t)value_body_attributes, 1);
     p += 1;
     p = kd_write_uvarint(p, kd_zigzag(value_body_timestamp_delta));
-    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_OFFSET_DELTA);
+    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_OFFSET_DELTA);
     p = kd_write_uvarint(p, kd_zigzag(value_body_offset_delta));
-    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_KEY);
+    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_KEY);
     p = kd_write_uvarint(p, kd_zigzag(value_body_len_key));
     if (span_body_key.data != NULL) {
-      kd_copy(p, span_body_key.data, span_body_key.size, (size_t)(in->key.end - span_body_key.data));
+      kd_copy(p, span_body_key.data, span_body_key.size,
+              (size_t)(in->key.end - span_body_key.data));
       p += span_body_key.size;
     }
-    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_VALUE);
+    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_VALUE);
     p = kd_write_uvarint(p, kd_zigzag(value_body_len_value));
     if (span_body_value.data != NULL) {
-      kd_copy(p, span_body_value.data, span_body_value.size, (size_t)(in->value.end - span_body_value.data));
+      kd_copy(p, span_body_value.data, span_body_value.size,
+              (size_t)(in->value.end - span_body_value.data));
       p += span_body_value.size;
     }
-    if (KD_UNLIKELY(!(value_body_num_headers >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
-    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_NUM_HEADERS);
+    if (KD_UNLIKELY(!(value_body_num_headers >= 0) || wrong))
+      STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
+    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_NUM_HEADERS);
     p = kd_write_uvarint(p, kd_zigzag(value_body_num_headers));
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
       const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
-      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL))
+        STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
-      if (KD_UNLIKELY(!(value_body_headers_len_key >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
-      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
+      if (KD_UNLIKELY(!(value_body_headers_len_key >= 0) || wrong))
+        STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
+      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key))
+        STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_key));
       if (span_body_headers_key.data != NULL) {
-        kd_copy(p, span_body_headers_key.data, span_body_headers_key.size, (size_t)(in->headers.key.end - span_body_headers_key.data));
+        kd_copy(p, span_body_headers_key.data, span_body_headers_key.size,
+                (size_t)(in->headers.key.end - span_body_headers_key.data));
         p += span_body_headers_key.size;
       }
-      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE);
+      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value))
+        STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_value));
       if (span_body_headers_value.data != NULL) {
-        kd_copy(p, span_body_headers_value.data, span_body_headers_value.size, (size_t)(in->headers.value.end - span_body_headers_value.data));
+        kd_copy(p, span_body_headers_value.data, span_body_headers_value.size,
+                (size_t)(in->headers.value.end - span_body_headers_value.data));
         p += span_body_headers_value.size;
       }
     }
     out->size = (size_t)(p - out->data);
     derived_last_offset_delta = value_body_offset_delta;
-    if (row == first || value_body_timestamp_delta > derived_max_timestamp) derived_max_timestamp = value_body_timestamp_delta;
+    if (row == first || value_body_timestamp_delta > derived_max_timestamp)
+      derived_max_timestamp = value_body_timestamp_delta;
   }
   u->last_offset_delta = derived_last_offset_delta;
   if (u->attributes.timestamp_type == 0) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
@@ -898,7 +1043,8 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const int64_t value_producer_epoch = u->producer_epoch;
   const int64_t value_base_sequence = u->base_sequence;
   const kd_span span_records = written;
-  if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS);
+  if (KD_UNLIKELY(span_records.data == NULL))
+    STOP_WRITE(KD_NULL, FIELD_RECORDS);
   const int64_t value_num_records = u->num_records;
   if (kd_reserve(out, 61 + (value_num_records != 0 ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
   uint8_t *p = out->data + before;
@@ -910,24 +1056,39 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   p += 8;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PARTITION_LEADER_EPOCH);
+  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch))
+    STOP_WRITE(KD_OVERFLOW, FIELD_PARTITION_LEADER_EPOCH);
   kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
   p += 4;
-  if (KD_UNLIKELY(!(value_magic == 2) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MAGIC);
-  if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, FIELD_MAGIC);
+  if (KD_UNLIKELY(!(value_magic == 2) || wrong))
+    STOP_WRITE(KD_VALUE, FIELD_MAGIC);
+  if (KD_UNLIKELY(value_magic != (int8_t)value_magic))
+    STOP_WRITE(KD_OVERFLOW, FIELD_MAGIC);
   kd_store_be(p, (uint64_t)value_magic, 1);
   p += 1;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_RESERVED);
-  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_HAS_DELETE_HORIZON);
-  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_CONTROL);
-  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_TRANSACTIONAL);
-  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_TIMESTAMP_TYPE);
-  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_COMPRESSION);
-  kd_store_be(p, (uint64_t)value_attributes_reserved << 7 | (uint64_t)value_attributes_has_delete_horizon << 6 | (uint64_t)value_attributes_is_control << 5 | (uint64_t)value_attributes_is_transactional << 4 | (uint64_t)value_attributes_timestamp_type << 3 | (uint64_t)value_attributes_compression, 2);
+  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_RESERVED);
+  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_HAS_DELETE_HORIZON);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_CONTROL);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_TRANSACTIONAL);
+  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_TIMESTAMP_TYPE);
+  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_COMPRESSION);
+  kd_store_be(p, (uint64_t)value_attributes_reserved << 7
+      | (uint64_t)value_attributes_has_delete_horizon << 6
+      | (uint64_t)value_attributes_is_control << 5
+      | (uint64_t)value_attributes_is_transactional << 4
+      | (uint64_t)value_attributes_timestamp_type << 3
+      | (uint64_t)value_attributes_compression, 2);
   p += 2;
-  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta)) STOP_WRITE(KD_OVERFLOW, FIELD_LAST_OFFSET_DELTA);
+  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta))
+    STOP_WRITE(KD_OVERFLOW, FIELD_LAST_OFFSET_DELTA);
   kd_store_be(p, (uint64_t)value_last_offset_delta, 4);
   p += 4;
   kd_store_be(p, (uint64_t)value_base_timestamp, 8);
@@ -936,25 +1097,31 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   p += 8;
   kd_store_be(p, (uint64_t)value_producer_id, 8);
   p += 8;
-  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PRODUCER_EPOCH);
+  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch))
+    STOP_WRITE(KD_OVERFLOW, FIELD_PRODUCER_EPOCH);
   kd_store_be(p, (uint64_t)value_producer_epoch, 2);
   p += 2;
-  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, FIELD_BASE_SEQUENCE);
+  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence))
+    STOP_WRITE(KD_OVERFLOW, FIELD_BASE_SEQUENCE);
   kd_store_be(p, (uint64_t)value_base_sequence, 4);
   p += 4;
-  if (KD_UNLIKELY(!(value_num_records >= 0) || wrong)) STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
-  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, FIELD_NUM_RECORDS);
+  if (KD_UNLIKELY(!(value_num_records >= 0) || wrong))
+    STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
+  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records))
+    STOP_WRITE(KD_OVERFLOW, FIELD_NUM_RECORDS);
   kd_store_be(p, (uint64_t)value_num_records, 4);
   p += 4;
   if (value_num_records != 0) {
     if (span_records.data != NULL) {
-      kd_copy(p, span_records.data, span_records.size, (size_t)((written.data + written.size) - span_records.data));
+      kd_copy(p, span_records.data, span_records.size,
+              (size_t)((written.data + written.size) - span_records.data));
       p += span_records.size;
     }
   }
   {
     const int64_t found = kd_add(p - start_of_partition_leader_epoch, 0, &wrong);
-    if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, FIELD_LEN_BATCH);
+    if (KD_UNLIKELY(wrong || found > INT32_MAX))
+      STOP_WRITE(KD_OVERFLOW, FIELD_LEN_BATCH);
     kd_store_be(start_of_len_batch, (uint64_t)found, 4);
   }
   {

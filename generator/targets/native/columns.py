@@ -8,7 +8,7 @@ import re
 from kodec.generator.plan.rows import Elements, NoRows, Number, RowColumn, RowPlan, Span, variables
 from kodec.generator.plan.steps import Slot
 from kodec.generator.plan.values import FieldOf
-from kodec.generator.targets.native.expressions import Expressions
+from kodec.generator.targets.native.expressions import Expressions, bare
 from kodec.generator.targets.native.names import Constants, c_name
 from kodec.generator.targets.native.places import Places, arrow_of, c_path, is_number, kind_of
 from kodec.generator.targets.native.steps import BoundPlan, Bytes, ColumnPlan, Flag, Flat, Lists
@@ -101,7 +101,7 @@ class Columns:
             return NumberColumn(
                 column.name,
                 c_name(column.name),
-                self._text.number(source),
+                bare(self._text.number(source)),
                 c_type,
                 arrow,
                 bits // 8,

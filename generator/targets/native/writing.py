@@ -145,7 +145,7 @@ class Writer:
         name = self._local("span", path)
         made.lines.append(f"const kd_span {name} = {self._source(path)};")
         if not nullable:
-            made.lines.append(_check(f"{name}.data == NULL", "KD_NULL", self._kernel.field(path)).text)
+            made.lines += _check(f"{name}.data == NULL", "KD_NULL", self._kernel.field(path)).text.split("\n")
         self.spans[path] = name
 
     def _derive(self, path: str, slot: Slot | Number, made: _Made) -> None:
@@ -179,7 +179,7 @@ class Writer:
         if isinstance(step, Part):
             size = self._local("size", step.name)
             made.lines += inside.lines
-            made.lines.append(f"const size_t {size} KD_UNUSED = {total(inside.size)};")
+            made.lines += f"const size_t {size} KD_UNUSED = {total(inside.size)};".split("\n")
             self._sizes[step.name] = size
             return inside
         first, stop = self._pair(step.name)
@@ -189,7 +189,7 @@ class Writer:
             f"size_t {size} = 0;",
             f"for (int32_t item = {first}; item < {stop}; item++) {{",
             *(f"  {line}" for line in inside.lines),
-            f"  {size} += {total(inside.size)};",
+            *f"  {size} += {total(inside.size)};".split("\n"),
             "}",
         ]
         self._counts[step.name], self._sizes[step.name] = count, size
@@ -251,7 +251,7 @@ class Writer:
                 yield _check(f"(uint64_t){value} >> {width}", "KD_OVERFLOW", self._kernel.field(path))
                 yield from self._rules(slot.rules, path)
                 parts.append(f"(uint64_t){value}" + (f" << {shift}" if shift else ""))
-            yield Store(first.size, "be", " | ".join(parts), "", None, "FIELD_NONE")
+            yield Store(first.size, "be", "\n    | ".join(parts), "", None, "FIELD_NONE")
         elif first.wire is None:
             span = self.spans[path]
             yield _check(f"{span}.size != {first.size}", "KD_LENGTH", self._kernel.field(path))
@@ -335,14 +335,15 @@ def _ordered(steps: Iterable[RowStep]) -> Iterator[RowStep]:
 
 
 def _check(wrong: str, status: str, index: str) -> Line:
-    return Line(f"if (KD_UNLIKELY({wrong})) STOP_WRITE({status}, {index});")
+    return Line(f"if (KD_UNLIKELY({wrong}))\n  STOP_WRITE({status}, {index});")
 
 
 def total(terms: list[str]) -> str:
     """C text of a sum, its constants put together."""
     constant = sum(int(term) for term in terms if term.isdigit())
     rest = [term for term in terms if not term.isdigit()]
-    return " + ".join(([str(constant)] if constant or not rest else []) + rest)
+    terms = ([str(constant)] if constant or not rest else []) + rest
+    return ("\n    + " if sum(map(len, terms)) > 80 else " + ").join(terms)
 
 
 def default_of(default: Constant | None) -> str | None:
