@@ -14,6 +14,7 @@ from kodec.generator.plan.rows import (
     RowStep,
     Span,
     steps_within,
+    variables,
 )
 from kodec.generator.plan.steps import Fixed, FixedNumber, Slot, Varint, When
 from kodec.generator.plan.values import (
@@ -58,7 +59,7 @@ class RowsPrinter:
         constants = Taken(["ALL"])
         self._names: dict[str, str] = {}
         self._made: dict[str, str] = {}
-        head = list(self.variables(plan.head))
+        head = list(variables(plan.head))
         for path, _ in head:
             name = members.claim("head" + "".join(map(camel, path.split("."))), ("", "Start", "Length"))
             self._names[path] = name
@@ -72,7 +73,7 @@ class RowsPrinter:
         self._lists = {
             path.name: path for path in steps_within(plan.element or ()) if isinstance(path, Elements)
         }
-        for path, _ in self.variables(plan.element or ()):
+        for path, _ in variables(plan.element or ()):
             parts = path.split(".")
             within = next((each for each in self._lists if path.startswith(f"{each}.")), "")
             stem = f"{within.rpartition('.')[2]}_{parts[-1]}" if within else parts[-1]
@@ -97,14 +98,6 @@ class RowsPrinter:
 
     # -- names ------------------------------------------------------------------------------------
 
-    def variables(self, steps: tuple[RowStep, ...]) -> Iterator[tuple[str, Slot | Number | Span]]:
-        for step in steps_within(steps):
-            if isinstance(step, Fixed):
-                for slot in step.slots:
-                    yield ".".join(slot.path), slot
-            elif isinstance(step, (Number, Span)):
-                yield step.name, step
-
     def name(self, path: str) -> str:
         return self._names[path]
 
@@ -123,7 +116,7 @@ class RowsPrinter:
 
     def head_members(self) -> Iterator[tuple[str, str, str]]:
         """(type, name, doc) of what a head says."""
-        for path, each in self.variables(self.plan.head):
+        for path, each in variables(self.plan.head):
             name = self._names[path]
             if isinstance(each, Span) or (isinstance(each, Slot) and each.wire is None and each.bits is None):
                 yield "int", f"{name}Start", f"Where {path} starts."
