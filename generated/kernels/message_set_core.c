@@ -20,31 +20,30 @@
 int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_unit *u, kd_where *where) {
   const uint8_t *const base = buf;
   const uint8_t *p = buf + pos, *end = buf + stop;
-  int wrong = 0, status = KD_OK;
-  (void)status;
-  (void)wrong;
+  int wrong KD_UNUSED = 0, status KD_UNUSED = KD_OK;
   u->unit_start = pos;
   u->checksum_field = -1;
   if (end - p < 12) STOP(KD_TRUNCATED, FIELD_OFFSET, p);
-  u->offset = (int64_t)kd_load_u8be(p + 0);
+  u->offset = (int64_t)kd_load_u8be(p);
   u->len_message = (int32_t)kd_load_u4be(p + 8);
-  if (KD_UNLIKELY(!(u->len_message >= 14) || wrong)) STOP(KD_VALUE, FIELD_LEN_MESSAGE, p + 8);
+  if (KD_UNLIKELY(!(u->len_message >= 14)))
+    STOP(KD_VALUE, FIELD_LEN_MESSAGE, p + 8);
   p += 12;
   {
-    int64_t length = u->len_message;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_MESSAGE, p);
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_MESSAGE, p);
-    const uint8_t *const stop_1 = p + length;
-    const uint8_t *const outer_1 = end;
-    end = stop_1;
+    const int64_t length = u->len_message;
+    if (KD_UNLIKELY(length > end - p))
+      STOP(KD_TRUNCATED, FIELD_MESSAGE, p);
+    const uint8_t *const outer_end = end;
+    end = p + length;
     if (end - p < 6) STOP(KD_TRUNCATED, FIELD_MESSAGE_CRC, p);
-    u->message.crc = kd_load_u4be(p + 0);
+    u->message.crc = kd_load_u4be(p);
     u->message.magic = (int8_t)kd_load_u1(p + 4);
     u->message.attributes.reserved = (int64_t)(kd_load_bits(p + 5, 1) >> 4 & 0xf);
     u->message.attributes.timestamp_type = (int64_t)(kd_load_bits(p + 5, 1) >> 3 & 0x1);
     u->message.attributes.compression = (int64_t)(kd_load_bits(p + 5, 1) & 0x7);
-    const uint8_t *const start_of_u__message_magic = p + 4;
-    if (KD_UNLIKELY(!((u->message.magic == 0) || (u->message.magic == 1)) || wrong)) STOP(KD_VALUE, FIELD_MESSAGE_MAGIC, p + 4);
+    const uint8_t *const start_of_message_magic = p + 4;
+    if (KD_UNLIKELY(!((u->message.magic == 0) || (u->message.magic == 1))))
+      STOP(KD_VALUE, FIELD_MESSAGE_MAGIC, p + 4);
     p += 6;
     if (u->message.magic >= 1) {
       if (end - p < 8) STOP(KD_TRUNCATED, FIELD_MESSAGE_TIMESTAMP, p);
@@ -53,43 +52,41 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
     } else {
       u->message.timestamp = -1;
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_MESSAGE_TIMESTAMP, p);
     if (end - p < 4) STOP(KD_TRUNCATED, FIELD_MESSAGE_LEN_KEY, p);
-    u->message.len_key = (int32_t)kd_load_u4be(p + 0);
+    u->message.len_key = (int32_t)kd_load_u4be(p);
     p += 4;
     if (u->message.len_key >= 0) {
       {
-        int64_t length = u->message.len_key;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_MESSAGE_KEY, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_MESSAGE_KEY, p);
+        const int64_t length = u->message.len_key;
+        if (KD_UNLIKELY(length > end - p))
+          STOP(KD_TRUNCATED, FIELD_MESSAGE_KEY, p);
         u->message.key = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       u->message.key = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_MESSAGE_KEY, p);
     if (end - p < 4) STOP(KD_TRUNCATED, FIELD_MESSAGE_LEN_VALUE, p);
-    u->message.len_value = (int32_t)kd_load_u4be(p + 0);
+    u->message.len_value = (int32_t)kd_load_u4be(p);
     p += 4;
     if (u->message.len_value >= 0) {
       {
-        int64_t length = u->message.len_value;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_MESSAGE_VALUE, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_MESSAGE_VALUE, p);
+        const int64_t length = u->message.len_value;
+        if (KD_UNLIKELY(length > end - p))
+          STOP(KD_TRUNCATED, FIELD_MESSAGE_VALUE, p);
         u->message.value = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       u->message.value = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_MESSAGE_VALUE, p);
     u->checksum_stored = (uint32_t)u->message.crc;
     u->checksum_field = FIELD_MESSAGE_CRC;
-    u->checksum_of = (kd_span){start_of_u__message_magic, (size_t)(p - start_of_u__message_magic)};
+    u->checksum_of = (kd_span){start_of_message_magic, (size_t)(p - start_of_message_magic)};
     u->checksum = kd_crc32;
-    end = outer_1;
-    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_MESSAGE, p);
+    if (KD_UNLIKELY(p != end))
+      STOP(KD_LENGTH, FIELD_MESSAGE, p);
+    end = outer_end;
   }
   if (KD_UNLIKELY(message_set_codec(u) == NULL)) STOP(KD_VALUE, FIELD_MESSAGE_ATTRIBUTES_COMPRESSION, p);
   u->unit_size = (size_t)(p - (buf + pos));
@@ -126,13 +123,18 @@ static int reserve_rows(const kd_options *options, message_set_columns *c, size_
   (void)bytes;
   (void)wanted;
   c->offset.values.size = c->rows * 8;
-  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8)))
+    return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp.values.size = c->rows * 8;
-  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8)))
+    return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp_type.values.size = c->rows * 4;
-  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes)))
+    return kd_fail(where, status, FIELD_NONE, at);
   return status;
 }
 
@@ -181,14 +183,19 @@ static int push_unit(const message_set_unit *u, const uint8_t *buf, const uint8_
     int keep = 1;
     int64_t value_offset = u->offset;
     int64_t value_timestamp = u->message.timestamp;
-    int64_t value_timestamp_type = ((u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type);
+    int64_t value_timestamp_type = (u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type;
     if (KD_UNLIKELY(options->filtered)) {
-      keep &= (value_offset >= options->least[COLUMN_OFFSET]) & (value_offset <= options->most[COLUMN_OFFSET]);
-      keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP]) & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
-      keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE]) & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
+      keep &= (value_offset >= options->least[COLUMN_OFFSET])
+              & (value_offset <= options->most[COLUMN_OFFSET]);
+      keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP])
+              & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
+      keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE])
+              & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
-    if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+    if (KD_UNLIKELY(wrong))
+      STOP(KD_OVERFLOW, FIELD_NONE, p);
+    if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type))
+      STOP(KD_OVERFLOW, FIELD_NONE, p);
     if (KD_LIKELY(keep)) {
       if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
       if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
@@ -211,8 +218,7 @@ int message_set_run(const uint8_t *buf, size_t pos, size_t end, const kd_options
     message_set_columns *c, message_set_unit *u, size_t *next, kd_where *where) {
   if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
-    int wrong = 0;
-    (void)wrong;
+    int wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= options->most_rows || message_set_bytes(c) >= options->most_bytes) return KD_FULL;
@@ -227,8 +233,7 @@ int message_set_run(const uint8_t *buf, size_t pos, size_t end, const kd_options
 int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, message_set_heads *c, message_set_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int ok = 0, wrong = 0;
-    (void)wrong;
+    int ok = 0, wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
@@ -322,7 +327,9 @@ int message_set_export(message_set_columns *c, const int *order, int count, kd_a
       default:
         goto dropped;
     }
-    if (status || kd_arrow_adopt(out, &child)) goto dropped;
+    if (status
+        || kd_arrow_adopt(out, &child))
+      goto dropped;
   }
   message_set_clear(c);
   return KD_OK;
@@ -337,19 +344,45 @@ int message_set_export_heads(message_set_heads *c, kd_arrow *out) {
   const size_t rows = c->rows;
   kd_arrow child;
   if (kd_arrow_start(out, "+s", "", 0, rows, 1, 13)) goto failed;
-  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_message, "i", "len_message", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->reserved, "C", "reserved", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp, "l", "timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_key, "i", "len_key", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_value, "i", "len_value", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_message, "i", "len_message", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->reserved, "C", "reserved", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp, "l", "timestamp", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_key, "i", "len_key", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_value, "i", "len_value", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
   message_set_clear_heads(c);
   return KD_OK;
 dropped:
@@ -362,8 +395,7 @@ failed:
 KD_INLINED int message_set_take(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_unit *u, message_set_object *out, kd_where *where) {
   const uint8_t *const base = buf, *const p = buf + pos;
-  int wrong = 0;
-  (void)wrong;
+  int wrong KD_UNUSED = 0;
   if (pos == end) return KD_END;
   if (message_set_read(buf, pos, end, u, where)) return where->status;
   if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
@@ -371,11 +403,12 @@ KD_INLINED int message_set_take(const uint8_t *buf, size_t pos, size_t end, cons
   if (u->message.attributes.compression != 0) return KD_COMPRESSED;
   out->offset = u->offset;
   out->timestamp = u->message.timestamp;
-  out->timestamp_type = ((u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type);
+  out->timestamp_type = (u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type;
   out->key = u->message.key;
   out->value = u->message.value;
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
-  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type))
+    STOP(KD_OVERFLOW, FIELD_NONE, p);
   return KD_OK;
 stopped:
   return where->status;
@@ -422,62 +455,75 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
   int64_t row = first;
   int wrong = 0;
   for (; row < last; row++) {
-    const int64_t value_offset = in->offset[row];
     const int64_t value_message_magic = u->message.magic;
     const int64_t value_message_attributes_reserved = u->message.attributes.reserved;
     const int64_t value_message_attributes_timestamp_type = u->message.attributes.timestamp_type;
     const int64_t value_message_attributes_compression = u->message.attributes.compression;
-    const size_t size_message_attributes KD_UNUSED = 1;
     const int64_t value_message_timestamp = in->timestamp[row];
     const kd_span span_message_key = kd_text_at(&in->key, row);
     const kd_span span_message_value = kd_text_at(&in->value, row);
     const int64_t value_message_len_key = (span_message_key.data == NULL ? -1 : (int64_t)span_message_key.size);
     const int64_t value_message_len_value = (span_message_value.data == NULL ? -1 : (int64_t)span_message_value.size);
     const size_t size_message KD_UNUSED = 14 + (value_message_magic >= 1 ? 8 : 0) + span_message_key.size + span_message_value.size;
+    const int64_t value_offset = in->offset[row];
     const int64_t value_len_message = (int64_t)size_message;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-    if (KD_UNLIKELY(kd_reserve(out, 12 + size_message))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+    if (KD_UNLIKELY(kd_reserve(out, 12 + size_message)))
+      STOP_WRITE(KD_MEMORY, FIELD_NONE);
     uint8_t *p = out->data + out->size;
     kd_store_be(p, (uint64_t)value_offset, 8);
     p += 8;
-    if (KD_UNLIKELY(!((value_len_message >= 14)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_LEN_MESSAGE);
-    if (KD_UNLIKELY(value_len_message != (int32_t)value_len_message)) STOP_WRITE(KD_OVERFLOW, FIELD_LEN_MESSAGE);
+    if (KD_UNLIKELY(!(value_len_message >= 14) || wrong))
+      STOP_WRITE(KD_VALUE, FIELD_LEN_MESSAGE);
+    if (KD_UNLIKELY(value_len_message != (int32_t)value_len_message))
+      STOP_WRITE(KD_OVERFLOW, FIELD_LEN_MESSAGE);
     kd_store_be(p, (uint64_t)value_len_message, 4);
     p += 4;
-    uint8_t *const place_of_message_crc = p;
+    uint8_t *const start_of_message_crc = p;
+    uint8_t *const start_of_message_magic = p + 4;
     kd_store_be(p, (uint64_t)0, 4);
     p += 4;
-    uint8_t *const start_of_message_magic = p;
-    if (KD_UNLIKELY(!(((value_message_magic == 0) || (value_message_magic == 1))) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MESSAGE_MAGIC);
-    if (KD_UNLIKELY(value_message_magic != (int8_t)value_message_magic)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_MAGIC);
+    if (KD_UNLIKELY(!((value_message_magic == 0) || (value_message_magic == 1)) || wrong))
+      STOP_WRITE(KD_VALUE, FIELD_MESSAGE_MAGIC);
+    if (KD_UNLIKELY(value_message_magic != (int8_t)value_message_magic))
+      STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_MAGIC);
     kd_store_be(p, (uint64_t)value_message_magic, 1);
     p += 1;
-    if (KD_UNLIKELY((uint64_t)value_message_attributes_reserved >> 4)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_RESERVED);
-    if (KD_UNLIKELY((uint64_t)value_message_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_TIMESTAMP_TYPE);
-    if (KD_UNLIKELY((uint64_t)value_message_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_COMPRESSION);
-    kd_store_be(p, (uint64_t)value_message_attributes_reserved << 4 | (uint64_t)value_message_attributes_timestamp_type << 3 | (uint64_t)value_message_attributes_compression, 1);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_reserved >> 4))
+      STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_RESERVED);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_timestamp_type >> 1))
+      STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_TIMESTAMP_TYPE);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_compression >> 3))
+      STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_COMPRESSION);
+    kd_store_be(p, (uint64_t)value_message_attributes_reserved << 4
+        | (uint64_t)value_message_attributes_timestamp_type << 3
+        | (uint64_t)value_message_attributes_compression, 1);
     p += 1;
     if (value_message_magic >= 1) {
       kd_store_be(p, (uint64_t)value_message_timestamp, 8);
       p += 8;
     }
-    if (KD_UNLIKELY(value_message_len_key != (int32_t)value_message_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_LEN_KEY);
+    if (KD_UNLIKELY(value_message_len_key != (int32_t)value_message_len_key))
+      STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_LEN_KEY);
     kd_store_be(p, (uint64_t)value_message_len_key, 4);
     p += 4;
     if (span_message_key.data != NULL) {
-      kd_copy(p, span_message_key.data, span_message_key.size, (size_t)(in->key.end - span_message_key.data));
+      kd_copy(p, span_message_key.data, span_message_key.size,
+              (size_t)(in->key.end - span_message_key.data));
       p += span_message_key.size;
     }
-    if (KD_UNLIKELY(value_message_len_value != (int32_t)value_message_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_LEN_VALUE);
+    if (KD_UNLIKELY(value_message_len_value != (int32_t)value_message_len_value))
+      STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_LEN_VALUE);
     kd_store_be(p, (uint64_t)value_message_len_value, 4);
     p += 4;
     if (span_message_value.data != NULL) {
-      kd_copy(p, span_message_value.data, span_message_value.size, (size_t)(in->value.end - span_message_value.data));
+      kd_copy(p, span_message_value.data, span_message_value.size,
+              (size_t)(in->value.end - span_message_value.data));
       p += span_message_value.size;
     }
     {
       const uint64_t found = kd_crc32(start_of_message_magic, (size_t)(p - start_of_message_magic));
-      kd_store_be(place_of_message_crc, (uint64_t)found, 4);
+      kd_store_be(start_of_message_crc, (uint64_t)found, 4);
     }
     out->size = (size_t)(p - out->data);
   }

@@ -20,13 +20,11 @@
 int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_unit *u, kd_where *where) {
   const uint8_t *const base = buf;
   const uint8_t *p = buf + pos, *end = buf + stop;
-  int wrong = 0, status = KD_OK;
-  (void)status;
-  (void)wrong;
+  int wrong KD_UNUSED = 0, status KD_UNUSED = KD_OK;
   u->unit_start = pos;
   u->checksum_field = -1;
   if (end - p < 61) STOP(KD_TRUNCATED, FIELD_BASE_OFFSET, p);
-  u->base_offset = (int64_t)kd_load_u8be(p + 0);
+  u->base_offset = (int64_t)kd_load_u8be(p);
   u->len_batch = (int32_t)kd_load_u4be(p + 8);
   u->partition_leader_epoch = (int32_t)kd_load_u4be(p + 12);
   u->magic = (int8_t)kd_load_u1(p + 16);
@@ -44,28 +42,33 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   u->producer_epoch = (int16_t)kd_load_u2be(p + 51);
   u->base_sequence = (int32_t)kd_load_u4be(p + 53);
   u->num_records = (int32_t)kd_load_u4be(p + 57);
-  const uint8_t *const start_of_u_partition_leader_epoch = p + 12;
-  const uint8_t *const start_of_u_attributes = p + 21;
-  if (KD_UNLIKELY(!(u->len_batch >= 49) || wrong)) STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
-  if (KD_UNLIKELY(!(u->magic == 2) || wrong)) STOP(KD_VALUE, FIELD_MAGIC, p + 16);
-  if (KD_UNLIKELY(!(u->num_records >= 0) || wrong)) STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
+  const uint8_t *const start_of_partition_leader_epoch = p + 12;
+  const uint8_t *const start_of_attributes = p + 21;
+  if (KD_UNLIKELY(!(u->len_batch >= 49)))
+    STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
+  if (KD_UNLIKELY(!(u->magic == 2)))
+    STOP(KD_VALUE, FIELD_MAGIC, p + 16);
+  if (KD_UNLIKELY(!(u->num_records >= 0)))
+    STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
   p += 61;
   if (u->num_records != 0) {
     {
-      int64_t length = kd_sub(u->len_batch, 49, &wrong);
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS, p);
+      const int64_t length = u->len_batch - 49;
+      if (KD_UNLIKELY(length < 0))
+        STOP(KD_VALUE, FIELD_RECORDS, p);
+      if (KD_UNLIKELY(length > end - p))
+        STOP(KD_TRUNCATED, FIELD_RECORDS, p);
       u->records = (kd_span){p, (size_t)length};
       p += length;
     }
   } else {
     u->records = (kd_span){p, 0};
   }
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS, p);
-  if (KD_UNLIKELY(u->len_batch != kd_add(p - start_of_u_partition_leader_epoch, 0, &wrong) || wrong)) STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_u_partition_leader_epoch);
+  if (KD_UNLIKELY(u->len_batch != p - start_of_partition_leader_epoch))
+    STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_partition_leader_epoch);
   u->checksum_stored = (uint32_t)u->crc;
   u->checksum_field = FIELD_CRC;
-  u->checksum_of = (kd_span){start_of_u_attributes, (size_t)(p - start_of_u_attributes)};
+  u->checksum_of = (kd_span){start_of_attributes, (size_t)(p - start_of_attributes)};
   u->checksum = kd_crc32c;
   if (KD_UNLIKELY(record_batch_codec(u) == NULL)) STOP(KD_VALUE, FIELD_ATTRIBUTES_COMPRESSION, p);
   u->unit_size = (size_t)(p - (buf + pos));
@@ -104,14 +107,20 @@ static int reserve_rows(const kd_options *options, record_batch_columns *c, size
   (void)bytes;
   (void)wanted;
   c->offset.values.size = c->rows * 8;
-  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8)))
+    return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp.values.size = c->rows * 8;
-  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8)))
+    return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp_type.values.size = c->rows * 4;
-  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
-  if (WANTED(COLUMN_HEADERS) && (status = kd_list_reserve(&c->headers.rows, rows))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes)))
+    return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_HEADERS) && (status = kd_list_reserve(&c->headers.rows, rows)))
+    return kd_fail(where, status, FIELD_NONE, at);
   return status;
 }
 
@@ -164,8 +173,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   if (count == 0 && size == 0) return KD_OK;
   if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, FIELD_NUM_RECORDS, 0);
   if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, FIELD_NUM_RECORDS, 0);
-  size_t room = options->elements - (size_t)count;
-  (void)room;
+  size_t room KD_UNUSED = options->elements - (size_t)count;
   if (reserve_rows(options, c, (size_t)count, size, 0, where)) return where->status;
   const uint64_t wanted = options->wanted;
   size_t at_row = c->rows;
@@ -178,48 +186,59 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   for (int64_t left = count; left; left--) {
     record_batch_row row;
     const size_t before_headers = c->headers.rows.count;
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
-    if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
+    status = kd_read_zigzag32(&p, end, &row.len_body);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_LEN_BODY, p);
+    if (KD_UNLIKELY(!(row.len_body >= 0)))
+      STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
     {
-      int64_t length = row.len_body;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
-      const uint8_t *const stop_1 = p + length;
-      const uint8_t *const outer_1 = end;
-      end = stop_1;
+      const int64_t length = row.len_body;
+      if (KD_UNLIKELY(length > end - p))
+        STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
+      const uint8_t *const outer_end = end;
+      end = p + length;
       if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
-      row.body.attributes = (int8_t)kd_load_u1(p + 0);
+      row.body.attributes = (int8_t)kd_load_u1(p);
       p += 1;
-      if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
+      status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+      status = kd_read_zigzag32(&p, end, &row.body.offset_delta);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+      status = kd_read_zigzag32(&p, end, &row.body.len_key);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
       if (row.body.len_key >= 0) {
         {
-          int64_t length = row.body.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_KEY, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
+          const int64_t length = row.body.len_key;
+          if (KD_UNLIKELY(length > end - p))
+            STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
           row.body.key = (kd_span){p, (size_t)length};
           p += length;
         }
       } else {
         row.body.key = (kd_span){NULL, 0};
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_KEY, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
+      status = kd_read_zigzag32(&p, end, &row.body.len_value);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
       if (row.body.len_value >= 0) {
         {
-          int64_t length = row.body.len_value;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_VALUE, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
+          const int64_t length = row.body.len_value;
+          if (KD_UNLIKELY(length > end - p))
+            STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
           row.body.value = (kd_span){p, (size_t)length};
           p += length;
         }
       } else {
         row.body.value = (kd_span){NULL, 0};
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_VALUE, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
-      if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      status = kd_read_zigzag32(&p, end, &row.body.num_headers);
+      if (KD_UNLIKELY(status != KD_OK))
+        STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      if (KD_UNLIKELY(!(row.body.num_headers >= 0)))
+        STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
       {
         struct {
           int64_t len_key;
@@ -227,36 +246,51 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           int64_t len_value;
           kd_span value;
         } item_0;
-        int64_t items = row.body.num_headers;
-        if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS, p);
-        if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
-        if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
-        if (items && WANTED(COLUMN_HEADERS) && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p))))) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
-        if (items && WANTED(COLUMN_HEADERS) && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p))))) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        const int64_t count_0 = row.body.num_headers;
+        int64_t items = count_0;
+        if (KD_UNLIKELY(items > (end - p) / 2))
+          STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY((uint64_t)items > room))
+          STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (items && WANTED(COLUMN_HEADERS)) {
+          status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p));
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        }
+        if (items && WANTED(COLUMN_HEADERS)) {
+          status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p));
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        }
         for (; items; items--) {
-          if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-          if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          if (KD_UNLIKELY(room-- == 0))
+            STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+          status = kd_read_zigzag32(&p, end, &item_0.len_key);
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          if (KD_UNLIKELY(!(item_0.len_key >= 0)))
+            STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
           {
-            int64_t length = item_0.len_key;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+            const int64_t length = item_0.len_key;
+            if (KD_UNLIKELY(length > end - p))
+              STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
             item_0.key = (kd_span){p, (size_t)length};
             p += length;
           }
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+          status = kd_read_zigzag32(&p, end, &item_0.len_value);
+          if (KD_UNLIKELY(status != KD_OK))
+            STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
           if (item_0.len_value >= 0) {
             {
-              int64_t length = item_0.len_value;
-              if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
-              if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+              const int64_t length = item_0.len_value;
+              if (KD_UNLIKELY(length > end - p))
+                STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
               item_0.value = (kd_span){p, (size_t)length};
               p += length;
             }
           } else {
             item_0.value = (kd_span){NULL, 0};
           }
-          if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
           if (WANTED(COLUMN_HEADERS)) {
             kd_blob_push(&c->headers.key, item_0.key, limit);
             kd_blob_look(&c->headers.key, item_0.key);
@@ -265,21 +299,27 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           }
         }
       }
-      end = outer_1;
-      if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+      if (KD_UNLIKELY(p != end))
+        STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+      end = outer_end;
     }
     {
       int keep = 1;
       int64_t value_offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
-      int64_t value_timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
+      int64_t value_timestamp = (u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong);
       int64_t value_timestamp_type = u->attributes.timestamp_type;
       if (KD_UNLIKELY(options->filtered)) {
-        keep &= (value_offset >= options->least[COLUMN_OFFSET]) & (value_offset <= options->most[COLUMN_OFFSET]);
-        keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP]) & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
-        keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE]) & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
+        keep &= (value_offset >= options->least[COLUMN_OFFSET])
+                & (value_offset <= options->most[COLUMN_OFFSET]);
+        keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP])
+                & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
+        keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE])
+                & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
-      if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+      if (KD_UNLIKELY(wrong))
+        STOP(KD_OVERFLOW, FIELD_NONE, p);
+      if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type))
+        STOP(KD_OVERFLOW, FIELD_NONE, p);
       if (KD_LIKELY(keep)) {
         if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
         if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
@@ -309,8 +349,7 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_option
     record_batch_columns *c, record_batch_unit *u, size_t *next, kd_where *where) {
   if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
-    int wrong = 0;
-    (void)wrong;
+    int wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= options->most_rows || record_batch_bytes(c) >= options->most_bytes) return KD_FULL;
@@ -345,8 +384,7 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_option
 int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, record_batch_heads *c, record_batch_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int ok = 0, wrong = 0;
-    (void)wrong;
+    int ok = 0, wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
@@ -503,7 +541,9 @@ int record_batch_export(record_batch_columns *c, const int *order, int count, kd
       default:
         goto dropped;
     }
-    if (status || kd_arrow_adopt(out, &child)) goto dropped;
+    if (status
+        || kd_arrow_adopt(out, &child))
+      goto dropped;
   }
   record_batch_clear(c);
   return KD_OK;
@@ -518,30 +558,78 @@ int record_batch_export_heads(record_batch_heads *c, kd_arrow *out) {
   const size_t rows = c->rows;
   kd_arrow child;
   if (kd_arrow_start(out, "+s", "", 0, rows, 1, 24)) goto failed;
-  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_batch, "i", "len_batch", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->partition_leader_epoch, "i", "partition_leader_epoch", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->reserved, "S", "reserved", rows, 2) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->has_delete_horizon, "has_delete_horizon", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->is_control, "is_control", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->is_transactional, "is_transactional", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->last_offset_delta, "i", "last_offset_delta", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_timestamp, "l", "base_timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->max_timestamp, "l", "max_timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->producer_id, "l", "producer_id", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows, 2) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_batch, "i", "len_batch", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->partition_leader_epoch, "i", "partition_leader_epoch", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->reserved, "S", "reserved", rows, 2)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->has_delete_horizon, "has_delete_horizon", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->is_control, "is_control", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->is_transactional, "is_transactional", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->last_offset_delta, "i", "last_offset_delta", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_timestamp, "l", "base_timestamp", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->max_timestamp, "l", "max_timestamp", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->producer_id, "l", "producer_id", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows, 2)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows, 4)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows, 8)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
+  if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows)
+      || kd_arrow_adopt(out, &child))
+    goto dropped;
   record_batch_clear_heads(c);
   return KD_OK;
 dropped:
@@ -554,38 +642,41 @@ failed:
 int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record_batch_object_headers *out) {
   const uint8_t *const base = rest->data, *p = rest->data, *end = rest->end;
   kd_where here, *const where = &here;
-  int wrong = 0, status = KD_OK;
+  int wrong KD_UNUSED = 0, status KD_UNUSED = KD_OK;
   struct {
     int64_t len_key;
     kd_span key;
     int64_t len_value;
     kd_span value;
   } item_0;
-  (void)status;
   (void)u;
   if (rest->count-- == 0) return KD_COUNT;
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-  if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  status = kd_read_zigzag32(&p, end, &item_0.len_key);
+  if (KD_UNLIKELY(status != KD_OK))
+    STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  if (KD_UNLIKELY(!(item_0.len_key >= 0)))
+    STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
   {
-    int64_t length = item_0.len_key;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+    const int64_t length = item_0.len_key;
+    if (KD_UNLIKELY(length > end - p))
+      STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
     item_0.key = (kd_span){p, (size_t)length};
     p += length;
   }
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+  status = kd_read_zigzag32(&p, end, &item_0.len_value);
+  if (KD_UNLIKELY(status != KD_OK))
+    STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
   if (item_0.len_value >= 0) {
     {
-      int64_t length = item_0.len_value;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+      const int64_t length = item_0.len_value;
+      if (KD_UNLIKELY(length > end - p))
+        STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
       item_0.value = (kd_span){p, (size_t)length};
       p += length;
     }
   } else {
     item_0.value = (kd_span){NULL, 0};
   }
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
   out->key = item_0.key;
   out->value = item_0.value;
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
@@ -598,8 +689,7 @@ stopped:
 int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int wrong = 0;
-    (void)wrong;
+    int wrong KD_UNUSED = 0;
     *next = pos;
     if (pos == end) return KD_END;
     if (record_batch_read(buf, pos, end, u, where)) return where->status;
@@ -643,48 +733,59 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
     if (p != end) STOP(KD_COUNT, FIELD_NUM_RECORDS, p);
     return KD_END;
   }
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
-  if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
+  status = kd_read_zigzag32(&p, end, &row.len_body);
+  if (KD_UNLIKELY(status != KD_OK))
+    STOP(status, FIELD_RECORDS_LEN_BODY, p);
+  if (KD_UNLIKELY(!(row.len_body >= 0)))
+    STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
   {
-    int64_t length = row.len_body;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY, p);
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
-    const uint8_t *const stop_1 = p + length;
-    const uint8_t *const outer_1 = end;
-    end = stop_1;
+    const int64_t length = row.len_body;
+    if (KD_UNLIKELY(length > end - p))
+      STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
+    const uint8_t *const outer_end = end;
+    end = p + length;
     if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
-    row.body.attributes = (int8_t)kd_load_u1(p + 0);
+    row.body.attributes = (int8_t)kd_load_u1(p);
     p += 1;
-    if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
+    status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+    status = kd_read_zigzag32(&p, end, &row.body.offset_delta);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+    status = kd_read_zigzag32(&p, end, &row.body.len_key);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
     if (row.body.len_key >= 0) {
       {
-        int64_t length = row.body.len_key;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_KEY, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
+        const int64_t length = row.body.len_key;
+        if (KD_UNLIKELY(length > end - p))
+          STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
         row.body.key = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       row.body.key = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_KEY, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
+    status = kd_read_zigzag32(&p, end, &row.body.len_value);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
     if (row.body.len_value >= 0) {
       {
-        int64_t length = row.body.len_value;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_VALUE, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
+        const int64_t length = row.body.len_value;
+        if (KD_UNLIKELY(length > end - p))
+          STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
         row.body.value = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       row.body.value = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_VALUE, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
-    if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    status = kd_read_zigzag32(&p, end, &row.body.num_headers);
+    if (KD_UNLIKELY(status != KD_OK))
+      STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    if (KD_UNLIKELY(!(row.body.num_headers >= 0)))
+      STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
     {
       struct {
         int64_t len_key;
@@ -692,51 +793,58 @@ KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, siz
         int64_t len_value;
         kd_span value;
       } item_0;
-      int64_t items = row.body.num_headers;
-      if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS, p);
-      if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
-      if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+      const int64_t count_0 = row.body.num_headers;
+      int64_t items = count_0;
+      if (KD_UNLIKELY(items > (end - p) / 2))
+        STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
+      if (KD_UNLIKELY((uint64_t)items > room))
+        STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
       const uint8_t *const first = p;
-      size_t counted = 0;
       for (; items; items--) {
-        if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
-        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
-        if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        if (KD_UNLIKELY(room-- == 0))
+          STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+        status = kd_read_zigzag32(&p, end, &item_0.len_key);
+        if (KD_UNLIKELY(status != KD_OK))
+          STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        if (KD_UNLIKELY(!(item_0.len_key >= 0)))
+          STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
         {
-          int64_t length = item_0.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+          const int64_t length = item_0.len_key;
+          if (KD_UNLIKELY(length > end - p))
+            STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
           item_0.key = (kd_span){p, (size_t)length};
           p += length;
         }
-        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
+        status = kd_read_zigzag32(&p, end, &item_0.len_value);
+        if (KD_UNLIKELY(status != KD_OK))
+          STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
         if (item_0.len_value >= 0) {
           {
-            int64_t length = item_0.len_value;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+            const int64_t length = item_0.len_value;
+            if (KD_UNLIKELY(length > end - p))
+              STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
             item_0.value = (kd_span){p, (size_t)length};
             p += length;
           }
         } else {
           item_0.value = (kd_span){NULL, 0};
         }
-        if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
-        counted++;
       }
-      items_of.list_0 = (kd_items){first, p, counted};
+      items_of.list_0 = (kd_items){first, p, (size_t)count_0};
     }
-    end = outer_1;
-    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+    if (KD_UNLIKELY(p != end))
+      STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
+    end = outer_end;
   }
   out->offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
-  out->timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
+  out->timestamp = (u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong);
   out->timestamp_type = u->attributes.timestamp_type;
   out->key = row.body.key;
   out->value = row.body.value;
   out->headers = items_of.list_0;
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
-  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type))
+    STOP(KD_OVERFLOW, FIELD_NONE, p);
   rest->data = p;
   rest->count--;
   *left = room;
@@ -801,76 +909,106 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
   int64_t derived_last_offset_delta = 0;
   int64_t derived_max_timestamp = 0;
   for (; row < last; row++) {
+    const int64_t count_body_headers = (int64_t)in->headers.starts[row + 1] - in->headers.starts[row];
+    size_t size_body_headers = 0;
+    for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
+      const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL))
+        STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
+      const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
+      const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
+      const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
+      size_body_headers += kd_size_uvarint(kd_zigzag(value_body_headers_len_key))
+        + span_body_headers_key.size
+        + kd_size_uvarint(kd_zigzag(value_body_headers_len_value))
+        + span_body_headers_value.size;
+    }
     const int64_t value_body_attributes = 0;
     const int64_t value_body_timestamp_delta = kd_sub(in->timestamp[row], u->base_timestamp, &wrong);
     const int64_t value_body_offset_delta = kd_sub(in->offset[row], u->base_offset, &wrong);
     const kd_span span_body_key = kd_text_at(&in->key, row);
     const kd_span span_body_value = kd_text_at(&in->value, row);
-    const int64_t count_body_headers = (int64_t)in->headers.starts[row + 1] - in->headers.starts[row];
-    size_t size_body_headers = 0;
-    for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
-      const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
-      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
-      const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
-      const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
-      const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
-      size_body_headers += kd_size_uvarint(kd_zigzag(value_body_headers_len_key)) + span_body_headers_key.size + kd_size_uvarint(kd_zigzag(value_body_headers_len_value)) + span_body_headers_value.size;
-    }
     const int64_t value_body_len_key = (span_body_key.data == NULL ? -1 : (int64_t)span_body_key.size);
     const int64_t value_body_len_value = (span_body_value.data == NULL ? -1 : (int64_t)span_body_value.size);
     const int64_t value_body_num_headers = count_body_headers;
-    const size_t size_body KD_UNUSED = 1 + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta)) + kd_size_uvarint(kd_zigzag(value_body_offset_delta)) + kd_size_uvarint(kd_zigzag(value_body_len_key)) + span_body_key.size + kd_size_uvarint(kd_zigzag(value_body_len_value)) + span_body_value.size + kd_size_uvarint(kd_zigzag(value_body_num_headers)) + size_body_headers;
+    const size_t size_body KD_UNUSED = 1
+        + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta))
+        + kd_size_uvarint(kd_zigzag(value_body_offset_delta))
+        + kd_size_uvarint(kd_zigzag(value_body_len_key))
+        + span_body_key.size
+        + kd_size_uvarint(kd_zigzag(value_body_len_value))
+        + span_body_value.size
+        + kd_size_uvarint(kd_zigzag(value_body_num_headers))
+        + size_body_headers;
     const int64_t value_len_body = (int64_t)size_body;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body)))
+      STOP_WRITE(KD_MEMORY, FIELD_NONE);
     uint8_t *p = out->data + out->size;
-    if (KD_UNLIKELY(!((value_len_body >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
-    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_LEN_BODY);
+    if (KD_UNLIKELY(!(value_len_body >= 0) || wrong))
+      STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
+    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_LEN_BODY);
     p = kd_write_uvarint(p, kd_zigzag(value_len_body));
-    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_ATTRIBUTES);
+    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_ATTRIBUTES);
     kd_store_be(p, (uint64_t)value_body_attributes, 1);
     p += 1;
     p = kd_write_uvarint(p, kd_zigzag(value_body_timestamp_delta));
-    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_OFFSET_DELTA);
+    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_OFFSET_DELTA);
     p = kd_write_uvarint(p, kd_zigzag(value_body_offset_delta));
-    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_KEY);
+    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_KEY);
     p = kd_write_uvarint(p, kd_zigzag(value_body_len_key));
     if (span_body_key.data != NULL) {
-      kd_copy(p, span_body_key.data, span_body_key.size, (size_t)(in->key.end - span_body_key.data));
+      kd_copy(p, span_body_key.data, span_body_key.size,
+              (size_t)(in->key.end - span_body_key.data));
       p += span_body_key.size;
     }
-    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_VALUE);
+    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_VALUE);
     p = kd_write_uvarint(p, kd_zigzag(value_body_len_value));
     if (span_body_value.data != NULL) {
-      kd_copy(p, span_body_value.data, span_body_value.size, (size_t)(in->value.end - span_body_value.data));
+      kd_copy(p, span_body_value.data, span_body_value.size,
+              (size_t)(in->value.end - span_body_value.data));
       p += span_body_value.size;
     }
-    if (KD_UNLIKELY(!((value_body_num_headers >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
-    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_NUM_HEADERS);
+    if (KD_UNLIKELY(!(value_body_num_headers >= 0) || wrong))
+      STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
+    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers))
+      STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_NUM_HEADERS);
     p = kd_write_uvarint(p, kd_zigzag(value_body_num_headers));
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
       const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
-      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL))
+        STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
-      if (KD_UNLIKELY(!((value_body_headers_len_key >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
-      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
+      if (KD_UNLIKELY(!(value_body_headers_len_key >= 0) || wrong))
+        STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
+      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key))
+        STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_key));
       if (span_body_headers_key.data != NULL) {
-        kd_copy(p, span_body_headers_key.data, span_body_headers_key.size, (size_t)(in->headers.key.end - span_body_headers_key.data));
+        kd_copy(p, span_body_headers_key.data, span_body_headers_key.size,
+                (size_t)(in->headers.key.end - span_body_headers_key.data));
         p += span_body_headers_key.size;
       }
-      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE);
+      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value))
+        STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_value));
       if (span_body_headers_value.data != NULL) {
-        kd_copy(p, span_body_headers_value.data, span_body_headers_value.size, (size_t)(in->headers.value.end - span_body_headers_value.data));
+        kd_copy(p, span_body_headers_value.data, span_body_headers_value.size,
+                (size_t)(in->headers.value.end - span_body_headers_value.data));
         p += span_body_headers_value.size;
       }
     }
     out->size = (size_t)(p - out->data);
     derived_last_offset_delta = value_body_offset_delta;
-    if (row == first || value_body_timestamp_delta > derived_max_timestamp) derived_max_timestamp = value_body_timestamp_delta;
+    if (row == first || value_body_timestamp_delta > derived_max_timestamp)
+      derived_max_timestamp = value_body_timestamp_delta;
   }
   u->last_offset_delta = derived_last_offset_delta;
   if (u->attributes.timestamp_type == 0) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
@@ -888,7 +1026,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
     kd_where *where) {
   const size_t before = out->size;
   const kd_span written = {content, size};
-  int wrong = 0;
+  int wrong KD_UNUSED = 0;
   const int64_t value_base_offset = u->base_offset;
   const int64_t value_partition_leader_epoch = u->partition_leader_epoch;
   const int64_t value_magic = u->magic;
@@ -898,7 +1036,6 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const int64_t value_attributes_is_transactional = u->attributes.is_transactional;
   const int64_t value_attributes_timestamp_type = u->attributes.timestamp_type;
   const int64_t value_attributes_compression = u->attributes.compression;
-  const size_t size_attributes KD_UNUSED = 2;
   const int64_t value_last_offset_delta = u->last_offset_delta;
   const int64_t value_base_timestamp = u->base_timestamp;
   const int64_t value_max_timestamp = u->max_timestamp;
@@ -906,37 +1043,52 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const int64_t value_producer_epoch = u->producer_epoch;
   const int64_t value_base_sequence = u->base_sequence;
   const kd_span span_records = written;
-  if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS);
+  if (KD_UNLIKELY(span_records.data == NULL))
+    STOP_WRITE(KD_NULL, FIELD_RECORDS);
   const int64_t value_num_records = u->num_records;
-  (void)wrong;
   if (kd_reserve(out, 61 + (value_num_records != 0 ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
   uint8_t *p = out->data + before;
+  uint8_t *const start_of_len_batch = p + 8;
+  uint8_t *const start_of_partition_leader_epoch = p + 12;
+  uint8_t *const start_of_crc = p + 17;
+  uint8_t *const start_of_attributes = p + 21;
   kd_store_be(p, (uint64_t)value_base_offset, 8);
   p += 8;
-  uint8_t *const place_of_len_batch = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  uint8_t *const start_of_partition_leader_epoch = p;
-  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PARTITION_LEADER_EPOCH);
+  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch))
+    STOP_WRITE(KD_OVERFLOW, FIELD_PARTITION_LEADER_EPOCH);
   kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
   p += 4;
-  if (KD_UNLIKELY(!((value_magic == 2)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MAGIC);
-  if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, FIELD_MAGIC);
+  if (KD_UNLIKELY(!(value_magic == 2) || wrong))
+    STOP_WRITE(KD_VALUE, FIELD_MAGIC);
+  if (KD_UNLIKELY(value_magic != (int8_t)value_magic))
+    STOP_WRITE(KD_OVERFLOW, FIELD_MAGIC);
   kd_store_be(p, (uint64_t)value_magic, 1);
   p += 1;
-  uint8_t *const place_of_crc = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  uint8_t *const start_of_attributes = p;
-  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_RESERVED);
-  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_HAS_DELETE_HORIZON);
-  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_CONTROL);
-  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_TRANSACTIONAL);
-  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_TIMESTAMP_TYPE);
-  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_COMPRESSION);
-  kd_store_be(p, (uint64_t)value_attributes_reserved << 7 | (uint64_t)value_attributes_has_delete_horizon << 6 | (uint64_t)value_attributes_is_control << 5 | (uint64_t)value_attributes_is_transactional << 4 | (uint64_t)value_attributes_timestamp_type << 3 | (uint64_t)value_attributes_compression, 2);
+  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_RESERVED);
+  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_HAS_DELETE_HORIZON);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_CONTROL);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_TRANSACTIONAL);
+  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_TIMESTAMP_TYPE);
+  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3))
+    STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_COMPRESSION);
+  kd_store_be(p, (uint64_t)value_attributes_reserved << 7
+      | (uint64_t)value_attributes_has_delete_horizon << 6
+      | (uint64_t)value_attributes_is_control << 5
+      | (uint64_t)value_attributes_is_transactional << 4
+      | (uint64_t)value_attributes_timestamp_type << 3
+      | (uint64_t)value_attributes_compression, 2);
   p += 2;
-  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta)) STOP_WRITE(KD_OVERFLOW, FIELD_LAST_OFFSET_DELTA);
+  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta))
+    STOP_WRITE(KD_OVERFLOW, FIELD_LAST_OFFSET_DELTA);
   kd_store_be(p, (uint64_t)value_last_offset_delta, 4);
   p += 4;
   kd_store_be(p, (uint64_t)value_base_timestamp, 8);
@@ -945,30 +1097,36 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   p += 8;
   kd_store_be(p, (uint64_t)value_producer_id, 8);
   p += 8;
-  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PRODUCER_EPOCH);
+  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch))
+    STOP_WRITE(KD_OVERFLOW, FIELD_PRODUCER_EPOCH);
   kd_store_be(p, (uint64_t)value_producer_epoch, 2);
   p += 2;
-  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, FIELD_BASE_SEQUENCE);
+  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence))
+    STOP_WRITE(KD_OVERFLOW, FIELD_BASE_SEQUENCE);
   kd_store_be(p, (uint64_t)value_base_sequence, 4);
   p += 4;
-  if (KD_UNLIKELY(!((value_num_records >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
-  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, FIELD_NUM_RECORDS);
+  if (KD_UNLIKELY(!(value_num_records >= 0) || wrong))
+    STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
+  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records))
+    STOP_WRITE(KD_OVERFLOW, FIELD_NUM_RECORDS);
   kd_store_be(p, (uint64_t)value_num_records, 4);
   p += 4;
   if (value_num_records != 0) {
     if (span_records.data != NULL) {
-      kd_copy(p, span_records.data, span_records.size, (size_t)((written.data + written.size) - span_records.data));
+      kd_copy(p, span_records.data, span_records.size,
+              (size_t)((written.data + written.size) - span_records.data));
       p += span_records.size;
     }
   }
   {
     const int64_t found = kd_add(p - start_of_partition_leader_epoch, 0, &wrong);
-    if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, FIELD_LEN_BATCH);
-    kd_store_be(place_of_len_batch, (uint64_t)found, 4);
+    if (KD_UNLIKELY(wrong || found > INT32_MAX))
+      STOP_WRITE(KD_OVERFLOW, FIELD_LEN_BATCH);
+    kd_store_be(start_of_len_batch, (uint64_t)found, 4);
   }
   {
     const uint64_t found = kd_crc32c(start_of_attributes, (size_t)(p - start_of_attributes));
-    kd_store_be(place_of_crc, (uint64_t)found, 4);
+    kd_store_be(start_of_crc, (uint64_t)found, 4);
   }
   out->size = (size_t)(p - out->data);
   return KD_OK;

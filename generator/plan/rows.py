@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -19,6 +19,7 @@ from kodec.generator.plan.steps import (
     Chars,
     CheckLength,
     Checksum,
+    Derived,
     Fixed,
     FixedNumber,
     Many,
@@ -34,6 +35,7 @@ from kodec.generator.plan.steps import (
     Slot,
     Step,
     Stored,
+    Tagged,
     Unit,
     Varint,
     When,
@@ -53,8 +55,10 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    text_of,
     values_in,
 )
+from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Column, Field, Model, Ref, Schema, Struct
 from kodec.generator.schema.roles import RowContent, listed_rows, row_content
@@ -63,14 +67,18 @@ from kodec.generator.wire import WIRE
 __all__ = [
     "Bound",
     "Elements",
+    "NoRows",
     "Number",
     "Part",
     "RowColumn",
+    "RowField",
     "RowPlan",
     "RowStep",
     "Span",
+    "planned_rows",
     "rows_of",
     "steps_within",
+    "variables",
 ]
 
 
@@ -89,13 +97,15 @@ class Number:
 class Span:
     """Bytes that stay where they are; without a size, up to the end. `nullable` ones may be left out.
 
-    `natural` says that what was read before shows that the size is not negative.
+    `natural` says that what was read before shows that the size is not negative. Text has an `encoding`, a
+    name of `wire.ENCODINGS`.
     """
 
     name: str
     size: Value | None
     natural: bool
     nullable: bool
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +136,20 @@ RowStep = Fixed | Number | Span | Part | Elements | When | Mark | CheckLength | 
 
 @dataclass(frozen=True, slots=True)
 class RowColumn:
-    """A column. `source` is a value, or the Span or the Elements that it is: these have no `type`."""
+    """A column. `source` is a value, or the Span or the Elements that it is: these have no `type`.
+
+    Attributes:
+        arrow: the type that the schema asks for, empty where it asks for none.
+        computed: whether it is no field of the row.
+        told: whether it is told of all rows of a unit, and is no part of a row.
+    """
 
     name: str
     type: Type | None
     source: Value | Span | Elements
+    arrow: str = ""
+    computed: bool = False
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +159,25 @@ class Bound:
     column: str
     first: Value | None
     last: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowField:
+    """What a writer of rows has to know of a field.
+
+    Attributes:
+        place: where the schema has it.
+        default: what it is where nobody says it.
+        derived: how it follows from other fields; all names in it are paths.
+        ruled: whether the schema restricts its values.
+        signed_null: whether another field says that it is null.
+    """
+
+    place: Place
+    default: Constant | None
+    derived: Derived | None
+    ruled: bool
+    signed_null: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +192,10 @@ class RowPlan:
         least: the fewest bytes of one.
         packed: the codecs of the content, wherever in the unit that is.
         content: the field that the content is; empty where the unit is a row itself.
+        packed_at: the field that may be compressed.
         hidden: where it holds, the rows are not for users.
+        fields: the numbers, spans and lists, by their paths.
+        unit_least: the fewest bytes of a unit.
     """
 
     unit: str
@@ -167,6 +208,9 @@ class RowPlan:
     content: str
     hidden: Value | None
     bounds: tuple[Bound, ...]
+    packed_at: str
+    fields: Mapping[str, RowField]
+    unit_least: int
 
     def used(self) -> set[str]:
         """The paths that a column, a condition, a size or a rule names."""
@@ -176,14 +220,24 @@ class RowPlan:
 
 def rows_of(model: Model, program: Program, schema: Schema) -> RowPlan | None:
     """The rows of a schema's outermost type; None where it has none, or rows that are not as plain."""
+    try:
+        return planned_rows(model, program, schema)
+    except NoRows:
+        return None
+
+
+def planned_rows(model: Model, program: Program, schema: Schema) -> RowPlan:
+    """As `rows_of`. Raises NoRows, which says why there are none."""
     content = row_content(model, schema.root)
     struct = schema.root if content is not None else listed_rows(model, schema.root)
     if struct is None:
-        return None
+        text = "its outermost type is neither a container of rows nor a list of them"
+        raise NoRows(text, schema.root.place)
     try:
         return _Builder(model, program, schema, struct, content).build()
-    except _NotPlain:
-        return None
+    except NoRows as error:
+        error.place = error.place or struct.place
+        raise
 
 
 def steps_within(steps: Iterable[RowStep]) -> Iterator[RowStep]:
@@ -194,8 +248,22 @@ def steps_within(steps: Iterable[RowStep]) -> Iterator[RowStep]:
             yield from steps_within(step.steps)  # type: ignore[arg-type]  # a When of rows holds steps of rows
 
 
-class _NotPlain(Exception):
-    """Something that the steps of rows do not have."""
+def variables(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | Number | Span]]:
+    """What the steps fill, by its path."""
+    for step in steps_within(steps):
+        if isinstance(step, Fixed):
+            for slot in step.slots:
+                yield ".".join(slot.path), slot
+        elif isinstance(step, (Number, Span)):
+            yield step.name, step
+
+
+class NoRows(Exception):
+    """A type has something that the steps of rows do not have; `place` is where the schema has it."""
+
+    def __init__(self, text: str, place: Place | None = None) -> None:
+        super().__init__(text)
+        self.place = place
 
 
 _VALUES = get_args(Value)
@@ -216,6 +284,7 @@ class _Builder:
         self.types = Types(model)
         self.found: dict[str, RowStep | Slot] = {}
         self.specs: dict[str, Field] = {}
+        self.fields: dict[str, RowField] = {}
         self.natural: set[str] = set()
         self.packed: Packed | None = None
         self.holder = ""
@@ -233,7 +302,7 @@ class _Builder:
             least = max(1, inner.least)
             count = FieldOf(content.count.id, self.types.field(self.struct, content.count))
             if any(isinstance(each, (CheckLength, Checksum, Mark)) for each in steps_within(element)):
-                raise _NotPlain
+                raise NoRows("a length or a checksum of a range in a row", content.element.place)
             if content.row is not content.element:
                 part = next(each for each in content.element.fields if each.type == Ref(content.row.name))
                 self.at = (*self.at, part.id)
@@ -252,13 +321,17 @@ class _Builder:
                 Bound(each.column, *(None if v is None else self._bound(v) for v in (each.first, each.last)))
                 for each in row.row_bounds
             ),
+            packed_at=self.holder,
+            fields=self.fields,
+            unit_least=unit.least,
         )
 
     # -- steps ------------------------------------------------------------------------------------
 
     def _steps(self, unit: Unit, at: tuple[str, ...]) -> tuple[RowStep, ...]:
         if unit.parameters or unit.versions is not None or unit.peeks or unit.stands_for is not None:
-            raise _NotPlain
+            text = "has parameters, versions or values that are looked at before"
+            raise NoRows(f"`{unit.name}` {text}", self.model.struct(unit.name).place)
         if unit.packed is not None:
             self.holder = ".".join((*at, unit.packed.name))
             packed = unit.packed
@@ -280,10 +353,11 @@ class _Builder:
                     path(name), kind, element, unit.field(name).absent, self._rules(rules, path(name), at)
                 )
                 if isinstance(element, FixedNumber) and WIRE[element.wire].kind not in ("integer", "float"):
-                    raise _NotPlain
+                    raise _without_column(struct, name)
                 yield self._new(path(name), made, struct, name)
-            case One(name, kind, Octets(size) | Chars(size), ()):
-                yield self._span(name, kind, _value_of(size), struct, at)
+            case One(name, kind, Octets(size) | Chars(size) as element, ()):
+                encoding = element.encoding if isinstance(element, Chars) else ""
+                yield self._span(name, kind, _value_of(size), struct, at, encoding)
             case Stored(name, size):
                 yield self._span(name, unit.field(name).type, _value_of(size), struct, at)
             case One(name, _, Nested(inner, (), size, fills), ()):
@@ -302,7 +376,7 @@ class _Builder:
                 ]
                 made_list = Elements(path(name), count, natural, max(1, least), steps, tuple(columns))
                 if not columns:
-                    raise _NotPlain
+                    raise _without_column(struct, name)
                 yield self._new(path(name), made_list, struct, name)
             case When(test, steps):
                 condition = _scoped(test, at)
@@ -311,10 +385,14 @@ class _Builder:
                 inside = tuple(each for one in _apart(steps) for each in self._step(one, unit, struct, at))
                 self.natural = known
                 for each in inside:
-                    if isinstance(each, Number) and (each.absent is None or each.absent.value is None):
-                        raise _NotPlain
-                    if isinstance(each, (Part, Elements, When, Fixed)):
-                        raise _NotPlain
+                    absent = each.absent if isinstance(each, Number) else None
+                    if isinstance(each, (Part, Elements, When, Fixed)) or (
+                        isinstance(each, Number) and (absent is None or absent.value is None)
+                    ):
+                        name = _first_of(steps)
+                        raise NoRows(
+                            f"`{name}` may be absent, and has no `-default`", _spec_of(struct, name).at("if")
+                        )
                 yield When(condition, inside)  # type: ignore[arg-type]  # steps of rows
             case Mark(name, offset, end):
                 yield Mark(path(name), offset, end)
@@ -323,51 +401,75 @@ class _Builder:
                 yield CheckLength(path(name), path(first), None if last is None else path(last), plus)
             case Checksum(name, function, first, last):
                 yield Checksum(path(name), function, path(first), None if last is None else path(last))
-            case Require():
-                raise _NotPlain
+            case Many(name):
+                text = "repeats in a way, or a type, without a column"
+                raise NoRows(f"`{name}` {text}", _spec_of(struct, name).place)
+            case One(name) | Require(name) | Tagged(name):
+                raise _without_column(struct, name)
             case _:
-                raise _NotPlain
+                raise NoRows("a value is derived of what is not in a row", struct.place)
 
     def _new(self, path: str, made: RowStep, struct: Struct, name: str) -> RowStep:
-        spec = struct.field(name)
-        assert spec is not None
-        self.found[path], self.specs[path] = made, spec
+        self._note(path, made, struct, _spec_of(struct, name))
         return made
 
+    def _note(self, path: str, made: RowStep | Slot, struct: Struct, spec: Field) -> None:
+        unit = self.program.units[struct.name]
+        at = tuple(path.split(".")[:-1])
+        derived = unit.derivation(spec.id)
+        if derived is not None:
+            derived = dataclasses.replace(
+                derived,
+                of=".".join((*at, derived.of)),
+                plus=None if derived.plus is None else _scoped(derived.plus, at),
+                when=None if derived.when is None else _scoped(derived.when, at),
+            )
+        default = unit.field(spec.id).default
+        self.found[path], self.specs[path] = made, spec
+        self.fields[path] = RowField(
+            spec.place, default, derived, spec.valid is not None, spec.nullable is not None
+        )
+
     def _span(
-        self, name: str, kind: Type, size: Value | None, struct: Struct, at: tuple[str, ...]
+        self,
+        name: str,
+        kind: Type,
+        size: Value | None,
+        struct: Struct,
+        at: tuple[str, ...],
+        encoding: str = "",
     ) -> RowStep:
-        spec = struct.field(name)
-        assert spec is not None
+        spec = _spec_of(struct, name)
         if (
             spec.condition is not None
             and spec.nullable is None
             and spec.default not in (None, ex.Literal(""))
         ):
-            raise _NotPlain
+            raise NoRows(f"`{name}` is not empty where it is absent", spec.place)
         value = None if size is None else _scoped(size, at)
         path = ".".join((*at, name))
-        nullable = (isinstance(kind, Maybe) and spec.codec is None) or spec.nullable is not None
-        return self._new(path, Span(path, value, self._is_natural(value), nullable), struct, name)
+        absent = self.program.units[struct.name].field(name).absent
+        is_null = isinstance(kind, Maybe) or (absent is not None and absent.value is None)
+        nullable = (is_null and spec.codec is None) or spec.nullable is not None
+        return self._new(path, Span(path, value, self._is_natural(value), nullable, encoding), struct, name)
 
     def _slot(self, slot: Slot, struct: Struct, at: tuple[str, ...]) -> Slot:
         wire = slot.wire
-        if slot.contents is not None or (wire is not None and WIRE[wire].kind in ("UUID", "boolean")):
-            raise _NotPlain
-        if slot.bits is not None and (slot.size > 8 or slot.bits[1] > 63):
-            raise _NotPlain
         owner = struct
         for name in slot.path[:-1]:
-            spec = owner.field(name)
-            assert spec is not None and isinstance(spec.type, Ref)
+            spec = _spec_of(owner, name)
+            assert isinstance(spec.type, Ref)
             owner = self.model.struct(spec.type.target)
+        spec = _spec_of(owner, slot.path[-1])
+        if slot.contents is not None or (wire is not None and WIRE[wire].kind in ("UUID", "boolean")):
+            raise NoRows(f"`{spec.id}` is fixed content or a type without a column", spec.place)
+        if slot.bits is not None and (slot.size > 8 or slot.bits[1] > 63):
+            raise NoRows(f"`{spec.id}` has more than 63 bits, or is among more than 64 bits", spec.place)
         path = ".".join((*at, *slot.path))
         made = dataclasses.replace(
             slot, path=(*at, *slot.path), rules=self._rules(slot.rules, path, (*at, *slot.path[:-1]))
         )
-        spec = owner.field(slot.path[-1])
-        assert spec is not None
-        self.found[path], self.specs[path] = made, spec
+        self._note(path, made, owner, spec)
         return made
 
     def _rules(self, rules: Iterable[Rule], path: str, at: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -403,7 +505,7 @@ class _Builder:
                 continue
             made = self._column_of(path)
             if made.name in found:
-                raise _NotPlain
+                raise NoRows(f"two columns are called `{made.name}`", self.specs[path].place)
             found[made.name] = made
         if self.row.columns:
             for item in self.row.columns:
@@ -412,11 +514,11 @@ class _Builder:
                 elif item in found:
                     yield found[item]
                 else:
-                    raise _NotPlain
+                    raise NoRows(f"no column `{item}`", self.row.place)
         else:
             yield from found.values()
         for item in self.row.row_head:
-            yield self._computed(item)
+            yield dataclasses.replace(self._computed(item), told=True)
 
     def _paths(self, struct: Struct, at: tuple[str, ...]) -> Iterator[str]:
         """The fields of a type, and of the types in it, in their order."""
@@ -434,20 +536,39 @@ class _Builder:
             return self._computed(column)
         match self.found[path]:
             case Span() | Elements() as source:
-                return RowColumn(column.name, None, source)
+                return RowColumn(column.name, None, source, column.type or "")
             case Number(type=kind) | Slot(type=kind) as source:
                 if isinstance(source, Slot) and source.bits is None and source.wire is None:
                     # bytes of a fixed number stay where they are, too
                     size = Constant(source.size, Whole(source.size, source.size))
-                    return RowColumn(column.name, None, Span(path, size, True, False))
+                    return RowColumn(column.name, None, Span(path, size, True, False), column.type or "")
                 kind = kind.of if isinstance(kind, Maybe) else kind
                 bare = kind.number if isinstance(kind, EnumOf) else kind
-                return RowColumn(column.name, _kind(column.type) or bare, FieldOf(path, bare))
-        raise _NotPlain
+                made = self._kind(column.type, self.specs[path].place) or bare
+                return RowColumn(column.name, made, FieldOf(path, bare), column.type or "")
+        raise _without_column_at(self.specs[path])
 
     def _computed(self, column: Column) -> RowColumn:
         assert column.value is not None
-        return RowColumn(column.name, _kind(column.type or "int64"), self._bound(column.value))
+        arrow = column.type or "int64"
+        kind = self._kind(arrow, self.row.place)
+        return RowColumn(column.name, kind, self._bound(column.value), arrow, computed=True)
+
+    @staticmethod
+    def _kind(arrow: str | None, place: Place) -> Type | None:
+        """The type of a column's values."""
+        if arrow is None:
+            return None
+        if arrow.startswith("timestamp["):
+            arrow = "int64"
+        if _WIDTHS.fullmatch(arrow):
+            bits = int(arrow.lstrip("uint"))
+            most = 1 << bits - (arrow[0] == "i")
+            return Whole(-most if arrow[0] == "i" else 0, most - 1)
+        kinds: dict[str, Type] = {"float": Real(32), "double": Real(64), "bool": FLAG}
+        if arrow not in kinds:
+            raise NoRows(f"a number cannot be a column of type `{arrow}`", place)
+        return kinds[arrow]
 
     def _bound(self, expr: ex.Expr) -> Value:
         """An expression of the row, in which `_batch` is the type that holds the rows."""
@@ -462,12 +583,39 @@ class _Builder:
         made = _relocated(value, self.at)
         for each in values_in(made):
             if isinstance(each, FieldOf) and not isinstance(self.found.get(each.name), (Number, Slot)):
-                raise _NotPlain
+                raise NoRows(f"`{text_of(each)}` in an expression", self.row.place)
         return made
+
+
+def _spec_of(struct: Struct, name: str) -> Field:
+    spec = struct.field(name)
+    assert spec is not None
+    return spec
+
+
+def _without_column(struct: Struct, name: str) -> NoRows:
+    return _without_column_at(_spec_of(struct, name))
+
+
+def _without_column_at(spec: Field) -> NoRows:
+    return NoRows(f"`{spec.id}` is of a type without a column", spec.place)
 
 
 def _value_of(size: Size | None) -> Value | None:
     return None if size is None else size.value
+
+
+def _first_of(steps: Iterable[Step]) -> str:
+    """The first field that steps under a condition set."""
+    for step in _apart(steps):
+        match step:
+            case Fixed((first, *_)):
+                return first.path[0]
+            case One(name) | Many(name) | Stored(name) | Tagged(name):
+                return name
+            case When(_, inner):
+                return _first_of(inner)
+    raise TypeError(steps)
 
 
 def _apart(steps: Iterable[Step]) -> Iterator[Step]:
@@ -514,10 +662,10 @@ def _scoped(value: Value, at: tuple[str, ...]) -> Value:
         case MemberOf(of, name, kind):
             inner = _scoped(of, at)
             if not isinstance(inner, FieldOf):
-                raise _NotPlain
+                raise NoRows(f"`{text_of(value)}` in an expression")
             return FieldOf(f"{inner.name}.{name}" if inner.name else name, kind)
         case Peeked():
-            raise _NotPlain
+            raise NoRows(f"`{text_of(value)}` in an expression")
     return _mapped(value, lambda part: _scoped(part, at))
 
 
@@ -539,22 +687,6 @@ def _not_negative(test: Value) -> set[str]:
         case Binary(">=", Item(), Constant(int(least))) if least >= 0:
             return {""}
     return set()
-
-
-def _kind(arrow: str | None) -> Type | None:
-    """The type of a column's values."""
-    if arrow is None:
-        return None
-    if arrow.startswith("timestamp["):
-        arrow = "int64"
-    if _WIDTHS.fullmatch(arrow):
-        bits = int(arrow.lstrip("uint"))
-        return Whole(0, (1 << bits) - 1) if arrow[0] == "u" else Whole(-(1 << bits - 1), (1 << bits - 1) - 1)
-    kinds: dict[str, Type] = {"float": Real(32), "double": Real(64), "bool": FLAG}
-    found = kinds.get(arrow)
-    if found is None:
-        raise _NotPlain
-    return found
 
 
 def _named(part: object) -> Iterator[FieldOf]:

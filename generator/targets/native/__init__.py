@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kodec.generator.passes import why_streamed
+from kodec.generator.plan.rows import NoRows
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Schema
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.native.emit import render_kernel
-from kodec.generator.targets.native.expressions import NotColumnar
 from kodec.generator.targets.native.kernel import PlannedKernel, kernel_of, planned
 
 __all__ = ["TARGET"]
@@ -31,7 +31,7 @@ class _Native:
                 continue
             try:
                 planned(request.model, schema)
-            except NotColumnar as error:
+            except NoRows as error:
                 place = error.place or schema.root.place
                 yield Problem(place, schema.id, f"it cannot have a native kernel: {error}")
 
@@ -41,7 +41,7 @@ class _Native:
     def emit(self, plan: list[PlannedKernel]) -> Iterator[File]:
         for each in plan:
             for name, text in render_kernel(each).items():
-                yield File(f"{FOLDER}/{name}", text, each.kernel.schema)
+                yield File(f"{FOLDER}/{name}", text, each.schema)
         if plan:
             doc = '"""Native kernels made from the schemas, where they are built."""'
             yield File(f"{FOLDER}/__init__.py", f"# {mark()}\n{doc}\n")

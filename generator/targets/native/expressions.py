@@ -1,18 +1,28 @@
-"""Kaitai expressions as C: 64-bit arithmetic that notes an overflow in `wrong`, and conditions."""
+"""Values of the plan as C: 64-bit arithmetic that notes an overflow in `wrong`, and conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-from kodec.generator.problems import Place
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Model
+from kodec.generator.plan.rows import NoRows
+from kodec.generator.plan.steps import Rule
+from kodec.generator.plan.values import (
+    FLAG,
+    Binary,
+    Choose,
+    Constant,
+    EnumOf,
+    FieldOf,
+    Item,
+    Number,
+    Type,
+    Unary,
+    Value,
+    Whole,
+    text_of,
+)
 
-__all__ = ["NotColumnar", "bare", "condition", "number", "standing_at"]
-
-Resolve = Callable[[ex.Expr], str | None]
-"""From a name, or a chain of attributes, to a C value of type int64_t; None where it is none."""
+__all__ = ["Expressions", "bare", "literal"]
 
 _CHECKED = {
     "+": "kd_add",
@@ -23,78 +33,87 @@ _CHECKED = {
     "<<": "kd_shift_left",
     ">>": "kd_shift_right",
 }
+_PLAIN = ("+", "-", "*")
 _BITWISE = ("&", "|", "^")
 _COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 _LEAST = -(2**63)
 
 
-class NotColumnar(Exception):
-    """The type holds what a kernel does not do, and the Python reader does: `place` says where it stands."""
+class Expressions:
+    """Spells values. Raises NoRows for what is no number.
 
-    def __init__(self, text: str, place: Place | None = None) -> None:
-        super().__init__(text)
-        self.place = place
+    Args:
+        place: the C text of a field, by its path.
+        bounded: whether each field is within its type, so that what cannot overflow needs no look.
+    """
+
+    def __init__(self, place: Callable[[str], str], *, bounded: bool = True) -> None:
+        self._place = place
+        self._bounded = bounded
+        self._item = ""
+
+    def rules(self, rules: tuple[Rule, ...], item: str) -> str:
+        """C text of whether all rules hold of `item`."""
+        self._item = item
+        return bare(" && ".join(self._condition(each.test) for each in rules))
+
+    def test(self, value: Value) -> str:
+        """C text that is true or false."""
+        return bare(self._condition(value))
+
+    def number(self, value: Value) -> str:
+        """C text of type int64_t."""
+        match value:
+            case Constant(bool() | int() as found):
+                return literal(int(found))
+            case FieldOf(name, kind) if (whole := _whole(kind)) is not None:
+                return f"kd_signed({self._place(name)}, &wrong)" if whole.wide else self._place(name)
+            case Item():
+                return self._item
+            case Number(of):
+                return self.number(of)
+            case Unary("-", of, kind):
+                return self._checked("-", "0", self.number(of), kind)
+            case Unary("~", of):
+                return f"(~{self.number(of)})"
+            case Binary(op, left, right, kind) if op in _CHECKED:
+                return self._checked(op, self.number(left), self.number(right), kind)
+            case Binary(op, left, right) if op in _BITWISE:
+                return f"({self.number(left)} {op} {self.number(right)})"
+            case Choose(test, yes, no):
+                return f"({self._condition(test)} ? {self.number(yes)} : {self.number(no)})"
+            case Binary() | Unary("not"):
+                return f"(int64_t)({self._condition(value)})"
+        raise NoRows(f"`{text_of(value)}` in an expression")
+
+    def _checked(self, op: str, left: str, right: str, kind: Type) -> str:
+        if op in _PLAIN and self._bounded and isinstance(kind, Whole) and not kind.wide:
+            return f"({left} {op} {right})"
+        return f"{_CHECKED[op]}({left}, {right}, &wrong)"
+
+    def _condition(self, value: Value) -> str:
+        match value:
+            case Constant(bool(found)):
+                return str(int(found))
+            case Unary("not", of):
+                return f"!({self.test(of)})"
+            case Binary("and" | "or" as op, left, right):
+                sign = "&&" if op == "and" else "||"
+                return f"({self._condition(left)} {sign} {self._condition(right)})"
+            case Binary(op, left, right) if op in _COMPARE:
+                return f"({self.number(left)} {op} {self.number(right)})"
+            case Choose(test, yes, no, kind) if kind == FLAG:
+                return f"({self._condition(test)} ? {self._condition(yes)} : {self._condition(no)})"
+        return f"({self.number(value)} != 0)"
 
 
-@contextmanager
-def standing_at(place: Place) -> Iterator[None]:
-    """Whatever of a schema is refused inside stands at `place`, if nothing inside knows better."""
-    try:
-        yield
-    except NotColumnar as error:
-        error.place = error.place or place
-        raise
-
-
-def number(expr: ex.Expr, resolve: Resolve, model: Model) -> str:
-    """C text of type int64_t. Raises NotColumnar."""
-    known = resolve(expr)
-    if known is not None:
-        return known
-
-    def sub(part: ex.Expr) -> str:
-        return number(part, resolve, model)
-
-    match expr:
-        case ex.Literal(bool(value)):
-            return str(int(value))
-        case ex.Literal(int(value)):
-            return literal(value)
-        case ex.EnumValue(enum, value):
-            return str(next(item.value for item in model.enum(enum).items if item.id == value))
-        case ex.Cast(of, _) | ex.Attr(of, "to_i"):
-            return sub(of)
-        case ex.Unary("-", of):
-            return f"kd_sub(0, {sub(of)}, &wrong)"
-        case ex.Unary("~", of):
-            return f"(~{sub(of)})"
-        case ex.Binary(op, left, right) if op in _CHECKED:
-            return f"{_CHECKED[op]}({sub(left)}, {sub(right)}, &wrong)"
-        case ex.Binary(op, left, right) if op in _BITWISE:
-            return f"({sub(left)} {op} {sub(right)})"
-        case ex.Ternary(test, yes, no):
-            return f"({condition(test, resolve, model)} ? {sub(yes)} : {sub(no)})"
-        case ex.Binary() | ex.Unary("not", _):
-            return f"(int64_t)({condition(expr, resolve, model)})"
-    raise NotColumnar(f"`{ex.text_of(expr)}` in an expression")
-
-
-def condition(expr: ex.Expr, resolve: Resolve, model: Model) -> str:
-    """C text that is true or false. Raises NotColumnar."""
-    match expr:
-        case ex.Literal(bool(value)):
-            return str(int(value))
-        case ex.Unary("not", of):
-            return f"!({condition(of, resolve, model)})"
-        case ex.Binary("and" | "or" as op, left, right):
-            sign = "&&" if op == "and" else "||"
-            return f"({condition(left, resolve, model)} {sign} {condition(right, resolve, model)})"
-        case ex.Binary(op, left, right) if op in _COMPARE:
-            return f"({number(left, resolve, model)} {op} {number(right, resolve, model)})"
-        case ex.Ternary(test, yes, no):
-            parts = [condition(each, resolve, model) for each in (test, yes, no)]
-            return f"({parts[0]} ? {parts[1]} : {parts[2]})"
-    return f"({number(expr, resolve, model)} != 0)"
+def _whole(kind: Type) -> Whole | None:
+    """The range of what is a number in C."""
+    if isinstance(kind, EnumOf):
+        return kind.number
+    if kind == FLAG:
+        return Whole(0, 1)
+    return kind if isinstance(kind, Whole) else None
 
 
 def bare(text: str) -> str:
@@ -110,7 +129,7 @@ def bare(text: str) -> str:
 def literal(value: int) -> str:
     """A C constant of type int64_t."""
     if not _LEAST <= value < 2**63:
-        raise NotColumnar(f"the number {value} is wider than 64 bits")
+        raise NoRows(f"the number {value} is wider than 64 bits")
     if value == _LEAST:
         return "INT64_MIN"
     return str(value) if -(2**31) < value < 2**31 else f"INT64_C({value})"

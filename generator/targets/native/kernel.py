@@ -1,19 +1,32 @@
-"""From the model to the plan of a kernel: the units of a log, their rows, and how they are written."""
+"""All that a kernel is printed from: the plan of its rows, how it is spelled, and how rows are written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
-from kodec.generator.layout import Layouts, solve
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Schema, Str, Struct
-from kodec.generator.schema.roles import RowContent, listed_rows, row_content
-from kodec.generator.targets.native.columns import head_columns, row_columns
-from kodec.generator.targets.native.expressions import NotColumnar, literal, standing_at
-from kodec.generator.targets.native.names import c_name
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.rows import (
+    Elements,
+    NoRows,
+    Number,
+    RowPlan,
+    RowStep,
+    Span,
+    planned_rows,
+    steps_within,
+    variables,
+)
+from kodec.generator.plan.steps import CheckLength, Checksum, Fixed, FixedNumber, Mark, Slot, When
+from kodec.generator.plan.values import Binary, Choose, Constant, FieldOf, Value, Whole, values_in
+from kodec.generator.problems import Place
+from kodec.generator.reserved import Taken
+from kodec.generator.schema.model import Model, Schema, Struct
+from kodec.generator.schema.roles import listed_rows, row_content
+from kodec.generator.targets.native.columns import Columns
+from kodec.generator.targets.native.expressions import Expressions, bare, literal
+from kodec.generator.targets.native.names import Constants
 from kodec.generator.targets.native.objects import gives_objects
-from kodec.generator.targets.native.plan import Member, Names, Parser, Scope
+from kodec.generator.targets.native.places import Places, kind_of
 from kodec.generator.targets.native.steps import (
     BoundPlan,
     CodecPlan,
@@ -21,343 +34,420 @@ from kodec.generator.targets.native.steps import (
     ColumnPlan,
     DerivedPlan,
     KernelPlan,
-    PutPlan,
     RowsInside,
     WritingPlan,
 )
 from kodec.generator.targets.native.steps import Bytes as BytesColumn
 from kodec.generator.targets.native.steps import Flag as FlagColumn
 from kodec.generator.targets.native.steps import Lists as ListColumn
-from kodec.generator.targets.native.writing import WritePlan, Writer, total
+from kodec.generator.targets.native.writing import Writer, default_of
+from kodec.generator.wire import WIRE
 
-__all__ = ["Kernel", "PlannedKernel", "kernel_of", "planned"]
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """What one kernel is made from.
-
-    Attributes:
-        schema: whose log of units it reads.
-        unit: the type of which one follows another.
-        row: the type of one row, the unit itself where `content` is None.
-        content: the rows inside a unit, where it is a container.
-    """
-
-    schema: Schema
-    unit: Struct
-    content: RowContent | None
-    row: Struct
-
-    @property
-    def name(self) -> str:
-        return self.schema.id
-
-    @property
-    def kind(self) -> str:
-        """Whether a unit holds rows (`container`) or is one (`listed`): the template of what differs."""
-        return "listed" if self.content is None else "container"
-
-    @property
-    def element(self) -> Struct | None:
-        """What the content of a unit repeats."""
-        return None if self.content is None else self.content.element
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedKernel:
-    kernel: Kernel
-    plan: KernelPlan
+__all__ = ["PlannedKernel", "kernel_of", "planned"]
 
 
 def kernel_of(model: Model, schema: Schema) -> PlannedKernel | None:
     """The kernel of a schema whose outermost type is a container of rows, or a list of them; else None."""
     try:
         return planned(model, schema)
-    except NotColumnar:
+    except NoRows:
         return None
 
 
 def planned(model: Model, schema: Schema) -> PlannedKernel:
-    """As `kernel_of`. Raises NotColumnar, which says why there is none."""
-    found = _container(model, schema.root, schema) or _plain_list(model, schema.root, schema)
-    if found is None:
-        raise NotColumnar("its outermost type is neither a container of rows nor a list of them")
-    return PlannedKernel(found, _Builder(model, Layouts(model), found).build())
+    """As `kernel_of`. Raises NoRows, which says why there is none."""
+    plan = planned_rows(model, program_of(model), schema)
+    content = row_content(model, schema.root)
+    unit = schema.root if content is not None else listed_rows(model, schema.root)
+    assert unit is not None
+    row = unit if content is None else content.row
+    try:
+        return PlannedKernel(schema, unit, row, None if content is None else content.element, plan)
+    except NoRows as error:
+        error.place = error.place or row.place
+        raise
 
 
-def _container(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
-    """A type with a compressible field that holds rows."""
-    content = row_content(model, struct)
-    return None if content is None else Kernel(schema, struct, content, content.row)
+class PlannedKernel:
+    """What the templates ask: the plan of the rows, and how it is spelled. Raises NoRows.
 
+    Attributes:
+        unit, row, element: the types of a unit, of a row and of what a unit's content repeats; for comments.
+        plan: the rows.
+        kernel: what is printed beside them.
+        names: the fields that a stop can name; they are there when the code has been printed.
+    """
 
-def _plain_list(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
-    """A type that is rows to its end, one after another."""
-    unit = listed_rows(model, struct)
-    return None if unit is None else Kernel(schema, unit, None, unit)
+    def __init__(
+        self, schema: Schema, unit: Struct, row: Struct, element: Struct | None, plan: RowPlan
+    ) -> None:
+        self.schema, self.unit, self.row, self.element = schema, unit, row, element
+        self.plan = plan
+        self.name = schema.id
+        self.places = Places(plan)
+        self.names = Constants("FIELD", "")
+        self.text = Expressions(self.places)
+        self._marks: dict[tuple[str, bool], str] = {}
+        self._mark_names = Taken()
+        self._fields = dict(variables((*plan.head, *(plan.element or ()))))
+        self._check()
+        self.kernel = self._planned()
 
+    @property
+    def kind(self) -> str:
+        """Whether a unit holds rows (`container`) or is one (`listed`): the template of what differs."""
+        return "listed" if self.plan.element is None else "container"
 
-class _Builder:
-    def __init__(self, model: Model, layouts: Layouts, kernel: Kernel) -> None:
-        self.model = model
-        self.layouts = layouts
-        self.kernel = kernel
-        self.names = Names()
+    # -- limits -----------------------------------------------------------------------------------
 
-    def build(self) -> KernelPlan:
-        kernel = self.kernel
-        parser = Parser(self.model, self.layouts, self.names)
-        parser.checksums = 1
-        unit = Scope("u->", kernel.unit, [])
-        unit_steps = parser.parse(unit, "")
-        if parser.lists:
-            raise NotColumnar("a list in the head of a container", kernel.unit.place)
-        codec = self._codec(unit)
-        inside: RowsInside | None = None
-        if kernel.content is None:
-            element = row = Scope("u->", kernel.row, unit.members)
-            with standing_at(kernel.row.place):
-                columns = row_columns(kernel.row, row, self._compute)
-        else:
-            element, row, columns, inside = self._rows_inside(kernel.content, unit)
-        if not columns:
-            raise NotColumnar("its rows have no columns", kernel.row.place)
-        if not unit_steps or (inside is not None and not inside.steps):
-            raise NotColumnar("its rows have no bytes", kernel.row.place)
-        with standing_at(kernel.row.place):
-            unless = None if kernel.row.row_unless is None else self._condition(kernel.row.row_unless, row)
-            bounds = self._bounds(row, columns)
-        object_columns = columns[: len(columns) - len(kernel.row.row_head)]
-        heads = head_columns(unit, bounds, self._compute)
+    def _check(self) -> None:
+        plan = self.plan
+        if any(isinstance(each, Elements) for each in steps_within(plan.head)):
+            raise NoRows("a list in the head of a container", self.unit.place)
+        checksums = [each for each in steps_within(plan.head) if isinstance(each, Checksum)]
+        for each in checksums[1:]:
+            text = f"`{each.name}` is a checksum beside another one, or in a row"
+            raise NoRows(text, plan.fields[each.name].place)
+        for path, made in self._fields.items():
+            if not isinstance(made, Span) and made.rules and not _is_whole(made):
+                raise NoRows(f"`{path}` has a rule that is not about a whole number", plan.fields[path].place)
+        for listed in self.places.lists:
+            if any(each.members for each in self.places.item_members(listed)):
+                raise NoRows(f"`{listed.name}` repeats what is not flat", plan.fields[listed.name].place)
+        if not plan.columns:
+            raise NoRows("its rows have no columns")
+        if not plan.head or (plan.element is not None and not plan.element):
+            raise NoRows("its rows have no bytes")
+        for step in (*plan.head, *(plan.element or ())):
+            self._spelled(step)
+
+    def _spelled(self, step: RowStep) -> None:
+        """Print what a step computes, which tells whether it is a number."""
         try:
-            write = self._write(unit, element, row, object_columns)
-        except NotColumnar:
+            for each in steps_within((step,)):
+                match each:
+                    case Fixed():
+                        for slot in each.slots:
+                            self.text.rules(slot.rules, "")
+                    case Number():
+                        self.text.rules(each.rules, "")
+                    case When(test):
+                        self.text.test(test)
+                    case Elements(count=size) | CheckLength(plus=size):
+                        self.size(size)
+                    case _:
+                        self.size(getattr(each, "size", None))
+        except NoRows as error:
+            error.place = error.place or self._place_of(step)
+            raise
+
+    def _place_of(self, step: RowStep) -> Place | None:
+        found = self.plan.fields.get(self.first(step))
+        return None if found is None else found.place
+
+    # -- spelling ---------------------------------------------------------------------------------
+
+    @staticmethod
+    def step_kind(step: RowStep) -> str:
+        return type(step).__name__
+
+    def field(self, path: str) -> str:
+        """The constant by which a stop names a field."""
+        return self.names(self.places.named(path))
+
+    def first(self, step: RowStep) -> str:
+        """The path of the first field of a step."""
+        if isinstance(step, Fixed):
+            return ".".join(step.slots[0].path)
+        return self.first(step.steps[0]) if isinstance(step, When) else step.name  # type: ignore[arg-type]
+
+    def size(self, size: Value | None) -> str:
+        return "" if size is None else bare(self.text.number(size))
+
+    def fixed(self, path: str) -> tuple[str, str]:
+        """(wire type, order) of a number of fixed width."""
+        made = self._fields[path]
+        if isinstance(made, Slot) and made.wire is not None:
+            return made.wire, made.order
+        if isinstance(made, Number) and isinstance(made.element, FixedNumber):
+            return made.element.wire, made.element.order
+        raise NoRows(f"`{path}` is no number of fixed width")
+
+    def loads(self, step: Fixed) -> Iterator[str]:
+        """A line for each number of a run at `p`."""
+        for slot in step.slots:
+            target = self.places(".".join(slot.path))
+            if slot.bits is not None:
+                shift, width = slot.bits
+                bits = f"kd_load_bits(p + {slot.offset}, {slot.size})" + (f" >> {shift}" if shift else "")
+                yield f"{target} = (int64_t)({bits} & {(1 << width) - 1:#x});"
+            elif slot.wire is None:
+                yield f"{target} = (kd_span){{p + {slot.offset}, {slot.size}}};"
+            else:
+                yield f"{target} = {self._load(slot.wire, slot.order, slot.offset)};"
+
+    def load(self, step: Number) -> str:
+        assert isinstance(step.element, FixedNumber)
+        return f"{self.places(step.name)} = {self._load(step.element.wire, step.element.order, 0)};"
+
+    @staticmethod
+    def _load(wire: str, order: str, offset: int) -> str:
+        form = WIRE[wire]
+        at = f"p + {offset}" if offset else "p"
+        raw = f"kd_load_u{form.least}{order if form.least > 1 else ''}({at})"
+        if form.kind == "float":
+            assert form.c is not None
+            return f"kd_{form.c.kind}_of({raw})"
+        assert form.range is not None
+        return f"(int{8 * form.least}_t){raw}" if form.range[0] < 0 else raw
+
+    def stored(self, step: CheckLength) -> str:
+        return self.text.number(FieldOf(step.name, self._whole(step.name)))
+
+    def _whole(self, path: str) -> Whole:
+        low, high = WIRE[self.fixed(path)[0]].range or (0, 0)
+        return Whole(low, high)
+
+    @staticmethod
+    def width(step: Number) -> int:
+        return WIRE[step.element.wire].least if isinstance(step.element, FixedNumber) else 0
+
+    def ruled(self, step: Fixed | Number) -> Iterator[tuple[str, str, str]]:
+        """What must hold, the field's constant, and where it is."""
+        if isinstance(step, Number):
+            if step.rules:
+                yield self.text.rules(step.rules, self.places(step.name)), self.field(step.name), "p"
+            return
+        for slot in step.slots:
+            path = ".".join(slot.path)
+            if slot.rules:
+                yield self.text.rules(slot.rules, self.places(path)), self.field(path), f"p + {slot.offset}"
+
+    def absent(self, step: Number | Span) -> str:
+        """The line for a field that a condition leaves out."""
+        target = self.places(step.name)
+        if isinstance(step, Span):
+            return f"{target} = (kd_span){{{'NULL' if step.nullable else 'p'}, 0}};"
+        assert step.absent is not None
+        value = step.absent.value
+        assert isinstance(value, int | float)
+        real = kind_of(step) in ("float", "double")
+        return f"{target} = {repr(float(value)) if real else literal(int(value))};"
+
+    def conditional(self, step: When) -> Iterator[Number | Span]:
+        for each in step.steps:
+            if isinstance(each, Number | Span):
+                yield each
+
+    def _is_used(self, mark: Mark) -> bool:
+        """Whether a reader needs the place: a writer comes back to lengths and checksums too."""
+        checks = (each for each in steps_within(self.plan.head) if isinstance(each, (CheckLength, Checksum)))
+        return mark.end or any(each.first == mark.name for each in checks)
+
+    def marks(self, steps: tuple[RowStep, ...]) -> Iterator[tuple[RowStep, list[Mark]]]:
+        """The steps, each with the places in it that are remembered."""
+        found: list[Mark] = []
+        for step in steps:
+            if isinstance(step, Mark) and not step.end:
+                found.append(step)
+                continue
+            inside = step.steps if isinstance(step, When) else ()
+            found += [each for each in inside if isinstance(each, Mark)]
+            yield step, [each for each in found if self._is_used(each)]
+            found = []
+
+    def assigned(self, steps: tuple[RowStep, ...]) -> Iterator[RowStep]:
+        """Steps under a condition, without places that no reader needs."""
+        return (each for each in steps if not isinstance(each, Mark) or self._is_used(each))
+
+    def mark(self, path: str, *, end: bool = False) -> str:
+        """The variable of the place where a field starts, or ends."""
+        key = path, end
+        if key not in self._marks:
+            which = "end_of" if end else "start_of"
+            self._marks[key] = self._mark_names.claim(f"{which}_{self.places.within(path).replace('.', '_')}")
+        return self._marks[key]
+
+    def until(self, step: CheckLength | Checksum) -> str:
+        return "p" if step.last is None else self.mark(step.last, end=True)
+
+    # -- the rest ---------------------------------------------------------------------------------
+
+    def _planned(self) -> KernelPlan:
+        plan = self.plan
+        columns_of = Columns(plan, self.places, self.text)
+        columns = columns_of.of_rows()
+        bounds = tuple(self._bounds(columns))
+        object_columns = tuple(
+            each for each, column in zip(columns, plan.columns, strict=True) if not column.told
+        )
+        try:
+            write = self._write(object_columns)
+        except NoRows:
             write = None
         return KernelPlan(
-            unit_steps=unit_steps,
-            unit_members=tuple(unit.members),
-            unit_least=self.layouts.layout(kernel.unit, {}).min_size,
-            inside=inside,
-            codec=codec,
+            inside=self._inside(),
+            codec=self._codec(),
             columns=columns,
             object_columns=object_columns,
-            heads=heads,
-            unless=unless,
+            heads=columns_of.of_heads(bounds),
+            unless=None if plan.hidden is None else self.text.test(plan.hidden),
             bounds=bounds,
             write=write,
             objects=gives_objects(object_columns),
-            names=tuple(self.names.all.items()),
         )
 
-    def _rows_inside(
-        self, content: RowContent, unit: Scope
-    ) -> tuple[Scope, Scope, tuple[ColumnPlan, ...], RowsInside]:
-        """The scopes of an element and of the row in it, the row's columns, and how elements are read."""
-        holder = content.holder
-        parser = Parser(self.model, self.layouts, self.names)
-        element = Scope("row.", content.element, [], unit)
-        steps = parser.parse(element, f"{holder.id}[]")
-        row = element
-        if content.row is not content.element:
-            member = next(each for each in element.members if each.spec.type == Ref(content.row.name))
-            row = Scope(f"row.{member.name}.", content.row, member.members, unit)
-        with standing_at(content.row.place):
-            columns = row_columns(content.row, row, self._compute)
-        inside = RowsInside(
-            steps=steps,
-            members=tuple(element.members),
-            lists=tuple(parser.lists),
-            least=max(1, self.layouts.layout(content.element, {}).min_size),
-            count=f"u->{c_name(content.count.id)}",
-            count_field=self.names(content.count.id),
-            payload=f"u->{c_name(holder.id)}",
-            optional=holder.condition is not None,
+    def _inside(self) -> RowsInside | None:
+        plan = self.plan
+        if plan.element is None:
+            return None
+        assert isinstance(plan.count, FieldOf)
+        return RowsInside(
+            count=self.places(plan.count.name),
+            count_field=self.field(plan.count.name),
+            payload=self.places(plan.content),
+            optional=any(
+                isinstance(each, When) and any(inner.name == plan.content for inner in self.conditional(each))
+                for each in steps_within(plan.head)
+            ),
         )
-        return element, row, columns, inside
 
-    def _bounds(self, scope: Scope, columns: tuple[ColumnPlan, ...]) -> tuple[BoundPlan, ...]:
+    def _bounds(self, columns: tuple[ColumnPlan, ...]) -> Iterator[BoundPlan]:
         """What the container says of a column."""
-        found = []
-        for bound in self.kernel.row.row_bounds:
+        for bound in self.plan.bounds:
             column = next((each for each in columns if each.name == bound.column), None)
             if column is not None:
-                first = None if bound.first is None else self._compute(bound.first, scope)
-                last = None if bound.last is None else self._compute(bound.last, scope)
-                found.append(BoundPlan(column.constant, column.name, first, last))
-        return tuple(found)
+                first, last = (None if v is None else self.text.number(v) for v in (bound.first, bound.last))
+                yield BoundPlan(column.constant, column.name, first, last)
 
-    def _compute(self, expr: ex.Expr, scope: Scope) -> str:
-        return Parser(self.model, self.layouts, self.names).number(self._known(expr), scope)
-
-    def _condition(self, expr: ex.Expr, scope: Scope) -> str:
-        return Parser(self.model, self.layouts, self.names).condition(self._known(expr), scope)
-
-    def _known(self, expr: ex.Expr) -> ex.Expr:
-        """Enums of the container's schema with their full names."""
-
-        def swap(part: ex.Expr) -> ex.Expr | None:
-            if isinstance(part, ex.EnumValue) and "::" not in part.enum:
-                return ex.EnumValue(f"{self.kernel.schema.id}::{part.enum}", part.value)
-            return None
-
-        return ex.replace(self.layouts.inline(self.kernel.row, expr), swap)
-
-    # -- compressed content -----------------------------------------------------------------------
-
-    def _codec(self, unit: Scope) -> CodecPlan | None:
+    def _codec(self) -> CodecPlan | None:
         """The compressible field, wherever in the unit it is."""
-        found = _find_codec(unit.members, "u->")
-        if found is None:
+        packed = self.plan.packed
+        if packed is None:
             return None
-        text, member, siblings = found
-        codec = member.spec.codec
-        assert codec is not None
-        scope = Scope(text.rpartition(member.name)[0], member.owner, siblings)
-        parser = Parser(self.model, self.layouts, self.names)
-        by = scope.find(codec.by)
-        if by is None or by[1].spec.enum is None:
-            raise NotColumnar("a codec that no enum says", member.spec.at("-codec"))
-        enum = self.model.enum(by[1].spec.enum)
-        swapped = dict(codec.replace)
-        when = None if codec.when is None else parser.condition(codec.when, scope)
+        if not isinstance(packed.by, FieldOf):
+            raise NoRows("a codec that no field says")
+        swapped = dict(packed.replaced)
         return CodecPlan(
-            by=by[0],
-            field=self.names(by[1].path),
-            content=text,
-            values=tuple(
-                CodecValue(item.value, item.id, swapped.get(item.id, item.id)) for item in enum.items
-            ),
-            none=next((item.value for item in enum.items if item.id == "none"), 0),
-            when=when,
+            by=self.places(packed.by.name),
+            field=self.field(packed.by.name),
+            content=self.places(self.plan.packed_at),
+            values=tuple(CodecValue(value, name, swapped.get(name, name)) for value, name in packed.codecs),
+            none=next((value for value, name in packed.codecs if name == "none"), 0),
+            when=None if packed.when is None else self.text.test(packed.when),
         )
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def _write(self, unit: Scope, element: Scope, row: Scope, columns: tuple[ColumnPlan, ...]) -> WritingPlan:
+    def _write(self, columns: tuple[ColumnPlan, ...]) -> WritingPlan:
         """The plans for writing rows and, around them, units."""
-        kernel = self.kernel
-        root = element.root
+        plan = self.plan
         fed: dict[str, str] = {}
         limits: dict[str, str] = {}
-        inputs = tuple(column for column in columns if self._feed(column, row, root, fed, limits))
+        inputs = tuple(column for column in columns if self._feed(column, fed, limits))
 
-        def row_source(key: str, spec: Field) -> Any:
-            if key.startswith("limit:"):
-                return limits[key[6:]]
-            if key in fed:
-                return _pair(fed[key]) if spec.repeat is not None else fed[key]
-            if kernel.content is None and not isinstance(spec.type, (Bytes, Str)):
-                return "u->" + ".".join(map(c_name, key.split(".")))
-            if isinstance(spec.type, (Prim, Bits, Ref)) and spec.repeat is None and spec.valid is None:
-                value = spec.default.value if isinstance(spec.default, ex.Literal) else 0
-                return literal(int(value))
-            raise NotColumnar(f"no column says what `{spec.id}` is")
+        def row_source(path: str) -> str:
+            if path in fed:
+                return fed[path]
+            made, known = self._fields[path], plan.fields[path]
+            if plan.element is None and kind_of(made) != "blob":
+                return self.places(path)
+            value = None if known.ruled or kind_of(made) == "blob" else default_of(known.default)
+            if value is None:
+                raise NoRows(f"no column says what `{path}` is")
+            return value
 
-        writer = Writer(self.model, self.layouts, row_source, self.names)
-        if kernel.content is None:
-            plan = writer.plan(element.struct, element.members, "", "", element)
-            return WritingPlan(inputs, _put(plan), None, ())
-        holder = kernel.content.holder.id
-        plan = writer.plan(element.struct, element.members, "", f"{holder}[]", element)
-        head = Writer(self.model, self.layouts, self._unit_source(holder), self.names)
-        around = head.plan(kernel.unit, unit.members, "", "", unit)
-        derived = tuple(
-            self._derived(spec, holder, unit, row, root, writer)
-            for spec in kernel.unit.fields
-            if spec.derive is not None and spec.derive.kind in ("last", "max")
-        )
-        before = _constant_before(around.size, f"{head.spans[holder]}.size")
-        return WritingPlan(inputs, _put(plan), _put(around), derived, before)
+        def pair(path: str) -> tuple[str, str]:
+            return f"{fed[path]}.starts[row]", f"{fed[path]}.starts[row + 1]"
 
-    def _feed(
-        self, column: ColumnPlan, row: Scope, root: str, fed: dict[str, str], limits: dict[str, str]
-    ) -> bool:
+        writer = Writer(self, row_source, limits.__getitem__, pair)
+        if plan.element is None:
+            made, _ = writer.plan(plan.head)
+            return WritingPlan(inputs, made, None, ())
+        made, _ = writer.plan(plan.element)
+
+        def unit_source(path: str) -> str:
+            return "written" if path == plan.content else self.places(path)
+
+        head = Writer(self, unit_source, lambda path: "({0}.data + {0}.size)".format(unit_source(path)), pair)
+        around, sizes = head.plan(plan.head)
+        before = _constant_before(sizes, f"{head.spans[plan.content]}.size")
+        return WritingPlan(inputs, made, around, tuple(self._derived(writer)), before)
+
+    def _feed(self, column: ColumnPlan, fed: dict[str, str], limits: dict[str, str]) -> bool:
         """Note which field the column gives when it is written; false where it gives none."""
         name = f"in->{column.c_name}"
-        if isinstance(column, ListColumn):
-            member = next((each for each in _lists(row.members) if each.list_index == column.list), None)
-            if member is None:
-                raise NotColumnar(f"the list `{column.name}` is not written")
-            path = row.root.removeprefix(root) + member.spec.id
-            fed[path] = name
-            for child in column.children:
-                if isinstance(child, FlagColumn) or child.member is None:
-                    raise NotColumnar(f"`{child.name}` in the list `{column.name}` is not written")
-                key = f"{path}.{child.member.spec.id}"
-                if isinstance(child, BytesColumn):
-                    fed[key] = f"kd_text_at(&{name}.{child.c_name}, item)"
-                    limits[key] = f"{name}.{child.c_name}.end"
-                else:
-                    fed[key] = f"{name}.{child.c_name}[item]"
-            return True
-        if isinstance(column, FlagColumn):
-            raise NotColumnar(f"the flag `{column.name}` is not written from a column")
-        if isinstance(column, BytesColumn):
-            fed[column.member.path] = f"kd_text_at(&{name}, row)"
-            limits[column.member.path] = f"{name}.end"
-            return True
+        match column:
+            case ListColumn():
+                fed[column.path] = name
+                for child in column.children:
+                    if isinstance(child, FlagColumn) or not child.path:
+                        raise NoRows(f"`{child.name}` in the list `{column.name}` is not written")
+                    if isinstance(child, BytesColumn):
+                        fed[child.path] = f"kd_text_at(&{name}.{child.c_name}, item)"
+                        limits[child.path] = f"{name}.{child.c_name}.end"
+                    else:
+                        fed[child.path] = f"{name}.{child.c_name}[item]"
+                return True
+            case FlagColumn():
+                raise NoRows(f"the flag `{column.name}` is not written from a column")
+            case BytesColumn():
+                fed[column.path] = f"kd_text_at(&{name}, row)"
+                limits[column.path] = f"{name}.end"
+                return True
         if column.expression is None:
-            assert column.member is not None
-            fed[column.member.path] = f"{name}[row]"
+            fed[column.path] = f"{name}[row]"
             return True
-        expression = self._known(column.expression)
-        parser = Parser(self.model, self.layouts, self.names)
-        for ident in sorted(ex.names(expression) - {"_batch"}):
-            base = solve(expression, ident)
-            if base is None or ex.names(base) - {"_batch"}:
-                continue
-            path = row.root.removeprefix(root) + ident
-            fed[path] = f"kd_sub({name}[row], {parser.number(base, row)}, &wrong)"
-            return True
+        text = Expressions(self.places, bounded=False)
+        for path in sorted(self._of_row(column.expression)):
+            base = _solved(column.expression, path)
+            if base is not None and not self._of_row(base):
+                fed[path] = f"kd_sub({name}[row], {text.number(base)}, &wrong)"
+                return True
         return False
 
-    def _unit_source(self, holder: str) -> Any:
-        def source(key: str, spec: Field) -> str:
-            if key == holder:
-                return "written"
-            if key == f"limit:{holder}":
-                return "(written.data + written.size)"
-            text = "u->" + ".".join(map(c_name, key.removeprefix("limit:").split(".")))
-            return f"({text}.data + {text}.size)" if key.startswith("limit:") else text
+    def _of_row(self, value: Value) -> set[str]:
+        """The fields of the row itself."""
+        paths = {each.name for each in values_in(value) if isinstance(each, FieldOf)}
+        return {each for each in paths if self.plan.element is None or self.places.in_content(each)}
 
-        return source
-
-    def _derived(
-        self, spec: Field, holder: str, unit: Scope, row: Scope, root: str, writer: Writer
-    ) -> DerivedPlan:
+    def _derived(self, writer: Writer) -> Iterator[DerivedPlan]:
         """What a head says of its rows: the last, or the largest, of one of their fields."""
-        derive = spec.derive
-        assert derive is not None
-        key = f"{row.root.removeprefix(root)}{derive.member}"
-        if derive.first != holder or key not in writer.values:
-            raise NotColumnar(f"`{spec.id}` is derived from what is not in the rows")
-        parser = Parser(self.model, self.layouts, self.names)
-        result = f"derived_{spec.id}"
-        if derive.plus is not None:
-            result = f"kd_add({result}, {parser.number(derive.plus, unit)}, &wrong)"
-        when = None if derive.when is None else self._condition(derive.when, unit)
-        return DerivedPlan(spec.id, c_name(spec.id), derive.kind, writer.values[key], result, when)
+        text = Expressions(self.places, bounded=False)
+        for path, known in self.plan.fields.items():
+            derived = known.derived
+            if derived is None or derived.kind not in ("last", "most") or self.places.in_content(path):
+                continue
+            member = ".".join((derived.of, *derived.member))
+            if derived.of != self.plan.content or member not in writer.values:
+                raise NoRows(f"`{path}` is derived from what is not in the rows")
+            result = found = f"derived_{path.replace('.', '_')}"
+            if derived.plus is not None:
+                result = f"kd_add({found}, {text.number(derived.plus)}, &wrong)"
+            when = None if derived.when is None else text.test(derived.when)
+            yield DerivedPlan(found, self.places(path), derived.kind, writer.values[member], result, when)
 
 
-def _find_codec(members: list[Member], root: str) -> tuple[str, Member, list[Member]] | None:
-    for member in members:
-        if member.spec.codec is not None:
-            return f"{root}{member.name}", member, members
-        if member.kind == "struct":
-            found = _find_codec(member.members, f"{root}{member.name}.")
-            if found is not None:
-                return found
+def _is_whole(made: Slot | Number) -> bool:
+    return kind_of(made) in ("int", "uint")
+
+
+def _solved(value: Value, path: str) -> Value | None:
+    """For a sum of a base and the field, or a choice with such a branch: the base."""
+    match value:
+        case FieldOf(name) if name == path:
+            return Constant(0, Whole(0, 0))
+        case Binary("+", left, FieldOf(name)) if name == path and path not in _names(left):
+            return left
+        case Binary("+", FieldOf(name), right) if name == path and path not in _names(right):
+            return right
+        case Choose(_, yes, no):
+            return _solved(no, path) if path in _names(no) else _solved(yes, path)
     return None
 
 
-def _lists(members: list[Member]) -> list[Member]:
-    return [member for member in members if member.kind == "list"]
-
-
-def _pair(text: str) -> tuple[str, str]:
-    """Where a row's list starts and stops in its children."""
-    return f"{text}.starts[row]", f"{text}.starts[row + 1]"
+def _names(value: Value) -> set[str]:
+    return {each.name for each in values_in(value) if isinstance(each, FieldOf)}
 
 
 def _constant_before(sizes: list[str], of_content: str) -> int | None:
@@ -370,7 +460,3 @@ def _constant_before(sizes: list[str], of_content: str) -> int | None:
             return None
         before += int(size)
     return None
-
-
-def _put(plan: WritePlan) -> PutPlan:
-    return PutPlan(tuple(plan.lines), total(plan.size), tuple(plan.steps))

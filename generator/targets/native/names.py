@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from kodec.generator.reserved import Reserved
 
-__all__ = ["c_name"]
+__all__ = ["Constants", "c_name"]
 
 # words of C, of C++ and of Cython, what headers define in lower case, and members that units and rows have
 _MEMBERS = Reserved(
@@ -22,3 +24,24 @@ _MEMBERS = Reserved(
 def c_name(ident: str) -> str:
     """The member of a struct that a field is."""
     return _MEMBERS.free(ident)
+
+
+class Constants:
+    """Names of C constants for what a kernel counts, each once: `FIELD_RECORDS_BODY_KEY` for
+    `records[].body.key`."""
+
+    def __init__(self, prefix: str, *first: str) -> None:
+        self._prefix = prefix
+        self.all: dict[str, str] = {}
+        """In order, what it stands for and its name."""
+        for each in first:
+            self(each)
+
+    def __call__(self, path: str) -> str:
+        if path not in self.all:
+            words = "_".join(re.findall(r"[A-Za-z0-9_]+", path)).upper()
+            name, number = f"{self._prefix}_{words or 'NONE'}", 2
+            while name in self.all.values():
+                name, number = f"{self._prefix}_{words}_{number}", number + 1
+            self.all[path] = name
+        return self.all[path]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kodec.generator.schema.model import Str
 from kodec.generator.targets.native.steps import Bytes, ColumnPlan, Flat, Lists
 
 __all__ = ["gives_objects"]
@@ -21,5 +20,4 @@ def gives_objects(columns: Iterable[ColumnPlan]) -> bool:
 def _is_same(column: Flat) -> bool:
     if not isinstance(column, Bytes):
         return True
-    kind = column.member.spec.type
-    return not isinstance(kind, Str) or (column.text and kind.encoding == "UTF-8")
+    return not column.encoding or (column.text and column.encoding == "UTF-8")

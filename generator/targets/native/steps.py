@@ -1,4 +1,4 @@
-"""What the templates of a kernel see: typed steps of ready-made C, in which nothing is left to decide.
+"""What the templates of a kernel see beside the plan: its columns, and how it writes, as ready-made C.
 
 A template asks a step or a column for its `kind`. `field` is the constant by which a stop names a field.
 """
@@ -6,145 +6,16 @@ A template asks a step or a column for its `kind`. `field` is the constant by wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from kodec.generator.schema.expr import Expr
-
-if TYPE_CHECKING:
-    from kodec.generator.targets.native.plan import Member
-
-# -- reading ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Check once that `size` bytes are there, then load numbers by the lines `loads`."""
-
-    kind: ClassVar[str] = "run"
-    size: int
-    field: str
-    loads: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Advance:
-    kind: ClassVar[str] = "advance"
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """One number of fixed width."""
-
-    kind: ClassVar[str] = "scalar"
-    size: int
-    field: str
-    load: str
-
-
-@dataclass(frozen=True, slots=True)
-class Varint:
-    kind: ClassVar[str] = "varint"
-    wire: str
-    target: str
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """A span of bytes, to the end where it has no `size`."""
-
-    kind: ClassVar[str] = "blob"
-    target: str
-    size: str | None
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A type that fills its size exactly."""
-
-    kind: ClassVar[str] = "part"
-    size: str | None
-    steps: tuple[Step, ...]
-    field: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Steps where `test` holds, else the lines `otherwise`."""
-
-    kind: ClassVar[str] = "choice"
-    test: str
-    steps: tuple[Step, ...]
-    otherwise: tuple[str, ...]
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    kind: ClassVar[str] = "check"
-    test: str
-    field: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Remember a place."""
-
-    kind: ClassVar[str] = "mark"
-    name: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """Hold a stored length of a range against the range."""
-
-    kind: ClassVar[str] = "length"
-    stored: str | None
-    start: str
-    end: str
-    field: str
-    plus: str
-
-
-@dataclass(frozen=True, slots=True)
-class Checksum:
-    """Remember of what bytes which checksum is."""
-
-    kind: ClassVar[str] = "checksum"
-    stored: str | None
-    start: str
-    end: str
-    field: str
-    function: str
-
-
-@dataclass(frozen=True, slots=True)
-class List:
-    """Elements, `count` of them, or to the end; `least` is the fewest bytes of one."""
-
-    kind: ClassVar[str] = "list"
-    name: str
-    index: int
-    count: str | None
-    steps: tuple[Step, ...]
-    members: tuple[Member, ...]
-    field: str
-    least: int
-
-
-Step = Run | Advance | Scalar | Varint | Blob | Part | Choice | Check | Mark | Length | Checksum | List
+from kodec.generator.plan.values import Value
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A number of fixed width; where it is filled in later, `place` remembers where it is."""
+    """A number of fixed width."""
 
     kind: ClassVar[str] = "store"
     size: int
@@ -153,7 +24,6 @@ class Store:
     value: str
     fits: str | None
     field: str
-    place: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +57,11 @@ class PutChoice:
 
 @dataclass(frozen=True, slots=True)
 class PutMark:
+    """Remember the place `offset` bytes further on."""
+
     kind: ClassVar[str] = "mark"
     name: str
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +106,7 @@ class Number:
         value: C that gives it, of type `value_type`; `checked` where that may not fit `c_type`.
         format: Arrow's; `width` in bytes.
         filtered: whether rows can be left out by its value.
-        member: the field that it is; None where it is computed by `expression`.
+        path: the field that it is, `stored` as i, u, f or d; empty where it is computed by `expression`.
         within: in heads, where in the unit's struct it is.
         computed: in heads, whether it is said of the rows rather than stored.
     """
@@ -248,8 +121,9 @@ class Number:
     value_type: str = "int64_t"
     checked: bool = False
     filtered: bool = False
-    member: Member | None = None
-    expression: Expr | None = None
+    path: str = ""
+    stored: str = "i"
+    expression: Value | None = None
     within: str = ""
     computed: bool = False
     index: int = -1
@@ -275,7 +149,8 @@ class Flag:
     name: str
     c_name: str
     value: str
-    member: Member
+    path: str
+    stored: ClassVar[str] = "i"
     c_type: str = "uint8_t"
     width: int = 1
     within: str = ""
@@ -285,7 +160,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """A column of bytes, or of `text`."""
+    """A column of bytes, or of `text`; what is text in the schema has an `encoding`."""
 
     kind: ClassVar[str] = "blob"
     filtered: ClassVar[bool] = False
@@ -295,7 +170,8 @@ class Bytes:
     format: str
     nullable: bool
     text: bool
-    member: Member
+    path: str
+    encoding: str
     index: int = -1
     constant: str = ""
 
@@ -314,7 +190,7 @@ class Lists:
     c_name: str
     list: int
     children: tuple[Flat, ...]
-    member: Member
+    path: str
     index: int = -1
     constant: str = ""
 
@@ -367,12 +243,8 @@ class BoundPlan:
 
 @dataclass(frozen=True, slots=True)
 class RowsInside:
-    """The rows inside a unit: `count` of them, in `payload`, each of at least `least` bytes."""
+    """The rows inside a unit: `count` of them, in `payload`."""
 
-    steps: tuple[Step, ...]
-    members: tuple[Member, ...]
-    lists: tuple[List, ...]
-    least: int
     count: str
     count_field: str
     payload: str
@@ -417,11 +289,10 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
-    """All that a kernel is printed from.
+    """What a kernel is printed from beside the plan of its rows.
 
     Attributes:
-        unit_steps, unit_members, unit_least: how a unit is read, into what, and its fewest bytes.
-        inside: the rows in it; None where a unit is itself a row.
+        inside: the rows in a unit; None where a unit is itself a row.
         codec: of its compressible field.
         columns, heads: of rows, and of the numbers in a unit's head.
         object_columns: the columns that the objects of rows have too, the first ones.
@@ -429,12 +300,8 @@ class KernelPlan:
         bounds: what a unit says of the columns of its rows.
         write: None where the kernel cannot write.
         objects: whether rows are given as objects too.
-        names: fields that a stop can name, and their constants.
     """
 
-    unit_steps: tuple[Step, ...]
-    unit_members: tuple[Member, ...]
-    unit_least: int
     inside: RowsInside | None
     codec: CodecPlan | None
     columns: tuple[ColumnPlan, ...]
@@ -444,4 +311,3 @@ class KernelPlan:
     bounds: tuple[BoundPlan, ...]
     write: WritingPlan | None
     objects: bool
-    names: tuple[tuple[str, str], ...]

@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from kodec.formats.shapes import Column
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Model, Str, Struct
-from kodec.generator.targets.native.steps import Bytes, ColumnPlan, Flag, KernelPlan, Lists, Number
+from kodec.generator.plan.rows import RowPlan
+from kodec.generator.plan.values import Binary, Choose, Constant, FieldOf, Unary, Value, text_of
+from kodec.generator.plan.values import Number as NumberOf
+from kodec.generator.targets.native.kernel import PlannedKernel
+from kodec.generator.targets.native.steps import Bytes, ColumnPlan, Flag, Lists, Number
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS
 
@@ -77,40 +79,41 @@ class _Values:
         return pa.array([self.get(row) for row in rows], self.type)
 
 
-def columns_of_kernel(model: Model, row: Struct, plan: KernelPlan) -> list[Column]:
+def columns_of_kernel(kernel: PlannedKernel) -> list[Column]:
     """A column for each of the kernel's. Raises NotPure."""
-    found = [_column(model, row, each) for each in plan.columns]
+    found = [_column(kernel.plan, each) for each in kernel.kernel.columns]
     return [Column(each.name, each.type, each.array) for each in found]
 
 
-def hidden_by(model: Model, row: Struct) -> Get:
+def hidden_by(kernel: PlannedKernel) -> Get:
     """Whether `unless` of the `-row` hides an object. Raises NotPure."""
-    return (lambda value: False) if row.row_unless is None else _computed(model, row, row.row_unless)
+    hidden = kernel.plan.hidden
+    return (lambda value: False) if hidden is None else _computed(kernel.plan, hidden)
 
 
-def _column(model: Model, row: Struct, plan: ColumnPlan) -> _Values:
-    match plan:
-        case Number(expression=ex.Expr() as expression):
-            return _Values(plan.name, _type(plan.format), _whole(_computed(model, row, expression)))
-        case Number(member=member) if member is not None:
-            get = _path(member.path)
-            return _Values(plan.name, _type(plan.format), get if plan.format in "fg" else _whole(get))
+def _column(plan: RowPlan, column: ColumnPlan, inside: str = "") -> _Values:
+    match column:
+        case Number(expression=None):
+            get = _path(column.path, inside)
+            return _Values(column.name, _type(column.format), get if column.format in "fg" else _whole(get))
+        case Number(expression=expression) if expression is not None:
+            return _Values(column.name, _type(column.format), _whole(_computed(plan, expression)))
         case Flag():
-            return _Values(plan.name, pa.bool_(), _path(plan.member.path))
+            return _Values(column.name, pa.bool_(), _path(column.path, inside))
         case Bytes():
-            get = _path(plan.member.path)
-            return _Values(plan.name, _type(plan.format), _stored(plan, get))
+            get = _path(column.path, inside)
+            return _Values(column.name, _type(column.format), _stored(column, get))
         case Lists():
-            children = [_column(model, row, each) for each in plan.children]
+            children = [_column(plan, each, f"{column.path}.") for each in column.children]
             kind = pa.list_(pa.struct([pa.field(each.name, each.type) for each in children]))
-            items = _path(plan.member.path)
+            items = _path(column.path, inside)
             parts = [(each.name, each.get) for each in children]
             return _Values(
-                plan.name,
+                column.name,
                 kind,
                 lambda value: [{name: get(item) for name, get in parts} for item in items(value)],
             )
-    raise NotPure(f"column `{plan.name}`")
+    raise NotPure(f"column `{column.name}`")
 
 
 def _type(text: str) -> pa.DataType:
@@ -120,7 +123,9 @@ def _type(text: str) -> pa.DataType:
     return _FORMATS[text]
 
 
-def _path(path: str) -> Get:
+def _path(path: str, inside: str = "") -> Get:
+    """A field of an object, by its path in the row, or in the list that the object is `inside`."""
+    path = path.removeprefix(inside)
     return operator.attrgetter(".".join(attribute(name) for name in path.split(".")))
 
 
@@ -129,10 +134,9 @@ def _whole(get: Get) -> Get:
 
 
 def _stored(plan: Bytes, get: Get) -> Get:
-    kind = plan.member.spec.type
-    if not isinstance(kind, Str):
+    if not plan.encoding:
         return get
-    encoding = ENCODINGS[kind.encoding]
+    encoding = ENCODINGS[plan.encoding]
 
     def stored(value: Any) -> Any:
         text = get(value)
@@ -147,38 +151,31 @@ def _stored(plan: Bytes, get: Get) -> Get:
     return stored
 
 
-def _computed(model: Model, row: Struct, expr: ex.Expr) -> Get:
+def _computed(plan: RowPlan, value: Value) -> Get:
     """A value computed as the schema says. Raises NotPure for what objects do not have."""
-    match expr:
-        case ex.Literal(value):
-            return lambda _: value
-        case ex.EnumValue(enum, name):
-            number = next(item.value for item in model.enum(enum).items if item.id == name)
-            return lambda _: number
-        case ex.Name(name):
-            spec = row.field(name)
-            if spec is None or (spec.derive is not None and spec.derive.is_length):
+    match value:
+        case Constant(known):
+            return lambda _: known
+        case FieldOf(name):
+            derived = plan.fields[name].derived
+            if derived is not None and derived.kind in ("length", "count", "presence"):
                 raise NotPure(f"`{name}` is no attribute of its objects")
-            return operator.attrgetter(attribute(name))
-        case ex.Attr(of, "value" | "to_i"):
-            return _computed(model, row, of)
-        case ex.Attr(of, name):
-            holder = _computed(model, row, of)
-            attr = attribute(name)
-            return lambda value: getattr(holder(value), attr)
-        case ex.Unary(op, of) if op in _UNARY:
-            only, one = _UNARY[op], _computed(model, row, of)
+            return _path(name)
+        case NumberOf(of):
+            return _computed(plan, of)
+        case Unary(op, of) if op in _UNARY:
+            only, one = _UNARY[op], _computed(plan, of)
             return lambda value: only(one(value))
-        case ex.Binary("and", left, right):
-            first, second = _computed(model, row, left), _computed(model, row, right)
+        case Binary("and", left, right):
+            first, second = _computed(plan, left), _computed(plan, right)
             return lambda value: first(value) and second(value)
-        case ex.Binary("or", left, right):
-            first, second = _computed(model, row, left), _computed(model, row, right)
+        case Binary("or", left, right):
+            first, second = _computed(plan, left), _computed(plan, right)
             return lambda value: first(value) or second(value)
-        case ex.Binary(op, left, right) if op in _BINARY:
-            both, first, second = _BINARY[op], _computed(model, row, left), _computed(model, row, right)
+        case Binary(op, left, right) if op in _BINARY:
+            both, first, second = _BINARY[op], _computed(plan, left), _computed(plan, right)
             return lambda value: both(first(value), second(value))
-        case ex.Ternary(test, yes, no):
-            asked, then, other = (_computed(model, row, each) for each in (test, yes, no))
+        case Choose(test, yes, no):
+            asked, then, other = (_computed(plan, each) for each in (test, yes, no))
             return lambda value: then(value) if asked(value) else other(value)
-    raise NotPure(f"`{ex.text_of(expr)}`")
+    raise NotPure(f"`{text_of(value)}`")

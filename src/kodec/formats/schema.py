@@ -214,8 +214,8 @@ class Format:
     ) -> FormatReader | None:
         """The rows that the schema marks, as a kernel has them; None where it marks none."""
         from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
+        from kodec.generator.plan.rows import NoRows
         from kodec.generator.schema.roles import listed_rows, row_content
-        from kodec.generator.targets.native.expressions import NotColumnar
         from kodec.generator.targets.native.kernel import planned
 
         root = self._schema.root
@@ -227,10 +227,10 @@ class Format:
         if row is None:
             return None
         try:
-            plan = planned(self._model, self._schema).plan
-            columns = columns_of_kernel(self._model, row, plan)
-            hidden = hidden_by(self._model, row)
-        except (NotColumnar, NotPure) as error:
+            marked = planned(self._model, self._schema)
+            columns = columns_of_kernel(marked)
+            hidden = hidden_by(marked)
+        except (NoRows, NotPure) as error:
             if row.columns or row.row_unless is not None or row.row_head:
                 raise ValueError(f"the `-row` of `{row.id}` cannot be columns: {error}") from None
             return None
