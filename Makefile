@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
+.PHONY: help demo test quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
 .PHONY: clean setup java clients node sparks connector s3 kills
 
 help: ## show this list
@@ -24,6 +24,9 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 
 test: java node ## every check: lint, format, contracts, types, generated code, tests
 	@$(BIN)/python tools/check.py
+
+quick: setup ## what one runs after every change: lint, types, and tests of every room, in a minute
+	@$(BIN)/python tools/check.py lint format contracts types quick
 
 lint: setup ## the checks that run no code of ours
 	@$(BIN)/python tools/check.py lint format contracts types

@@ -13,6 +13,8 @@ import kodec
 import kodec.errors
 from kodec.runtime import errors as raised
 
+pytestmark = pytest.mark.quick
+
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 
 

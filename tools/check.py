@@ -39,12 +39,14 @@ STEPS = {
     "tests-pure": ["pytest", "--quiet", "--no-header", *SPREAD, *READS],
     "tests": ["pytest", "--quiet", "--no-header", *SPREAD],
 }
+# What one runs after every change, beside the first steps; `tests` runs them too.
+QUICK = {"quick": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "quick"]}
 PURE = {"KODEC_PURE": "1"}
 
 
 def run(name: str, shown: bool) -> bool:
     """Run one step; its output goes straight through if `shown`, else appears only when it fails."""
-    program, *arguments = STEPS[name]
+    program, *arguments = (STEPS | QUICK)[name]
     done = subprocess.run(
         [BIN / program, *arguments],
         cwd=ROOT,
@@ -75,9 +77,9 @@ def backend() -> str:
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in STEPS]
+    unknown = [name for name in names if name not in STEPS | QUICK]
     if unknown:
-        sys.exit(f"check: knows {', '.join(STEPS)}; not {', '.join(unknown)}")
+        sys.exit(f"check: knows {', '.join(STEPS | QUICK)}; not {', '.join(unknown)}")
     wanted = names or list(STEPS)
     if any(name.startswith("tests") for name in wanted):
         used = backend()
@@ -87,10 +89,10 @@ def main(names: list[str]) -> int:
             wanted.remove("tests-pure")
     failed = []
     for number, name in enumerate(wanted, 1):
-        label = f"[{number}/{len(wanted)}] {name:<10} {' '.join(STEPS[name])[:80]}"
+        label = f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | QUICK)[name])[:80]}"
         print(label, flush=True)
         started = time.monotonic()
-        ok = run(name, shown=name == "tests")
+        ok = run(name, shown=name in ("tests", "quick"))
         print(f"      {'ok' if ok else 'FAILED'} in {time.monotonic() - started:.1f} s", flush=True)
         if not ok:
             failed.append(name)

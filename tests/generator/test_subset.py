@@ -22,6 +22,8 @@ import pytest
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.messages import in_python
 
+pytestmark = pytest.mark.quick
+
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "schema-language.md"
 Codec = Callable[..., ModuleType]
 

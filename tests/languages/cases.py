@@ -62,7 +62,7 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
                 kind = getattr(module, back.classes[name])
                 for each in vectors["valid"]:
                     for data in _near(bytes.fromhex(each["bytes"]), changes, drawn):
-                        yield _case(kind, name, data, each.get("version"))
+                        yield case_of(kind, name, data, each.get("version"))
 
 
 def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:
@@ -76,7 +76,8 @@ def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:
         yield bytes(changed)
 
 
-def _case(kind: Any, name: str, data: bytes, version: int | None) -> Case:
+def case_of(kind: Any, name: str, data: bytes, version: int | None = None) -> Case:
+    """What the generated class `kind` makes of the bytes of a type."""
     told = {} if version is None else {"version": version}
     try:
         value = kind.from_bytes(data, exact=False, **told)

@@ -20,6 +20,8 @@ from kodec.generated.log import message_set, record_batch
 from kodec.runtime.compression import CODECS, compress, decompress
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Truncated, Unsupported
 
+pytestmark = pytest.mark.quick
+
 MIB = 1 << 20
 each_codec = pytest.mark.parametrize("codec", CODECS)
 payloads = st.one_of(

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from kodec.runtime.crc import crc32, crc32c
 from kodec.runtime.zlibs import fastest_zlib
 
+pytestmark = pytest.mark.quick
+
 
 def model(polynomial: int, data: bytes) -> int:
     value = 0xFFFFFFFF

@@ -27,6 +27,8 @@ from kodec.runtime.fields import (
 )
 from kodec.runtime.varint import read_uvarint32
 
+pytestmark = pytest.mark.quick
+
 
 def test_bytes_of_another_size_are_not_written() -> None:
     assert exact_size("id", b"1234", 4) == b"1234"

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from kodec.runtime.floats import FloatStruct
 
+pytestmark = pytest.mark.quick
+
 SIGNALLING = ["7f800001", "7fa00001", "ff800001", "ffbfffff"]
 
 

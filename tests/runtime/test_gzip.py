@@ -15,6 +15,8 @@ from kodec.runtime.compression import gzip as ours
 from kodec.runtime.errors import LimitExceeded, Malformed, Truncated
 from kodec.runtime.zlibs import fastest_zlib
 
+pytestmark = pytest.mark.quick
+
 LIMIT = 1 << 20
 ENGINES = sorted({zlib, fastest_zlib()}, key=lambda module: module.__name__)
 TEXT = b"the same words, the same words, " * 40

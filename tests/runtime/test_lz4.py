@@ -12,6 +12,8 @@ import pytest
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import LimitExceeded, Malformed, Truncated, Unsupported
 
+pytestmark = pytest.mark.quick
+
 LIMIT = 8 << 20
 MAGIC = b"\x04\x22\x4d\x18"
 KAFKA = bytes.fromhex("04224d18604082")

@@ -10,6 +10,8 @@ import snappy
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 
+pytestmark = pytest.mark.quick
+
 LIMIT = 1 << 20
 HEADER = bytes.fromhex("82534e41505059000000000100000001")
 TEXT = b"the same words, the same words, " * 40

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from kodec.runtime import varint
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
+pytestmark = pytest.mark.quick
+
 
 @dataclass(frozen=True)
 class Kind:

@@ -11,6 +11,8 @@ import zstandard
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import LimitExceeded, Malformed, Truncated, Unsupported
 
+pytestmark = pytest.mark.quick
+
 LIMIT = 1 << 20
 MAGIC = b"\x28\xb5\x2f\xfd"
 TEXT = b"the same words, the same words, " * 40

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import crc32c
+import pytest
+
+pytestmark = pytest.mark.quick
 
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 

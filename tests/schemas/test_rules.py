@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 META = ["id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "imports"]
 META += ["encoding", "endian", "bit-endian"]
 TYPE_OWN = ["-orig-id", "-wire", "-versions", "-flexible", "-row", "-topic", "-message"]

@@ -18,6 +18,8 @@ from kodec.errors import CrcMismatch
 from kodec.log.batches.format import KAFKA, Number
 from kodec.log.batches.frame import Frame
 
+pytestmark = pytest.mark.quick
+
 NUMBERS = st.integers(-(2**31), 2**31 - 1)
 
 

@@ -14,6 +14,8 @@ import kodec
 from kodec.log import kernel
 from kodec.log.backends.pure.partitions import partitions_of as pure
 
+pytestmark = pytest.mark.quick
+
 Column = Callable[[Any, int], Any]
 COLUMNS: list[Column] = [pure]
 if kernel.is_built():

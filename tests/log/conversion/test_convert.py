@@ -26,6 +26,8 @@ from kodec.log.verification.verify import verify_partition
 from tests.log import made, wire
 from tests.log.made import DAY, START, batch, marker
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = sorted((DATA / "samples").glob("*.log"))
 TOPICS = ("compacted", "compacted-often", "transactions", "upgraded", "append.time", "segments", "orders")

@@ -17,6 +17,8 @@ from kodec.log.writing.config import LogConfig
 from kodec.log.writing.writer import LogWriter
 from tests.log.faults import Faults
 
+pytestmark = pytest.mark.quick
+
 OTHER = (1234, 5678)
 RECORDS = [kodec.Record(key=b"k", value=b"v", timestamp=1)]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")

@@ -12,6 +12,8 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.segment_writer import SegmentWriter
 
+pytestmark = pytest.mark.quick
+
 LOOKS_RIGHT = 3
 
 

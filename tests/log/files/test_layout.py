@@ -14,6 +14,8 @@ from kodec.log.files.listing import (
     parse_segment_name,
 )
 
+pytestmark = pytest.mark.quick
+
 UUID = "0123456789abcdef0123456789abcdef"
 
 

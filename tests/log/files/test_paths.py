@@ -26,6 +26,8 @@ from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_rei
 from tests.log import made
 from tests.log.made import START, batch
 
+pytestmark = pytest.mark.quick
+
 TOPIC_0 = TopicPartition("topic", 0)
 
 

@@ -13,6 +13,8 @@ from kodec.generated.messages.group_metadata_value import GroupMetadataValue, Me
 from kodec.log.messages.decoding import TOPICS, decode_record
 from kodec.log.reading.reader import read_records
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).resolve().parents[2] / "data"
 LINE = re.compile(r"^\| offset: (\d+) .*?headerKeys: \[\](?: key: (\{.*\}))? payload: (\{.*\}|<DELETE>)$")
 DUMPS = sorted((DATA / "kafka-4.3.1" / "dump" / "logs").glob("__*-0/*.log.txt"))

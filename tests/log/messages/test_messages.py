@@ -14,6 +14,8 @@ from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
 from tests.log.wire import log_of
 
+pytestmark = pytest.mark.quick
+
 VALUES = [b"a", b"", b"c" * 20, b"last"]
 
 

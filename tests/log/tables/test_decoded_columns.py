@@ -17,6 +17,8 @@ from kodec.log.files.topics import topic_of
 from kodec.log.messages import decoding
 from kodec.log.messages.decoding import decode
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).resolve().parents[2] / "data"
 LOGS = DATA / "kafka-4.3.1" / "logs"
 OFFSETS = LOGS / "__consumer_offsets-0" / "00000000000000000000.log"

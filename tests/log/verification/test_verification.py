@@ -20,6 +20,8 @@ from kodec.log.writing.config import LogConfig
 from tests.log import made, wire
 from tests.log.made import START, batch, marker
 
+pytestmark = pytest.mark.quick
+
 DATA = Path(__file__).parents[2] / "data"
 LOGS = DATA / "kafka-4.3.1" / "logs"
 

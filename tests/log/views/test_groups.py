@@ -44,6 +44,8 @@ from kodec.log.views.groups import Groups, read_groups
 from tests.log import wire
 from tests.log.made import batch, make, marker
 
+pytestmark = pytest.mark.quick
+
 TOPIC_ID = UUID(int=7)
 OTHER_ID = UUID(int=8)
 OFFSETS = "__consumer_offsets"

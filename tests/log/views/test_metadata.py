@@ -45,6 +45,8 @@ from kodec.log.views.metadata import (
 from kodec.runtime.errors import OffsetOutOfRange
 from tests.log.made import batch, framed, make
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[3]
 REAL = ROOT / "tests/data/kafka-4.3.1/logs"
 A, B = UUID(int=1), UUID(int=2)

@@ -19,6 +19,8 @@ from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import KeptSegment, Retention, explain_retention
 from tests.log.made import START, batch, make
 
+pytestmark = pytest.mark.quick
+
 HOUR = 3_600_000
 NOW = START + 10 * HOUR
 REAL = Path(__file__).parents[3] / "tests/data/kafka-4.3.1/logs"

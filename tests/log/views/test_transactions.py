@@ -18,6 +18,8 @@ from kodec.log.views.producers import read_producers
 from kodec.log.views.transactions import TransactionStates, read_transactions
 from tests.log.made import START, batch, framed, make, marker
 
+pytestmark = pytest.mark.quick
+
 NOW = START + 1_000_000
 ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT = 1, 2, 4
 
