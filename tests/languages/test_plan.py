@@ -93,3 +93,15 @@ def test_rows_are_steps_with_the_types_inside_unrolled() -> None:
     assert len(sized) == 6 and all(each.natural for each in sized)
     (head,) = (each for each in steps_within(plan.head) if isinstance(each, Span))
     assert head.name == "records" and not head.natural
+
+
+def test_bytes_that_a_condition_leaves_out_are_null_in_rows(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq:\n- {id: rows, type: row, repeat: eos}\ntypes:\n  row:\n    -row: true\n"
+        "    seq:\n    - {id: n, type: u1}\n    - {id: tail, size: n, if: n > 3}\n    - {id: all, size: n}\n"
+    )
+    model = load(tmp_path)
+    plan = rows_of(model, program_of(model), model.schemas[0])
+    assert plan is not None
+    spans = {each.name: each for each in steps_within(plan.head) if isinstance(each, Span)}
+    assert (spans["tail"].nullable, spans["all"].nullable) == (True, False)
