@@ -98,7 +98,8 @@ def test_rows_are_steps_with_the_types_inside_unrolled() -> None:
 def test_bytes_that_a_condition_leaves_out_are_null_in_rows(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text(
         "meta: {id: x, endian: be}\nseq:\n- {id: rows, type: row, repeat: eos}\ntypes:\n  row:\n"
-        "    -row: true\n    seq:\n    - {id: n, type: u1}\n    - {id: tail, size: n, if: n > 3}\n    - {id: all, size: n}\n"
+        "    -row: true\n    seq:\n    - {id: n, type: u1}\n    - {id: tail, size: n, if: n > 3}\n"
+        "    - {id: all, size: n}\n"
     )
     model = load(tmp_path)
     plan = rows_of(model, program_of(model), model.schemas[0])
