@@ -19,8 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 
 # Tests of reading that do not themselves take each backend in turn; `tests` runs them on the native one.
-NAMES = ("bad_input", "kernel")
-READS = [*(f"tests/log/test_{name}.py" for name in NAMES), "tests/pipeline/test_source.py"]
+READS = [
+    "tests/log/reading/test_bad_input.py",
+    "tests/log/backends/test_kernel.py",
+    "tests/pipeline/test_source.py",
+]
 
 # A process for each core: tests/conftest.py says which tests stay together.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

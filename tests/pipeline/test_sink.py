@@ -153,7 +153,9 @@ def test_offsets_that_are_all_null_are_none(tmp_path: Path) -> None:
     assert [row[0] for row in read(root)["orders-1"]] == list(range(20))
     some = [{**row, "offset": 100 + n} for n, row in enumerate(rows(20))]
     with pytest.raises(KodecError, match="offset is null in some rows"):
-        sink(root, columns).write(iter(batches(none + some, columns)))
+        (mixed := sink(root, columns)).write(iter(batches(none + some, columns)))
+    # as Spark does for every write that fails
+    mixed.abort([None])
     writer = sink(root, columns)
     messages = [writer.write(iter(batches(each, columns))) for each in (none, some)]
     with pytest.raises(KodecError, match="offset is null in some rows"):

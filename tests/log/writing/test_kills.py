@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HARNESS = Path(__file__).with_name("kill_harness.py")
+HARNESS = Path(__file__).parents[1] / "kill_harness.py"
 _LYING = """
 import runpy, sys
 from kodec.log.writing import segment_writer
