@@ -165,6 +165,23 @@ def test_offsets_that_are_all_null_are_none(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
 
 
+def test_a_write_that_is_in_its_place_does_not_fail_for_a_folder_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = sink(tmp_path / "logs")
+    message = writer.write(iter(batches(rows(10, partitions=1))))
+    rename = Path.rename
+
+    def refused(path: Path, target: Path) -> Path:
+        if path.name.startswith(".logs.kodec"):
+            raise PermissionError(f"{path}: not now")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    writer.commit([message])
+    assert sum(map(len, read(tmp_path / "logs").values())) == 10
+
+
 def test_a_task_that_outlives_its_write_leaves_nothing(tmp_path: Path) -> None:
     writer = sink(tmp_path / "logs")
 

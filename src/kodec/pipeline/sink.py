@@ -371,9 +371,12 @@ def _remove(folders: Iterable[Path]) -> None:
     for folder in set(folders):
         # Moved first: a task that goes on would put files into what is being deleted.
         gone = folder.with_name(f"{folder.name}-{uuid.uuid4().hex}")
-        with suppress(FileNotFoundError):
+        try:
             folder.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
+        except OSError:
+            # What is written is in its place: that this stays is no failure of the write.
+            gone = folder
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 class BatchSink(_Sink, DataSourceArrowWriter):

@@ -650,6 +650,17 @@ def test_an_adoption_that_was_killed_is_finished_by_the_next_one(
     assert kept == had
 
 
+def test_a_copy_made_by_hand_without_what_is_deleted_is_not_adopted(broker: Path, written: Path) -> None:
+    (written / "log-start-offset-checkpoint").write_text("0\n1\norders 0 105\n")
+    plan_adoption(written, broker, now=NOW).apply()
+    plan = plan_adoption(written, broker, now=NOW)
+    assert [each.is_adopted for each in plan.partitions] == [True, True]
+    (broker / "log-start-offset-checkpoint").unlink()
+    plan = plan_adoption(written, broker, now=NOW)
+    assert [each.is_adopted for each in plan.partitions] == [False, True]
+    assert any("is not empty" in each for each in plan.problems)
+
+
 def test_a_log_that_the_broker_went_on_with_is_not_adopted_again(broker: Path, written: Path) -> None:
     plan_adoption(written, broker, now=NOW).apply()
     with kodec.PartitionLog(broker / "orders-0") as log:

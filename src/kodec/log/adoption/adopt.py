@@ -77,7 +77,8 @@ class Adoption:
         own_retention: whether the topic has a `retention.ms` of its own, as far as is known.
         expired, expired_bytes: the segments, oldest first, that the broker would delete within minutes.
         problems: why it cannot be adopted; empty where it can.
-        is_adopted: whether its log is in place already, byte for byte, as after an adoption that was killed.
+        is_adopted: whether its log is in place already, byte for byte and with the same start offset, as after an
+            adoption that was killed.
     """
 
     topic_partition: TopicPartition
@@ -488,7 +489,11 @@ class _Planner:
         problems += [
             f"{each} is a symbolic link: whose file it is cannot be told from here" for each in links
         ]
-        is_adopted = source != target and not links and _is_copy(source, target, topic_id)
+        # A copy made by hand has the bytes, and not which of its records are deleted.
+        starts = [LogRoot(folder.parent).log_start_offsets.get(owner, 0) for folder in (source, target)]
+        is_adopted = (
+            source != target and not links and starts[0] == starts[1] and _is_copy(source, target, topic_id)
+        )
         problems += [] if source == target or is_adopted else _problems_of(target, topic_id)
         own = {} if topic is None else topic.configs
         is_deleted = "delete" in own.get("cleanup.policy", "delete")
