@@ -77,8 +77,8 @@ class Adoption:
         own_retention: whether the topic has a `retention.ms` of its own, as far as is known.
         expired, expired_bytes: the segments, oldest first, that the broker would delete within minutes.
         problems: why it cannot be adopted; empty where it can.
-        is_adopted: whether its log is in place already, byte for byte and with the same start offset, as after an
-            adoption that was killed.
+        is_adopted: whether its log is in place already, byte for byte and with the same start offset, as
+            after an adoption that was killed.
     """
 
     topic_partition: TopicPartition
