@@ -8,6 +8,7 @@ import pytest
 
 from kodec.generator.driver import load
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.dump import from_json, to_json
 from kodec.generator.plan.rows import Elements, Part, Span, rows_of, steps_within
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import text_of
@@ -50,6 +51,13 @@ def test_a_plan_reads_and_writes_as_the_generated_python(folder: Path) -> None:
         count += 1
         refused += case.error is not None
     assert count > 100 and 0 < refused < count
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_a_plan_is_json_and_comes_back_equal(folder: Path) -> None:
+    program = program_of(load(folder))
+    text = to_json(program)
+    assert from_json(text) == program and to_json(from_json(text)) == text
 
 
 def test_each_type_of_record_schemas_has_a_unit() -> None:

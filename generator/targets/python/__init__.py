@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.kinds import Kinds
 from kodec.generator.target import File, Request
@@ -56,12 +57,13 @@ class _Python:
         back = Facts(request.model)
         kinds = Kinds(request.model)
         program = program_of(request.model)
+        streamed = streams_of(request.model, kinds)
         modules: list[ModuleView] = []
         streams: list[StreamModule] = []
         found: list[ContractTests | StreamTests] = []
         for schema in request.model.schemas:
             if schema.streamed:
-                streams.append(stream_module(back, kinds, schema))
+                streams.append(stream_module(back, streamed, schema))
                 continue
             if not back.wanted(schema):
                 continue
