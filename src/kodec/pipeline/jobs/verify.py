@@ -12,7 +12,7 @@ from typing import cast
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import list_partition
-from kodec.log.verification.steps import Reading
+from kodec.log.verification.findings import SegmentFindings
 from kodec.log.verification.verify import (
     Check,
     Problem,
@@ -58,7 +58,7 @@ class _Verify:
 
     limits: Limits
 
-    def __call__(self, piece: Check | SegmentPiece) -> list[Problem] | Reading:
+    def __call__(self, piece: Check | SegmentPiece) -> list[Problem] | SegmentFindings:
         if isinstance(piece, SegmentPiece):
             return piece.read(limits=self.limits)
         return list(piece.run(limits=self.limits))
@@ -91,11 +91,11 @@ class _Part:
         sizes = [segment.size for segment in log.segments]
         return _Part(self.check, list(pieces), sizes, len(pieces), log)
 
-    def problems(self, found: Iterator[list[Problem] | Reading]) -> Iterator[Problem]:
+    def problems(self, found: Iterator[list[Problem] | SegmentFindings]) -> Iterator[Problem]:
         """What is wrong, of what came of its pieces, which are the next in `found`."""
         results = [next(found) for _ in self.pieces]
         if self.log is not None:
-            yield from verify_partition(self.log, readings=cast(list[Reading], results))
+            yield from verify_partition(self.log, readings=cast(list[SegmentFindings], results))
         else:
             yield from cast(list[Problem], results[0])
 
