@@ -68,10 +68,10 @@ __all__ = [
     "Bound",
     "Elements",
     "NoRows",
-    "Number",
     "Part",
     "RowColumn",
     "RowField",
+    "RowNumber",
     "RowPlan",
     "RowStep",
     "Span",
@@ -83,7 +83,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class RowNumber:
     """One number. Where a condition leaves it out, it is `absent`."""
 
     name: str
@@ -131,7 +131,7 @@ class Elements:
     columns: tuple[RowColumn, ...]
 
 
-RowStep = Fixed | Number | Span | Part | Elements | When | Mark | CheckLength | Checksum
+RowStep = Fixed | RowNumber | Span | Part | Elements | When | Mark | CheckLength | Checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +248,13 @@ def steps_within(steps: Iterable[RowStep]) -> Iterator[RowStep]:
             yield from steps_within(step.steps)  # type: ignore[arg-type]  # a When of rows holds steps of rows
 
 
-def variables(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | Number | Span]]:
+def variables(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber | Span]]:
     """What the steps fill, by its path."""
     for step in steps_within(steps):
         if isinstance(step, Fixed):
             for slot in step.slots:
                 yield ".".join(slot.path), slot
-        elif isinstance(step, (Number, Span)):
+        elif isinstance(step, (RowNumber, Span)):
             yield step.name, step
 
 
@@ -349,7 +349,7 @@ class _Builder:
                 yield Fixed(tuple(self._slot(each, struct, at) for each in slots), size)
             case One(name, kind, FixedNumber() | Varint() as element, rules):
                 # a condition leaves out what is null there, which a number is not
-                made = Number(
+                made = RowNumber(
                     path(name), kind, element, unit.field(name).absent, self._rules(rules, path(name), at)
                 )
                 if isinstance(element, FixedNumber) and WIRE[element.wire].kind not in ("integer", "float"):
@@ -385,9 +385,9 @@ class _Builder:
                 inside = tuple(each for one in _apart(steps) for each in self._step(one, unit, struct, at))
                 self.natural = known
                 for each in inside:
-                    absent = each.absent if isinstance(each, Number) else None
+                    absent = each.absent if isinstance(each, RowNumber) else None
                     if isinstance(each, (Part, Elements, When, Fixed)) or (
-                        isinstance(each, Number) and (absent is None or absent.value is None)
+                        isinstance(each, RowNumber) and (absent is None or absent.value is None)
                     ):
                         name = _first_of(steps)
                         raise NoRows(
@@ -537,7 +537,7 @@ class _Builder:
         match self.found[path]:
             case Span() | Elements() as source:
                 return RowColumn(column.name, None, source, column.type or "")
-            case Number(type=kind) | Slot(type=kind) as source:
+            case RowNumber(type=kind) | Slot(type=kind) as source:
                 if isinstance(source, Slot) and source.bits is None and source.wire is None:
                     # bytes of a fixed number stay where they are, too
                     size = Constant(source.size, Whole(source.size, source.size))
@@ -582,7 +582,7 @@ class _Builder:
         value = _scoped(_RowBinder(self.types, self.row, self.struct)(full), ())
         made = _relocated(value, self.at)
         for each in values_in(made):
-            if isinstance(each, FieldOf) and not isinstance(self.found.get(each.name), (Number, Slot)):
+            if isinstance(each, FieldOf) and not isinstance(self.found.get(each.name), (RowNumber, Slot)):
                 raise NoRows(f"`{text_of(each)}` in an expression", self.row.place)
         return made
 
@@ -704,7 +704,7 @@ def _named(part: object) -> Iterator[FieldOf]:
             yield FieldOf(".".join(part.path), part.type)
         yield from _named(part.rules)
     elif dataclasses.is_dataclass(part) and not isinstance(part, type):
-        if isinstance(part, Number) and part.rules:
+        if isinstance(part, RowNumber) and part.rules:
             yield FieldOf(part.name, part.type)
         for each in dataclasses.fields(part):
             yield from _named(getattr(part, each.name))

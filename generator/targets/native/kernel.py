@@ -8,7 +8,7 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import (
     Elements,
     NoRows,
-    Number,
+    RowNumber,
     RowPlan,
     RowStep,
     Span,
@@ -129,7 +129,7 @@ class PlannedKernel:
                     case Fixed():
                         for slot in each.slots:
                             self.text.rules(slot.rules, "")
-                    case Number():
+                    case RowNumber():
                         self.text.rules(each.rules, "")
                     case When(test):
                         self.text.test(test)
@@ -169,7 +169,7 @@ class PlannedKernel:
         made = self._fields[path]
         if isinstance(made, Slot) and made.wire is not None:
             return made.wire, made.order
-        if isinstance(made, Number) and isinstance(made.element, FixedNumber):
+        if isinstance(made, RowNumber) and isinstance(made.element, FixedNumber):
             return made.element.wire, made.element.order
         raise NoRows(f"`{path}` is no number of fixed width")
 
@@ -186,7 +186,7 @@ class PlannedKernel:
             else:
                 yield f"{target} = {self._load(slot.wire, slot.order, slot.offset)};"
 
-    def load(self, step: Number) -> str:
+    def load(self, step: RowNumber) -> str:
         assert isinstance(step.element, FixedNumber)
         return f"{self.places(step.name)} = {self._load(step.element.wire, step.element.order, 0)};"
 
@@ -209,12 +209,12 @@ class PlannedKernel:
         return Whole(low, high)
 
     @staticmethod
-    def width(step: Number) -> int:
+    def width(step: RowNumber) -> int:
         return WIRE[step.element.wire].least if isinstance(step.element, FixedNumber) else 0
 
-    def ruled(self, step: Fixed | Number) -> Iterator[tuple[str, str, str]]:
+    def ruled(self, step: Fixed | RowNumber) -> Iterator[tuple[str, str, str]]:
         """What must hold, the field's constant, and where it is."""
-        if isinstance(step, Number):
+        if isinstance(step, RowNumber):
             if step.rules:
                 yield self.text.rules(step.rules, self.places(step.name)), self.field(step.name), "p"
             return
@@ -223,7 +223,7 @@ class PlannedKernel:
             if slot.rules:
                 yield self.text.rules(slot.rules, self.places(path)), self.field(path), f"p + {slot.offset}"
 
-    def absent(self, step: Number | Span) -> str:
+    def absent(self, step: RowNumber | Span) -> str:
         """The line for a field that a condition leaves out."""
         target = self.places(step.name)
         if isinstance(step, Span):
@@ -234,9 +234,9 @@ class PlannedKernel:
         real = kind_of(step) in ("float", "double")
         return f"{target} = {repr(float(value)) if real else literal(int(value))};"
 
-    def conditional(self, step: When) -> Iterator[Number | Span]:
+    def conditional(self, step: When) -> Iterator[RowNumber | Span]:
         for each in step.steps:
-            if isinstance(each, Number | Span):
+            if isinstance(each, RowNumber | Span):
                 yield each
 
     def _is_used(self, mark: Mark) -> bool:
@@ -428,7 +428,7 @@ class PlannedKernel:
             yield DerivedPlan(found, self.places(path), derived.kind, writer.values[member], result, when)
 
 
-def _is_whole(made: Slot | Number) -> bool:
+def _is_whole(made: Slot | RowNumber) -> bool:
     return kind_of(made) in ("int", "uint")
 
 
