@@ -11,10 +11,9 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
 
-from kodec.generator.layout import Layouts
 from kodec.generator.plan.bind import Binder, Types
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.plan.steps import (
     Chars,
     CheckLength,
@@ -43,6 +42,7 @@ from kodec.generator.plan.steps import (
 from kodec.generator.plan.values import (
     FLAG,
     Binary,
+    Choose,
     Constant,
     EnumOf,
     FieldOf,
@@ -55,6 +55,8 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    names_in,
+    rebuilt,
     text_of,
     values_in,
 )
@@ -77,6 +79,7 @@ __all__ = [
     "Span",
     "planned_rows",
     "rows_of",
+    "solved",
     "steps_within",
     "variables",
 ]
@@ -266,7 +269,6 @@ class NoRows(Exception):
         self.place = place
 
 
-_VALUES = get_args(Value)
 _WIDTHS = re.compile(r"u?int(?:8|16|32|64)")
 
 
@@ -473,7 +475,10 @@ class _Builder:
         return made
 
     def _rules(self, rules: Iterable[Rule], path: str, at: tuple[str, ...]) -> tuple[Rule, ...]:
-        made = tuple(Rule(_scoped(each.test, at), each.need) for each in rules)
+        made = tuple(
+            Rule(_scoped(each.test, at), each.need, tuple(_scoped(value, at) for value in each.wanted))
+            for each in rules
+        )
         for rule in made:
             if Item in {type(each) for each in values_in(rule.test)} and _not_negative(rule.test):
                 self.natural.add(path)
@@ -651,7 +656,7 @@ def _relocated(value: Value, at: tuple[str, ...]) -> Value:
     match value:
         case FieldOf(name, kind) if name.startswith("."):
             return FieldOf(".".join((*at, name[1:])), kind)
-    return _mapped(value, lambda part: _relocated(part, at))
+    return rebuilt(value, lambda part: _relocated(part, at))
 
 
 def _scoped(value: Value, at: tuple[str, ...]) -> Value:
@@ -666,17 +671,21 @@ def _scoped(value: Value, at: tuple[str, ...]) -> Value:
             return FieldOf(f"{inner.name}.{name}" if inner.name else name, kind)
         case Peeked():
             raise NoRows(f"`{text_of(value)}` in an expression")
-    return _mapped(value, lambda part: _scoped(part, at))
+    return rebuilt(value, lambda part: _scoped(part, at))
 
 
-def _mapped(value: Value, change: Any) -> Value:
-    """The same with the values that it is made of changed."""
-    parts = {
-        each.name: change(part)
-        for each in dataclasses.fields(value)
-        if dataclasses.is_dataclass(part := getattr(value, each.name)) and isinstance(part, _VALUES)
-    }
-    return dataclasses.replace(value, **parts)
+def solved(value: Value, path: str) -> Value | None:
+    """For a sum of a base and the field, or a choice with such a branch: the base."""
+    match value:
+        case FieldOf(name) if name == path:
+            return Constant(0, Whole(0, 0))
+        case Binary("+", left, FieldOf(name)) if name == path and path not in names_in(left):
+            return left
+        case Binary("+", FieldOf(name), right) if name == path and path not in names_in(right):
+            return right
+        case Choose(_, yes, no):
+            return solved(no, path) if path in names_in(no) else solved(yes, path)
+    return None
 
 
 def _not_negative(test: Value) -> set[str]:

@@ -13,11 +13,12 @@ from kodec.generator.plan.rows import (
     RowStep,
     Span,
     planned_rows,
+    solved,
     steps_within,
     variables,
 )
 from kodec.generator.plan.steps import CheckLength, Checksum, Fixed, FixedNumber, Mark, Slot, When
-from kodec.generator.plan.values import Binary, Choose, Constant, FieldOf, Value, Whole, values_in
+from kodec.generator.plan.values import FieldOf, Value, Whole, values_in
 from kodec.generator.problems import Place
 from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Model, Schema, Struct
@@ -400,7 +401,7 @@ class PlannedKernel:
             return True
         text = Expressions(self.places, bounded=False)
         for path in sorted(self._of_row(column.expression)):
-            base = _solved(column.expression, path)
+            base = solved(column.expression, path)
             if base is not None and not self._of_row(base):
                 fed[path] = f"kd_sub({name}[row], {text.number(base)}, &wrong)"
                 return True
@@ -430,24 +431,6 @@ class PlannedKernel:
 
 def _is_whole(made: Slot | RowNumber) -> bool:
     return kind_of(made) in ("int", "uint")
-
-
-def _solved(value: Value, path: str) -> Value | None:
-    """For a sum of a base and the field, or a choice with such a branch: the base."""
-    match value:
-        case FieldOf(name) if name == path:
-            return Constant(0, Whole(0, 0))
-        case Binary("+", left, FieldOf(name)) if name == path and path not in _names(left):
-            return left
-        case Binary("+", FieldOf(name), right) if name == path and path not in _names(right):
-            return right
-        case Choose(_, yes, no):
-            return _solved(no, path) if path in _names(no) else _solved(yes, path)
-    return None
-
-
-def _names(value: Value) -> set[str]:
-    return {each.name for each in values_in(value) if isinstance(each, FieldOf)}
 
 
 def _constant_before(sizes: list[str], of_content: str) -> int | None:
