@@ -16,7 +16,7 @@ import pytest
 
 from kodec.generated.log import record_batch
 from kodec.generator.driver import load, render_all
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.runtime import errors
 
@@ -49,7 +49,7 @@ def modules() -> list[tuple[str, dict[str, Any], ModuleType]]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_each_type_has_vectors_or_a_reason(folder: str) -> None:
     model = load(FOLDERS[folder])
-    back = Facts(model)
+    back = ModelIndex(model)
     for schema in model.schemas:
         if not back.wanted(schema):
             continue
@@ -67,7 +67,7 @@ def test_always_the_same() -> None:
 
 
 def test_the_committed_modules_read_them() -> None:
-    back = Facts(load(FOLDERS["schemas"]))
+    back = ModelIndex(load(FOLDERS["schemas"]))
     count = refused = 0
     for _, document, module in modules():
         for name, of in document["types"].items():
@@ -89,7 +89,7 @@ def test_the_committed_modules_read_them() -> None:
 
 def test_places_and_sizes_are_those_of_the_bytes() -> None:
     """The constants of the classes: in every vector the field's number stands where they say."""
-    back = Facts(load(FOLDERS["schemas"]))
+    back = ModelIndex(load(FOLDERS["schemas"]))
     looked = 0
     for _, document, module in modules():
         for name, of in document["types"].items():

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from kodec.generator.driver import load, render_all
 from kodec.generator.modules import Modules
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.errors import EncodeError, FormatError
 
 CODES = {
@@ -52,7 +52,7 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
     """Each vector, some of its beginnings, and so many copies with a byte or two changed."""
     drawn = random.Random(seed)
     model = load(folder)
-    back = Facts(model)
+    back = ModelIndex(model)
     documents = render_all(folder, targets=["vectors"]).modules
     with Modules(model) as modules:
         for text in documents.values():

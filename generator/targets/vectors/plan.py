@@ -8,11 +8,11 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from kodec.generator.layout import Layouts
 from kodec.generator.modules import Modules
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.vectors.samples import SAMPLES, NoSample, Samples
 from kodec.runtime.errors import EncodeError, FormatError
@@ -55,7 +55,7 @@ class SchemaVectors:
 
 def vectors(model: Model, modules: Modules) -> Iterator[SchemaVectors]:
     """The vectors of every schema that has types of its own."""
-    back = Facts(model)
+    back = ModelIndex(model)
     for schema in model.schemas:
         if schema.streamed:
             yield SchemaVectors(
@@ -65,7 +65,7 @@ def vectors(model: Model, modules: Modules) -> Iterator[SchemaVectors]:
             yield _of_schema(back, modules, schema)
 
 
-def _of_schema(back: Facts, modules: Modules, schema: Schema) -> SchemaVectors:
+def _of_schema(back: ModelIndex, modules: Modules, schema: Schema) -> SchemaVectors:
     samples = Samples(back, modules)
     types: dict[str, TypeVectors] = {}
     without: list[tuple[str, str]] = []
@@ -117,7 +117,7 @@ def _refused(kind: Any, valid: list[Valid]) -> Iterator[Invalid]:
             yield Invalid(bad, type(error).__name__, error.at)
 
 
-def _plain(back: Facts, struct: Struct, value: Any, version: int | None) -> dict[str, Any]:
+def _plain(back: ModelIndex, struct: Struct, value: Any, version: int | None) -> dict[str, Any]:
     """The fields of an object by their names in the schema, as values that JSON has."""
     found: dict[str, Any] = {}
     known = {struct.version_field: version} if struct.versions and version is not None else {}
@@ -142,7 +142,7 @@ def _plain(back: Facts, struct: Struct, value: Any, version: int | None) -> dict
     return found
 
 
-def _value(back: Facts, kind: TypeRef, value: Any, version: int | None) -> Any:
+def _value(back: ModelIndex, kind: TypeRef, value: Any, version: int | None) -> Any:
     if value is None or isinstance(value, (bool, str, float)):
         return value
     if isinstance(value, (int, IntEnum)):

@@ -6,13 +6,13 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from kodec.generator.layout import Layouts
 from kodec.generator.modules import Modules
 from kodec.generator.passes.sizes import interval_of
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS, INTRINSICS, WIRE
 
@@ -35,7 +35,7 @@ class NoSample(Exception):
 class Samples:
     """Objects of the generated classes."""
 
-    def __init__(self, back: Facts, modules: Modules) -> None:
+    def __init__(self, back: ModelIndex, modules: Modules) -> None:
         self.back = back
         self.model = back.model
         self.layouts: Layouts = back.layouts
