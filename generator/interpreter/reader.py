@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from struct import Struct
 from typing import Any
 from uuid import UUID
@@ -97,6 +98,18 @@ class Object(dict[str, Any]):
     lacking: frozenset[str] = frozenset()
 
 
+class Fields(dict[str, Any]):
+    """Values by name; one that is not there yet is made as that of a field that is never read."""
+
+    def __init__(self, given: dict[str, Any], absent: Mapping[str, Callable[[], Any]]) -> None:
+        super().__init__(given)
+        self._absent = absent
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self._absent[name]()
+        return self[name]
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """Bytes that were read as one thing, from `start` to `end`.
@@ -148,13 +161,10 @@ class PlanReader:
     def read(self, name: str, end: int, arguments: tuple[Any, ...] = ()) -> Any:
         unit = self.program.units[name]
         given = dict(zip((each.name for each in unit.parameters), arguments, strict=True))
-        frame = Frame(unit, given, self.pos)
+        frame = Frame(unit, self.fields(unit, given), self.pos)
         self._depth += 1
         self._peek(frame, end)
         self._require_version(frame, end)
-        for spec in unit.fields:
-            if spec.name not in frame.values:
-                frame.values[spec.name] = self.absent(spec.type, spec.absent)
         self._steps(unit.steps, frame, end)
         if unit.packed is not None:
             self._unpack(unit.packed, frame)
@@ -165,6 +175,11 @@ class PlanReader:
         made = Object((each.name, frame.values[each.name]) for each in unit.fields if each.kept)
         made.lacking = frozenset(frame.lacking)
         return made
+
+    def fields(self, unit: Unit, given: dict[str, Any]) -> Fields:
+        """The values of a unit, of which these are there."""
+        absent = {each.name: partial(self.absent, each.type, each.absent) for each in unit.fields}
+        return Fields(given, absent)
 
     def absent(self, kind: Any, absent: Constant | None) -> Any:
         """A field that is not there: a constant, an empty list, a new object, or nothing of its type."""

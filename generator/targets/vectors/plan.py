@@ -177,7 +177,8 @@ class _OfType:
                 self._refuse_value(version, tests, plain(value), error)
                 continue
             self._accept(version, tests, data)
-            self._too_large(version, name, value)
+            if what == "largest":
+                self._too_large(version, name, value)
 
     def _too_large(self, version: int | None, name: str, value: dict[str, Any]) -> None:
         kind = self.unit.field(name).type

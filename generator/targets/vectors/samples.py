@@ -96,7 +96,7 @@ class Samples:
     def edges(self, unit: Unit, version: int | None) -> Iterator[tuple[str, str, Any]]:
         """(field, what is special about it, value) of the values at the edges of each field of the unit."""
         maker = _Maker(self, unit, 1, (version,) if unit.told_version else (), version, {}, "none")
-        derived = {each.name for each in unit.derived}
+        derived = {each.name for each in (*unit.derived, *unit.ranges)}
         for name, kind, rules, element in _fields_of(maker.present()):
             if name in derived or name == unit.version_name:
                 continue
@@ -175,7 +175,7 @@ class _Maker:
         values = dict(zip((each.name for each in unit.parameters), told, strict=True))
         if version is not None and unit.version is not None:
             values[unit.version_name] = version
-        self.frame = Frame(unit, values, 0)
+        self.frame = Frame(unit, self._reader.fields(unit, values), 0)
 
     # -- what there is ----------------------------------------------------------------------------
 
@@ -215,9 +215,6 @@ class _Maker:
         self._never_null = {
             each.name for each in self.present() if isinstance(each, Require) and each.rule.need == "a value"
         }
-        for spec in unit.fields:
-            if spec.name not in values:
-                values[spec.name] = self._reader.absent(spec.type, spec.absent)
         if unit.peeks:
             # which case it is says the number, and the value itself what was peeked
             values |= {each.name: 0 for each in unit.peeks}
