@@ -27,6 +27,7 @@ from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
 from tests.java.conftest import ROOT, Ask
+from tests.vectors import right
 
 KINDS = {
     Truncated: "TRUNCATED",
@@ -150,14 +151,10 @@ def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[
     for path, document in documents(folder).items():
         schema = model.schema(document["schema"])
         top = f"{names.package(schema)}.{names.tops[schema.id]}"
-        for name, of in document["types"].items():
+        for name in dict.fromkeys(each["type"] for each in document["vectors"]):
             nested = top if name == schema.root.name else f"{top}${names.types[name]}"
-            yield (
-                path.removesuffix(".vectors.json"),
-                back.classes[name],
-                nested,
-                [*of["valid"], *of["invalid"]],
-            )
+            path = path.removesuffix(".vectors.json")
+            yield path, back.classes[name], nested, right(document, name)[:12]
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,11 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
         for text in documents.values():
             document = json.loads(text)
             module = modules.of(model.schema(document["schema"]))
-            for name, vectors in document["types"].items():
-                kind = getattr(module, back.classes[name])
-                for each in vectors["valid"]:
+            for each in document["vectors"]:
+                if each["must"] == "accept" and "bytes" in each:
+                    kind = getattr(module, back.classes[each["type"]])
                     for data in _near(bytes.fromhex(each["bytes"]), changes, drawn):
-                        yield case_of(kind, name, data, each.get("version"))
+                        yield case_of(kind, each["type"], data, each.get("version"))
 
 
 def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:
