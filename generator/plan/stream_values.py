@@ -70,7 +70,7 @@ __all__ = ["Here", "StreamBinder", "StreamTypes", "is_real", "number_of"]
 
 _COMPARED = ("==", "!=", "<", "<=", ">", ">=")
 _PLACE = Whole(0, (1 << 63) - 1)
-_PLAIN = {
+_PLAIN: dict[str, Type] = {
     "float": Real(64),
     "boolean": FLAG,
     "text": TEXT,
@@ -92,7 +92,9 @@ def either(types: Iterable[Type]) -> Type:
         found.update(dict.fromkeys(plain.types if isinstance(plain, OneOf) else (plain,)))
     joined: dict[object, Type] = {}
     for each in found:
-        key = Whole if isinstance(each, Whole) else each.enum if isinstance(each, EnumOf) else each
+        key: object = each
+        if isinstance(each, (Whole, EnumOf)):
+            key = Whole if isinstance(each, Whole) else each.enum
         before = joined.setdefault(key, each)
         if before != each:
             one, two = number_of(before), number_of(each)

@@ -6,10 +6,11 @@ computes in, its printer has to guard the operation; `wide` says whether 64 bits
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
 from kodec.generator.schema.versions import VersionRange
 
@@ -62,7 +63,9 @@ __all__ = [
     "arithmetic",
     "in_versions",
     "known",
+    "names_in",
     "parts_of",
+    "rebuilt",
     "replaced",
     "text_of",
     "values_in",
@@ -427,6 +430,8 @@ Value = (
     | Choose
 )
 
+_VALUES = get_args(Value)
+
 _CORNERS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -496,9 +501,11 @@ def in_versions(version: Value, versions: VersionRange) -> Value:
 
 def parts_of(value: Value) -> Iterator[tuple[str, Value | tuple[Value, ...]]]:
     """What a value is directly made of, by the names of its attributes."""
-    for each in fields(value):
+    for each in dataclasses.fields(value):
         found = getattr(value, each.name)
-        if isinstance(found, Value) or (isinstance(found, tuple) and found and isinstance(found[0], Value)):
+        if isinstance(found, _VALUES) or (
+            isinstance(found, tuple) and found and isinstance(found[0], _VALUES)
+        ):
             yield each.name, found
 
 
@@ -510,18 +517,24 @@ def values_in(value: Value) -> Iterable[Value]:
             yield from values_in(each)
 
 
+def names_in(value: Value | None) -> set[str]:
+    """The fields and parameters that a value names."""
+    return set() if value is None else {each.name for each in values_in(value) if isinstance(each, FieldOf)}
+
+
+def rebuilt(value: Value, change: Callable[[Value], Value]) -> Value:
+    """The same with the values that it is made of changed."""
+    parts: dict[str, Any] = {
+        name: tuple(map(change, part)) if isinstance(part, tuple) else change(part)
+        for name, part in parts_of(value)
+    }
+    return dataclasses.replace(value, **parts) if parts else value
+
+
 def replaced(value: Value, swap: Callable[[Value], Value | None]) -> Value:
     """A copy in which each part for which `swap` gives a value is exchanged, outermost first."""
     new = swap(value)
-    if new is not None:
-        return new
-    parts: dict[str, Any] = {
-        name: tuple(replaced(each, swap) for each in part)
-        if isinstance(part, tuple)
-        else replaced(part, swap)
-        for name, part in parts_of(value)
-    }
-    return replace(value, **parts)
+    return rebuilt(value, lambda part: replaced(part, swap)) if new is None else new
 
 
 def known(value: Value, names: Mapping[str, int | bool]) -> Value:

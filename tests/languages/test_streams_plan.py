@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from kodec.generator.driver import load
+from kodec.generator.interpreter.streams import Node, StreamReader
 from kodec.generator.modules import Modules
 from kodec.generator.plan.dump import from_json, to_json
 from kodec.generator.plan.steps import Program
@@ -19,7 +20,7 @@ from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
 from kodec.generator.schema.kinds import Kinds
 from kodec.generator.schema.model import Model
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
@@ -28,7 +29,6 @@ from tests.fuzz import grammar
 from tests.generator.test_streams import ALL
 
 from .cases import CODES
-from .stream_reader import Node, StreamReader
 
 OPT = ReadOptions(elements=1000, depth=40, decompressed_bytes=1 << 16)
 MADE = 120
@@ -100,7 +100,7 @@ def compare(model: Model, inputs: list[bytes]) -> tuple[int, int]:
     """How many inputs both read the same way, and how many of these they refuse."""
     program = streams_of(model, Kinds(model))
     assert from_json(to_json(program)) == program
-    back = Facts(model)
+    back = ModelIndex(model)
     refused = 0
     with Modules(model) as modules:
         schema = next(each for each in model.schemas if each.id == "x")

@@ -11,7 +11,6 @@ from kodec.generator.plan.values import (
     Around,
     Binary,
     Cast,
-    Choose,
     Constant,
     Counter,
     Decoded,
@@ -23,31 +22,26 @@ from kodec.generator.plan.values import (
     Item,
     Listed,
     ListOf,
-    MemberOf,
     Named,
     Number,
     ObjectOf,
     Required,
     Reversed,
     Shown,
-    SizeOf,
     StreamAsked,
     StreamOf,
     Substring,
     This,
     Type,
-    Unary,
     Value,
-    Whole,
 )
 from kodec.generator.targets.python.context import Context
-from kodec.generator.targets.python.expressions import BINDS, PRODUCT, SUM, TERNARY, TIGHT
+from kodec.generator.targets.python.expressions import TERNARY, TIGHT, common_text
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS
 
 __all__ = ["Where", "text_of"]
 
-_COMPARE = BINDS["=="]
 _CALLS = {"last": "lambda items: items[-1]", "min": "min", "max": "max"}
 _CLASSES = {"text": "str", "octets": "bytes"}
 
@@ -99,8 +93,6 @@ def _text(value: Value, module: Context, at: Where) -> tuple[int, str]:
     match value:
         case Constant(int(number), EnumOf(enum)):
             return TIGHT, _member(module, enum, number)
-        case Constant(found):
-            return (SUM if isinstance(found, (int, float)) and found < 0 else TIGHT), repr(found)
         case FieldOf(name):
             return TIGHT, f"self.{attribute(name)}"
         case Item():
@@ -117,16 +109,12 @@ def _text(value: Value, module: Context, at: Where) -> tuple[int, str]:
             return TIGHT, f"{sub(of, TIGHT)}._{name}"
         case StreamOf(of) if of is not None:
             return TIGHT, f"{sub(of, TIGHT)}.{at.stream}"
-        case MemberOf(of, name):
-            return TIGHT, f"{sub(of, TIGHT)}.{attribute(name)}"
         case StreamAsked(of, name):
             return TIGHT, f"{sub(of, TIGHT)}.{name}"
         case Required(of, name, reading, argument):
             if reading and not at.reading:
                 return _text(of, module, at)
             return TIGHT, f'self.{"_argument" if argument else "_given"}({sub(of)}, "{name}")'
-        case SizeOf(of):
-            return TIGHT, f"len({sub(of)})"
         case Number(of, _, base):
             if of.type == TEXT:
                 return TIGHT, f"self._number({sub(of)}{'' if base is None else f', {sub(base)}'})"
@@ -153,23 +141,11 @@ def _text(value: Value, module: Context, at: Where) -> tuple[int, str]:
             if kind == OCTETS and isinstance(of.type, ListOf):
                 return TIGHT, f"self._bytes({sub(of)})"
             return TIGHT, f'self._as({sub(of)}, {_class(module, kind)}, "{name}")'
-        case Unary("not", of):
-            return BINDS["and"], f"not {sub(of, _COMPARE)}"
-        case Unary(op, of):
-            return PRODUCT, f"{op}{sub(of, TIGHT)}"
         case Binary(op, left, right) if value.fails and op in ("/", "%"):
             return TIGHT, f"self.{'_divide' if op == '/' else '_modulo'}({sub(left)}, {sub(right)})"
         case Binary(op, left, right) if value.fails:
             return TIGHT, f"self._shifted({sub(left)}, {'-' * (op == '>>')}{sub(right, TIGHT)})"
-        case Binary(op, left, right, kind):
-            own = BINDS[op]
-            spelled = "//" if op == "/" and isinstance(kind, Whole) else op
-            # a comparison of a comparison would chain in Python
-            return own, f"{sub(left, own + (own == _COMPARE))} {spelled} {sub(right, own + 1)}"
-        case Choose(test, yes, no):
-            either = BINDS["or"]
-            return TERNARY, f"{sub(yes, either)} if {sub(test, either)} else {sub(no)}"
-    raise TypeError(value)
+    return common_text(value, sub)
 
 
 def _member(module: Context, enum: str, number: int) -> str:

@@ -6,9 +6,9 @@ from kodec.generator.plan.steps import FieldPlan, InstancePlan, Parameter, Progr
 from kodec.generator.plan.values import FLAG, OCTETS, TEXT, EnumOf, Real, Whole
 from kodec.generator.schema.model import Enum, Field, Instance, Param, Schema, Struct
 from kodec.generator.targets.python.context import Context
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute, camel
-from kodec.generator.targets.python.streams.printer import Printer, Runs
+from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.streams.views import ClassView, Property, StreamModule
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember
 from kodec.generator.text import Text, docstring
@@ -16,18 +16,17 @@ from kodec.generator.text import Text, docstring
 __all__ = ["stream_module"]
 
 
-def stream_module(back: Facts, program: Program, schema: Schema) -> StreamModule:
+def stream_module(back: ModelIndex, program: Program, schema: Schema) -> StreamModule:
     """The view of the module of a streamed schema."""
     return _Module(back, program, schema).build()
 
 
 class _Module:
-    def __init__(self, back: Facts, program: Program, schema: Schema) -> None:
+    def __init__(self, back: ModelIndex, program: Program, schema: Schema) -> None:
         self.context = Context(back, schema)
         self.back = back
         self.units = program.units
         self.schema = schema
-        self.runs: Runs = {}
 
     def build(self) -> StreamModule:
         classes = tuple(self._class(struct) for struct in self.schema.structs)
@@ -38,7 +37,6 @@ class _Module:
             schema=self.schema,
             context=self.context,
             doc=docstring(Text.of(head, ".\n\n", doc) if doc else Text.of(head, "."), ""),
-            runs=self.runs,
             enums=enums,
             classes=classes,
             exports=tuple(sorted([each.name for each in classes] + [each.name for each in enums])),
@@ -66,7 +64,7 @@ class _Module:
             doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
         unit = self.units[struct.name]
         assert unit.streamed is not None
-        printer = Printer(self.context, unit, self.units, self.runs)
+        printer = Printer(self.context, unit, self.units)
         instances = zip(struct.instances, unit.streamed.instances, strict=True)
         return ClassView(
             name=self.back.classes[struct.name],

@@ -52,10 +52,8 @@ from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Where, text_of
 from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["Printer", "Runs"]
+__all__ = ["Printer"]
 
-Runs = dict[tuple[str, tuple[str, ...]], int]
-"""The runs of a module, by their format and names: which number each has."""
 _FAILS = {"==": "!=", ">=": "<", "<=": ">"}
 
 
@@ -75,12 +73,11 @@ class Printer:
     writing = Where(reading=False)
     of_instance = Where(stream="_io", target="found")
 
-    def __init__(self, module: Context, unit: Unit, units: dict[str, Unit], runs: Runs) -> None:
+    def __init__(self, module: Context, unit: Unit, units: dict[str, Unit]) -> None:
         assert unit.streamed is not None
         self.module = module
         self.unit = unit
         self.units = units
-        self.runs = runs
         self.streamed = unit.streamed
         self.loose = unit.streamed.loose
 
@@ -168,7 +165,7 @@ class Printer:
             codes += _code(group[0])
             bits = [f"{each.path[0]}:{each.bits[1]}" for each in group if each.bits is not None]
             names.append(" ".join(bits) or group[0].path[0])
-        return f"_FIELDS_{self.runs.setdefault((codes, tuple(names)), len(self.runs) + 1)}"
+        return f"_FIELDS_{self.module.run(codes, tuple(names))}"
 
     def targets(self, step: Fixed) -> str:
         """What a run is read into: bits into a local first."""

@@ -8,7 +8,7 @@ from kodec.generator.plan.steps import InstancePlan
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import RUNTIME
-from kodec.generator.targets.python.streams.printer import Printer, Runs
+from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass
 
 __all__ = ["ClassView", "Property", "StreamModule"]
@@ -38,7 +38,7 @@ class ClassView:
 
 @dataclass(frozen=True, slots=True)
 class StreamModule:
-    """A module; `runs` and what is imported are known when its classes are printed.
+    """A module; its runs and what it imports are known when its classes are printed.
 
     `late` says that it and a sibling need each other, so that its imports come last.
     """
@@ -46,7 +46,6 @@ class StreamModule:
     schema: Schema
     context: Context
     doc: str
-    runs: Runs
     enums: tuple[EnumClass, ...]
     classes: tuple[ClassView, ...]
     exports: tuple[str, ...]

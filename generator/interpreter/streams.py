@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import Any, NoReturn
 
+from kodec.generator.interpreter.reader import OPERATIONS
 from kodec.generator.plan.steps import (
     Align,
     Bits,
@@ -69,8 +70,6 @@ from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncate
 from kodec.runtime.fields import ReadOptions, too_many
 from kodec.runtime.process import decode
 from kodec.runtime.streams import trimmed
-
-from .plan_reader import OPERATIONS
 
 _SPARE, _MOST_SHIFT = 4096, 128
 _FORGOTTEN = -1
