@@ -118,7 +118,12 @@ def _answer(case: Case, answer: dict[str, Any]) -> Case:
     """The answer as a case: a value that is the same in another form of JSON is the case's own."""
     if "error" in answer:
         found = answer["error"]
-        return Case(case.type, case.data, case.version, error=(found["code"], found["path"], found["at"]))
+        return Case(
+            case.type,
+            case.data,
+            case.version,
+            error=(found["code"], found.get("path", ""), found.get("at", 0)),
+        )
     value = answer["value"]
     if difference(case.value, value, Anything()) is None:
         value = case.value

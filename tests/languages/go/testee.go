@@ -280,6 +280,10 @@ func setItems(v reflect.Value, given any, of *field) error {
 	if !ok {
 		return errForm
 	}
+	if len(items) == 0 && (of == nil || !of.nullable) {
+		v.SetZero() // as readers have it
+		return nil
+	}
 	v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
 	for i, each := range items {
 		if err := set(v.Index(i), each, of); err != nil {
