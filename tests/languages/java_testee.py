@@ -119,7 +119,7 @@ def _fields(names: Names, program: Program, model: Model, unit: Unit) -> Iterato
     values = PlanReader(program, b"")
     ranges = {each.name for each in unit.ranges}
     if unit.packed is not None:
-        ranges |= {each.name for each in unit.derived if each.of == unit.packed.name}
+        ranges |= {each.name for each in unit.derived if each.kind in ("length", "count")}
     for each in unit.fields:
         if not each.kept:
             continue
