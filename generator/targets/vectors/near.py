@@ -94,7 +94,7 @@ def _changed(unit: Unit, leaf: Leaf, part: bytes) -> Iterator[tuple[str, bytes, 
             kind = unit.field(leaf.path[0]).type if len(leaf.path) == 1 else None
             yield from _numbers(wire, order, leaf, _UNKNOWN if isinstance(kind, EnumOf) else None)
         case Varint(wire):
-            yield from _varints(wire, leaf, part)
+            yield from _varints(wire, leaf)
         case Chars() if part:
             yield "bytes that are no text", b"\xff" + part[1:], _NO_TEXT
         case Tagged(tags=tags):
@@ -114,18 +114,21 @@ def _numbers(wire: str, order: str, leaf: Leaf, why: str | None) -> Iterator[tup
             yield str(value), text, why
 
 
-def _varints(wire: str, leaf: Leaf, part: bytes) -> Iterator[tuple[str, bytes, str | None]]:
+def _varints(wire: str, leaf: Leaf) -> Iterator[tuple[str, bytes, str | None]]:
     form = WIRE[wire]
     if form.kind == "boolean":
         yield "2 for true", b"\x02", _FLAGS
     if wire not in _WRITE or form.range is None:
         return
     low, high = form.range
-    for value in dict.fromkeys((low, high, leaf.value - 1, leaf.value + 1)):
+    # next to where one more byte is needed
+    groups = [sign * (1 << 7 * size - form.zigzag) for size in range(1, form.most) for sign in (1, -1)]
+    edges = [value + more for value in groups for more in (0, -1)]
+    for value in dict.fromkeys((low, high, leaf.value - 1, leaf.value + 1, *edges)):
         if low <= value <= high:
             yield str(value), _WRITE[wire](value), None
-    if len(part) < form.most:
-        yield "a byte longer than needed", part[:-1] + bytes([part[-1] | 0x80, 0]), _LONGER
+    one = _WRITE[wire](1)
+    yield "1 in a byte more than needed", bytes([one[0] | 0x80, 0]), _LONGER
     yield "more bytes than the type has", b"\x80" * form.most + b"\x00", None
 
 
