@@ -391,17 +391,10 @@ class RowsPrinter:
         assert step.absent is not None
         return repr(step.absent.value)
 
-    def marks(self, steps: Iterable[RowStep], run: RowStep) -> Iterator[Mark]:
-        """The places inside a run, or at the start of another step, that a checksum covers from."""
-        found: list[Mark] = []
-        needed = {each.first for each in self.inside if isinstance(each, Checksum)}
-        for step in steps:
-            if step is run:
-                yield from found
-            elif isinstance(step, Mark):
-                found += [step] if step.name in needed or step.end else []
-                continue
-            found = []
+    def is_used(self, mark: Mark) -> bool:
+        """Whether a checksum covers what starts, or ends, there."""
+        checks = (each for each in self.inside if isinstance(each, Checksum))
+        return any(mark.name == (each.last if mark.end else each.first) for each in checks)
 
     def place(self, path: str) -> str:
         return self._relative.get(path, path).replace(".", "_")
