@@ -104,7 +104,8 @@ class Module(Types):
         exports += [f"read_{function}", f"write_{function}"]
         if unit.packed is not None:
             exports.append(f"read_{function}_head")
-        found = rows_of(self.model, self.program, self.schema)
+        holder = None if unit.packed is None else struct
+        found = rows_of(self.model, self.program, self.schema, holder)
         rows = rows_printer(printer, found) if found is not None and found.unit == unit.name else None
         exports += [] if rows is None else rows.exports
         peek = None
