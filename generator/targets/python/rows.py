@@ -79,6 +79,8 @@ class RowsPrinter:
     """Raises NoRows where the rows are not as plain as a straight loop needs."""
 
     def __init__(self, printer: Printer, plan: RowPlan) -> None:
+        if plan.element is None and plan.hidden is not None:
+            raise NoRows("units that are not for users")
         self.printer = printer
         self.plan = plan
         self.function = printer.name
