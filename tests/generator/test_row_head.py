@@ -35,11 +35,12 @@ def test_head_columns_are_told_with_their_types_and_are_no_part_of_a_row(
         "name: packed, type: int8, value: _batch.flags.compression",
     )
     module = codec(schemas(*columns), "sensor_log")
-    (types,) = (getattr(module, name) for name in module.__all__ if name.startswith("HEAD_TYPES_OF_"))
-    assert types == {"base": "int64", "packed": "int8"}
-    (values,) = (getattr(module, name) for name in module.__all__ if name.startswith("head_of_"))
+    (head,) = (getattr(module, name) for name in module.__all__ if name.startswith("HEAD_OF_"))
     block = SimpleNamespace(base_time=5, flags=SimpleNamespace(compression=1))
-    assert values(block) == {"base": 5, "packed": 1}
+    assert {name: (kind, value(block)) for name, (kind, value) in head.items()} == {
+        "base": ("int64", 5),
+        "packed": ("int8", 1),
+    }
     assert {"base", "packed"}.isdisjoint(field.name for field in fields(module.ReadingRow))
 
 

@@ -143,11 +143,7 @@ class RowsPrinter:
     def exports(self) -> list[str]:
         name = self.function
         reader = f"read_{name}_rows"
-        return (
-            [reader, f"write_{name}_rows", f"HEAD_TYPES_OF_{name.upper()}_ROWS", f"head_of_{name}_rows"]
-            if self.is_inside
-            else [reader]
-        )
+        return [reader, f"write_{name}_rows", f"HEAD_OF_{name.upper()}_ROWS"] if self.is_inside else [reader]
 
     @staticmethod
     def kind(step: RowStep) -> str:
