@@ -17,7 +17,7 @@ from kodec.generator.driver import generate, load, render_all
 from kodec.generator.modules import Modules
 from kodec.generator.target import Request, find
 from kodec.generator.targets.python.collisions import IMPORTED
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import camel, local
 from kodec.runtime.compression import decompress
 from tests.vectors import right
@@ -63,7 +63,7 @@ def test_python(tmp_path: Path) -> None:
         assert not [*find("python").lacks(Request(model))], names
         found = []
         with Modules(model) as modules:
-            back = Facts(model)
+            back = ModelIndex(model)
             for name in SCHEMAS:
                 kind = getattr(modules.of(model.schema(name)), back.classes[name])
                 bytes_of = [each["bytes"] for each in right(vectors[name], name)]

@@ -17,7 +17,7 @@ import pytest
 
 from kodec.generated.log import record_batch
 from kodec.generator.driver import load, render_all
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.vectors import CONTRACT
 from tests.vectors import right
 
@@ -63,7 +63,7 @@ def test_files_keep_their_contract(folder: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_each_type_has_vectors_or_a_reason(folder: str) -> None:
     model = load(FOLDERS[folder])
-    back = Facts(model)
+    back = ModelIndex(model)
     for schema in model.schemas:
         document = made(folder).get(schema.path.replace(".ksy", ".vectors.json"))
         if document is None:
@@ -94,7 +94,7 @@ def test_always_the_same() -> None:
 
 def test_places_and_sizes_are_those_of_the_bytes() -> None:
     """The constants of the classes: in every vector the field's number stands where they say."""
-    back = Facts(load(FOLDERS["schemas"]))
+    back = ModelIndex(load(FOLDERS["schemas"]))
     looked = 0
     for document, module in modules():
         for each in document["vectors"]:

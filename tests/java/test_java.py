@@ -22,7 +22,7 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.modules import Modules
 from kodec.generator.problems import SchemaError
 from kodec.generator.targets.java.names import Names, component
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
@@ -146,7 +146,7 @@ def documents(folder: str) -> dict[str, Any]:
 def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[str, Any]]]]:
     """The path of each schema, each type's Python class and Java class, and its vectors."""
     model = model_of(folder)
-    back = Facts(model)
+    back = ModelIndex(model)
     names = Names(model, package)
     for path, document in documents(folder).items():
         schema = model.schema(document["schema"])

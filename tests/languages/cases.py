@@ -16,7 +16,7 @@ from kodec.conformance.same import difference
 from kodec.generator.driver import load, render_all
 from kodec.generator.interpreter.plain import plain as plain_of_plan
 from kodec.generator.modules import Modules
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.vectors.samples import NAMES
 from kodec.runtime.errors import EncodeError, FormatError
 
@@ -53,7 +53,7 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
     """Each sample of each type, some of its beginnings, and so many copies with a byte or two changed."""
     drawn = random.Random(seed)
     model = load(folder)
-    back = Facts(model)
+    back = ModelIndex(model)
     documents = render_all(folder, targets=["vectors"]).modules
     with Modules(model) as modules:
         for text in documents.values():

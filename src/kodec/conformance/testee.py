@@ -19,7 +19,7 @@ from kodec.generator.interpreter.plain import Values, plain
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
 from kodec.generator.schema.model import Model
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.vectors.plan import error_of
 from kodec.runtime.errors import EncodeError, FormatError
@@ -32,7 +32,7 @@ class PythonTestee:
     """Answers requests by the generated classes of a model."""
 
     def __init__(self, model: Model, modules: Modules) -> None:
-        back = Facts(model)
+        back = ModelIndex(model)
         program = program_of(model)
         self._classes = {
             name: getattr(modules.of(model.schema_of(name)), back.classes[name])
