@@ -137,7 +137,7 @@ class ConfluentValue(messages.Message):
     """Which id follows: 0 the registry's number, 1 a GUID. Other values are not in use; older readers
     refuse everything but 0."""
 
-    schema: SchemaGuid | SchemaNumber | None = None
+    schema: SchemaNumber | SchemaGuid | None = None
     """The schema, by its number or its GUID."""
 
     payload: bytes = b""
@@ -154,7 +154,7 @@ def read_confluent_value(
     if magic not in (0, 1):
         raise not_allowed("magic", magic, "one of 0, 1", pos)
     pos += 1
-    schema: SchemaGuid | SchemaNumber | None
+    schema: SchemaNumber | SchemaGuid | None
     chosen = magic
     if chosen == 0:
         schema, pos = within("schema", read_schema_number, buf, pos, end, opt)

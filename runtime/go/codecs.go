@@ -56,17 +56,10 @@ func decompress(codec string, data []byte, limit int) ([]byte, error) {
 			return nil, err
 		}
 		return bounded(from, codec, limit)
-	case "lz4_legacy":
-		// any header checksum: Kafka computed it over the frame's magic number, too (KIP-57)
-		head, at, err := lz4Head(data)
-		if err != nil {
-			return nil, err
-		}
-		sum := byte(xxh32(head[4:at]) >> 8)
-		frame := io.MultiReader(bytes.NewReader(head[:at]), bytes.NewReader([]byte{sum}), bytes.NewReader(data[at+1:]))
-		return bounded(lz4.NewReader(frame), codec, limit)
 	case "lz4":
 		return bounded(lz4.NewReader(bytes.NewReader(data)), codec, limit)
+	case "lz4_legacy":
+		return bounded(lz4.NewReader(bytes.NewReader(resummed(data))), codec, limit)
 	case "zstd":
 		from, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1))
 		if err != nil {
@@ -142,8 +135,14 @@ func compress(codec string, data []byte) ([]byte, error) {
 		return data, nil
 	case "gzip":
 		to = gzip.NewWriter(&out)
-	case "lz4", "lz4_legacy":
+	case "lz4":
 		to = lz4.NewWriter(&out)
+	case "lz4_legacy":
+		frame, err := compress("lz4", data)
+		if at := headerSize(frame); err == nil && at > 0 {
+			frame[at] = headerChecksum(frame[:at])
+		}
+		return frame, err
 	case "zstd":
 		made, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
 		if err != nil {
@@ -161,61 +160,7 @@ func compress(codec string, data []byte) ([]byte, error) {
 	if err := to.Close(); err != nil {
 		return nil, err
 	}
-	made := out.Bytes()
-	if codec == "lz4_legacy" {
-		head, at, err := lz4Head(made)
-		if err != nil {
-			return nil, err
-		}
-		made[at] = byte(xxh32(head[:at]) >> 8)
-	}
-	return made, nil
-}
-
-// lz4Head is the head of an LZ4 frame, and where in it its checksum stands.
-func lz4Head(data []byte) ([]byte, int, error) {
-	if len(data) < 7 {
-		return nil, 0, io.ErrUnexpectedEOF
-	}
-	at := 6
-	if data[4]&8 != 0 { // the size of the content
-		at += 8
-	}
-	if data[4]&1 != 0 { // the number of a dictionary
-		at += 4
-	}
-	if at >= len(data) {
-		return nil, 0, io.ErrUnexpectedEOF
-	}
-	return data[:at+1], at, nil
-}
-
-// xxh32 is the hash of LZ4 frames, of 19 bytes at most and with seed 0: what a head has.
-func xxh32(data []byte) uint32 {
-	const p1, p2, p3, p4, p5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
-	rotate := bits.RotateLeft32
-	h, n := uint32(p5), uint32(len(data))
-	if len(data) >= 16 {
-		lanes := [4]uint32{}
-		lanes[0], lanes[1] = lanes[0]+p1, lanes[1]+p2
-		lanes[0] += p2
-		lanes[3] -= p1
-		for i := range lanes {
-			lanes[i] = rotate(lanes[i]+binary.LittleEndian.Uint32(data[4*i:])*p2, 13) * p1
-		}
-		h = rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) + rotate(lanes[3], 18)
-		data = data[16:]
-	}
-	h += n
-	for ; len(data) >= 4; data = data[4:] {
-		h = rotate(h+binary.LittleEndian.Uint32(data)*p3, 17) * p4
-	}
-	for _, b := range data {
-		h = rotate(h+uint32(b)*p5, 11) * p1
-	}
-	h = (h ^ h>>15) * p2
-	h = (h ^ h>>13) * p3
-	return h ^ h>>16
+	return out.Bytes(), nil
 }
 
 // snap writes xerial's blocks of 32 KiB, as Java clients do.
@@ -229,4 +174,45 @@ func snap(data []byte) []byte {
 		data = data[n:]
 	}
 	return out
+}
+
+// headerSize is where the header checksum of an LZ4 frame stands; 0 where there is none.
+func headerSize(frame []byte) int {
+	if len(frame) < 7 {
+		return 0
+	}
+	size := 6
+	if frame[4]&8 != 0 { // the size of the content
+		size += 8
+	}
+	if len(frame) <= size {
+		return 0
+	}
+	return size
+}
+
+// resummed is an LZ4 frame with the right header checksum: in messages of magic 0 it is over the magic number too.
+func resummed(frame []byte) []byte {
+	at := headerSize(frame)
+	if at == 0 {
+		return frame
+	}
+	made := append([]byte(nil), frame...)
+	made[at] = headerChecksum(made[4:at])
+	return made
+}
+
+// headerChecksum is the second byte of the xxHash32 of at most 15 bytes.
+func headerChecksum(data []byte) byte {
+	const prime1, prime2, prime3, prime4, prime5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
+	sum := uint32(prime5) + uint32(len(data))
+	for ; len(data) >= 4; data = data[4:] {
+		sum = bits.RotateLeft32(sum+binary.LittleEndian.Uint32(data)*prime3, 17) * prime4
+	}
+	for _, each := range data {
+		sum = bits.RotateLeft32(sum+uint32(each)*prime5, 11) * prime1
+	}
+	sum = (sum ^ sum>>15) * prime2
+	sum = (sum ^ sum>>13) * prime3
+	return byte((sum ^ sum>>16) >> 8)
 }

@@ -43,7 +43,8 @@ def test_everything_of_a_schema_is_in_it(schemas: Path) -> None:
     for path in (
         "README.md", "README.html", "CHANGELOG.md", "MANIFEST.json", "schemas/order.ksy", "model/model.json",
         "model/model.schema.json", "pages/order.md", "pages/order.html", "pages/index.html",
-        "vectors/order.vectors.json", "code/go/order.go", "code/go/runtime.go", "code/python/order.py",
+        "vectors/order.vectors.json",
+        "vectors/vectors.schema.json", "code/go/order.go", "code/go/runtime.go", "code/python/order.py",
         "code/java/formats/Order.java", "code/java/org/kodec/runtime/Input.java", "examples/go/main.go",
     ):  # fmt: skip
         assert path in kit.files

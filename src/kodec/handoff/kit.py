@@ -102,6 +102,8 @@ def make_kit(
     files["model/model.schema.json"] = _json(model_schema())
     generated("documents", "pages")
     generated("vectors", "vectors")
+    contract = resource_files("kodec.generator.targets.vectors").joinpath("vectors.schema.json")
+    files["vectors/vectors.schema.json"] = contract.read_bytes()
     for language in languages:
         generated(language, f"code/{language}")
         if runtime := getattr(find(language), "runtime", ""):
@@ -213,7 +215,8 @@ def _readme(
     lines = [
         f"# {name}, format version {version}",
         "",
-        f"{len(model.schemas)} schemas and what is made of them, for {', '.join(languages) or 'no language'}.",
+        f"{len(model.schemas)} schemas and what is made of them, for "
+        f"{', '.join(languages) or 'no language'}.",
         "",
         "| folder | is |",
         "|---|---|",
