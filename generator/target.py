@@ -100,8 +100,10 @@ class Target(Protocol[Plan]):
         files: patterns of the names of the files that it writes. A file of such a name that carries our mark,
             and that the target gives no more, is deleted.
 
-    It may have `options`, a mapping of names to a line of help each: what `--option` may say to it. It reads
-    them by `Request.option`, and raises ValueError in `lacks` for a value that there cannot be.
+    It may have a `runtime`: the folder in `kodec.runtime` with what its files need beside them and do not
+    bring along. And it may have `options`, a mapping of names to a line of help each: what `--option` may
+    say to it. It reads them by `Request.option`, and raises ValueError in `lacks` for a value that there
+    cannot be.
     """
 
     name: str
