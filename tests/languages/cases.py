@@ -7,7 +7,7 @@ import json
 import random
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -48,8 +48,11 @@ class Case:
     error: tuple[str, str, int] | None = None
 
 
-def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
-    """Each vector, some of its beginnings, and so many copies with a byte or two changed."""
+def cases(folder: Path, changes: int, seed: int, form: Callable[[Any], Any] | None = None) -> Iterator[Case]:
+    """Each vector, some of its beginnings, and so many copies with a byte or two changed.
+
+    Values are as `form` gives them.
+    """
     drawn = random.Random(seed)
     model = load(folder)
     back = Facts(model)
@@ -62,7 +65,7 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
                 kind = getattr(module, back.classes[name])
                 for each in vectors["valid"]:
                     for data in _near(bytes.fromhex(each["bytes"]), changes, drawn):
-                        yield case_of(kind, name, data, each.get("version"))
+                        yield case_of(kind, name, data, each.get("version"), form)
 
 
 def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:
@@ -76,7 +79,9 @@ def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:
         yield bytes(changed)
 
 
-def case_of(kind: Any, name: str, data: bytes, version: int | None = None) -> Case:
+def case_of(
+    kind: Any, name: str, data: bytes, version: int | None = None, form: Callable[[Any], Any] | None = None
+) -> Case:
     """What the generated class `kind` makes of the bytes of a type."""
     told = {} if version is None else {"version": version}
     try:
@@ -87,7 +92,7 @@ def case_of(kind: Any, name: str, data: bytes, version: int | None = None) -> Ca
         written = value.to_bytes(**told)
     except EncodeError:
         written = None
-    return Case(name, data, version, plain(value), written)
+    return Case(name, data, version, (form or plain)(value), written)
 
 
 def ask(command: list[str], asked: list[Case]) -> Iterator[Case]:
