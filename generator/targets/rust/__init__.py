@@ -69,7 +69,7 @@ class _Rust:
                     yield Problem(
                         place, unit.name, "it asks for a part of what may be null, as Rust does not yet"
                     )
-                elif hasattr(each, "type") and beyond(each):
+                elif beyond(each):
                     yield Problem(place, unit.name, "it computes beyond 64 bits, which Rust types do not")
                     break
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import get_args
 
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import (
@@ -33,7 +34,6 @@ from kodec.generator.plan.values import (
     Unary,
     Value,
     Whole,
-    values_in,
 )
 from kodec.generator.targets.rust.names import Names, camel, member
 
@@ -84,9 +84,11 @@ def is_number(kind: Type) -> bool:
     return isinstance(bare(kind), (Whole, EnumOf))
 
 
-def beyond(value: Value) -> bool:
-    """Whether something in a value can be beyond what i64 holds."""
-    return any(isinstance(each.type, Whole) and each.type.wide for each in values_in(value))
+def beyond(part: object) -> bool:
+    """Whether a value can be beyond what i64 holds. That a field is only kept so is no matter."""
+    if isinstance(part, Constant):
+        return isinstance(part.value, int) and Whole(part.value, part.value).wide
+    return isinstance(part, get_args(Value)) and isinstance(part.type, Whole) and part.type.wide
 
 
 def literal(value: object) -> str:

@@ -183,8 +183,9 @@ class Printer:
                 kind = self.local_type(each.name)
                 yield local(each.name), self.types.of(kind), self.types.initial(kind, each.absent)
 
-    def is_late(self, name: str) -> bool:
-        return name in self._late
+    def stored_late(self) -> bool:
+        """Whether what may be compressed is there only under a condition."""
+        return not any(isinstance(each, Stored) for each in self.unit.steps)
 
     def late_marks(self) -> list[str]:
         """Places that are remembered only where a condition holds."""
@@ -473,6 +474,10 @@ class Printer:
         if isinstance(slot.type, EnumOf):
             return f"!(0..{1 << width}).contains(&{text}.0)"
         return f"{text} >= {1 << width}" if isinstance(slot.type, Whole) and width % 8 else ""
+
+    def is_patched_only(self, run: Fixed) -> bool:
+        """Whether all of a run is known only when the rest is written."""
+        return all(self.is_patched(group[0]) for group in run.groups)
 
     def is_patched(self, slot: Slot) -> bool:
         return slot.path[0] in self.ranged and len(slot.path) == 1
