@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import Chars, Checksum, Nested, Program, Unit, values_of
+from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import EnumItem, Field, Model, Ref, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.rust.expressions import Types, beyond
+from kodec.generator.targets.rust.expressions import Types, beyond, is_number
 from kodec.generator.targets.rust.names import Names
 from kodec.generator.targets.rust.printer import Printer, packing
 from kodec.generator.templates import Templates
@@ -69,6 +69,8 @@ class _Rust:
                     yield Problem(
                         place, unit.name, "it asks for a part of what may be null, as Rust does not yet"
                     )
+                elif isinstance(each, Choice) and not is_number(each.on.type):
+                    yield Problem(place, unit.name, "it chooses by no number, as Rust types do not yet")
                 elif beyond(each):
                     yield Problem(place, unit.name, "it computes beyond 64 bits, which Rust types do not")
                     break
