@@ -95,7 +95,7 @@ fn an_error_says_where_and_what() {
         RecordBatch::read(&data[..end - 1], &Arena::new(), Options::default()).expect_err("short");
     assert_eq!(
         error.to_string(),
-        "records: truncated: need 34, have 33, at byte 61"
+        "records: truncated: need 26, have 25, at byte 61"
     );
     data[end - 1] ^= 1;
     let error = RecordBatch::read(&data, &Arena::new(), Options::default()).expect_err("changed");
