@@ -12,8 +12,7 @@ from kodec.generator.driver import generate
 from kodec.generator.problems import SchemaError
 
 from . import rust_testee
-from .cases import cases
-from .protocol import asked, spoken
+from .cases import ask, cases
 from .rust_testee import cargo
 from .test_plan import FOLDERS
 
@@ -28,8 +27,8 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 @pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
 def test_rust_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
     program = rust_testee.build(folder, tmp_path)
-    told = list(cases(folder, changes=4, seed=12, form=spoken))
-    for case, found in zip(told, asked(program, told), strict=True):
+    told = list(cases(folder, changes=4, seed=12))
+    for case, found in zip(told, ask(program, told), strict=True):
         assert found == case
     cargo("clippy", "--", "-D", "warnings", folder=tmp_path / "rust")
     cargo("fmt", "--check", folder=tmp_path / "rust")

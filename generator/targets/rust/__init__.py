@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import ClassVar
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
@@ -23,7 +25,7 @@ from kodec.generator.wire import ENCODINGS
 __all__ = ["TARGET"]
 
 FOLDER = "rust"
-CRATE = "formats"
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _TEMPLATES = Templates("kodec.generator.targets.rust")
 _CODECS = {
     "gzip": ('flate2 = { version = "1.1", optional = true }',),
@@ -45,14 +47,22 @@ class _Plan:
     crate: str
 
 
+def _crate(request: Request) -> str:
+    return request.option("rust", "crate", "formats")
+
+
 class _Rust:
     """A module for each schema, the runtime beside them, and what Cargo asks for."""
 
     name = "rust"
     files = ("*.rs", "Cargo.toml")
+    options: ClassVar[dict[str, str]] = {"crate": "the name of the Rust crate; `formats`"}
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, parts of what may be null."""
+        if _NAME.fullmatch(_crate(request)) is None:
+            text = "letters, digits, `_` and `-`, in lower case"
+            raise ValueError(f"`{_crate(request)}` is no name of a Rust crate: {text}")
         for schema in request.model.schemas:
             if schema.streamed:
                 text = "it cannot have Rust types yet, as it is read from streams"
@@ -76,7 +86,7 @@ class _Rust:
                     break
 
     def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model), CRATE)
+        return _Plan(request.model, program_of(request.model), _crate(request))
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
@@ -108,10 +118,10 @@ class _Rust:
             modules.append((module, shown))
             text = _TEMPLATES.render("file.rs.j2", mark=mark(schema), body=body.lstrip("\n"))
             yield File(f"{FOLDER}/src/{module}.rs", text, schema)
-        yield from self._crate(plan, modules)
+        yield from self._frame(plan, modules)
 
     @staticmethod
-    def _crate(plan: _Plan, modules: list[tuple[str, bool]]) -> Iterator[File]:
+    def _frame(plan: _Plan, modules: list[tuple[str, bool]]) -> Iterator[File]:
         parts = [*values_of([(each.steps, each.packed) for each in plan.program.units.values()])]
         checksums = sorted({each.function for each in parts if isinstance(each, Checksum)})
         packed = [each.packed for each in plan.program.units.values() if each.packed is not None]
