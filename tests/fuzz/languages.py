@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.fuzz.languages --inputs 100000 -- ./my-testee
 
-Bytes come from the vectors of each type, with some bytes changed, cut, put in, doubled or joined with those of
-others. It prints each difference, and the most memory that the testee took. The seed is printed, and can be given.
+Bytes come from the vectors of each type, with some bytes changed, cut, put in, doubled or joined with those
+of others. It prints each difference, the most memory that the testee took, and the seed, which can be given.
 """
 
 from __future__ import annotations
