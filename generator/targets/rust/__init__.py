@@ -51,6 +51,19 @@ def _crate(request: Request) -> str:
     return request.option("rust", "crate", "formats")
 
 
+def _lacking(part: object) -> str:
+    """Why a part of a unit cannot be printed; nothing where it can."""
+    match part:
+        case Chars(_, encoding) if ENCODINGS[encoding].errors == "strict":
+            # a `Text` holds the bytes of the others as they are
+            return f"its text in {encoding} cannot be read in Rust yet"
+        case MemberOf(of) if isinstance(of.type, Maybe):
+            return "it asks for a part of what may be null, as Rust does not yet"
+        case Choice(on) if not is_number(on.type):
+            return "it chooses by no number, as Rust types do not yet"
+    return "it computes beyond 64 bits, which Rust types do not" if beyond(part) else ""
+
+
 class _Rust:
     """A module for each schema, the runtime beside them, and what Cargo asks for."""
 
@@ -71,19 +84,9 @@ class _Rust:
         yield from _collisions(request.model, program)
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
-            for each in values_of((unit.steps, unit.derived)):
-                if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
-                    # a `Text` holds the bytes of the others as they are
-                    yield Problem(place, unit.name, f"its text in {each.encoding} cannot be read in Rust yet")
-                elif isinstance(each, MemberOf) and isinstance(each.of.type, Maybe):
-                    yield Problem(
-                        place, unit.name, "it asks for a part of what may be null, as Rust does not yet"
-                    )
-                elif isinstance(each, Choice) and not is_number(each.on.type):
-                    yield Problem(place, unit.name, "it chooses by no number, as Rust types do not yet")
-                elif beyond(each):
-                    yield Problem(place, unit.name, "it computes beyond 64 bits, which Rust types do not")
-                    break
+            for text in dict.fromkeys(map(_lacking, values_of((unit.steps, unit.derived)))):
+                if text:
+                    yield Problem(place, unit.name, text)
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model), _crate(request))
