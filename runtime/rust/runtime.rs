@@ -671,8 +671,7 @@ pub(crate) fn not_encodable(name: &str, reason: &str) -> Error {
 
 /// A number as the field stores it.
 #[inline]
-pub(crate) fn fit<T: TryFrom<i128>>(name: &str, number: impl Into<i128>) -> Result<T> {
-    let number = number.into();
+pub(crate) fn fit<T: TryFrom<N>, N: Copy + Into<i128>>(name: &str, number: N) -> Result<T> {
     T::try_from(number).map_err(|_| not_encodable(name, "out of range").have(number))
 }
 

@@ -24,7 +24,7 @@ from kodec.generator.modules import Modules
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.errors import EncodeError, FormatError
 from tests.languages.cases import Anything, plain
-from tests.languages.protocol import Testee
+from tests.languages.protocol import Conversation
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 _ODD = (0, 1, 2, 0x0F, 0x7F, 0x80, 0x81, 0xFE, 0xFF)
@@ -109,7 +109,7 @@ def run(command: list[str], inputs: int, seed: int, schemas: Path) -> int:
     """The number of differences, each of which is printed."""
     drawn, model, start = random.Random(seed), load(schemas), time.monotonic()
     counted: Counter[str] = Counter()
-    with Modules(model) as modules, Testee(command) as testee:
+    with Modules(model) as modules, Conversation(command) as testee:
         types = Types(schemas, modules, model)
         requests = [*types.requests(inputs, drawn)]
         for request, found in zip(requests, testee.ask(requests), strict=True):

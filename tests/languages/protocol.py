@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 
-class Testee:
-    """A program that is asked. Use it in a `with`."""
+class Conversation:
+    """Questions to a testee, and its answers. Use it in a `with`."""
 
     def __init__(self, command: list[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def __enter__(self) -> Testee:
+    def __enter__(self) -> Conversation:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -46,7 +46,7 @@ def _types(schemas: Path) -> str:
     """Each type as JSON and back, and the table of those that are told nothing but their version."""
     program = program_of(load(schemas))
     types = Types(Names(load(schemas)), program)
-    lines = ["use crate::{decoded, encoded, hear_into, is_of, object, Codec, Spoken};"]
+    lines = ["use crate::{decoded, encoded, hear_into, is_of, object, wrong, Codec, Spoken, Wrong};"]
     lines += ["use formats::Arena;", "use serde_json::{Map, Value};"]
     enums: dict[str, None] = {}
     for unit in program.units.values():
@@ -73,7 +73,7 @@ def _enum(name: str) -> list[str]:
     return [
         f"impl Spoken<'_> for formats::{name} {{",
         "    fn speak(&self) -> Value { self.0.speak() }",
-        "    fn hear(value: &Value, arena: &Arena) -> Result<Self, String> {",
+        "    fn hear(value: &Value, arena: &Arena) -> Result<Self, Wrong> {",
         "        i64::hear(value, arena).map(Self)",
         "    }",
         "}",
@@ -90,7 +90,7 @@ def _object(types: Types, unit: Unit) -> list[str]:
         *(f'        found.insert("{name}".to_owned(), self.{member(name)}.speak());' for name in names),
         "        Value::Object(found)",
         "    }",
-        "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {",
+        "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {",
         "        let (mut found, parts) = (Self::default(), object(value)?);",
         *(f'        hear_into(&mut found.{member(name)}, parts, "{name}", arena)?;' for name in names),
         "        let _ = (&mut found, parts, arena);",
@@ -120,9 +120,9 @@ def _one_of(types: Types, kind: OneOf) -> list[str]:
         *speak,
         "        }",
         "    }",
-        "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {",
+        "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {",
         *hear,
-        '        Err(format!("none of the types: {value}"))',
+        '        Err(wrong(format!("none of the types: {value}")))',
         "    }",
         "}",
     ]

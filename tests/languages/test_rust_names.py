@@ -14,7 +14,7 @@ from kodec.generator.driver import render_all
 from tests.generator.any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, unnamed, vocabulary
 
 from . import rust_testee
-from .protocol import Testee
+from .protocol import Conversation
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust here: https://rustup.rs"),
@@ -55,7 +55,7 @@ def test_fields_types_and_enums_called_as_the_generator_and_rust_call_things(tmp
         ]
         asked += [{"type": "z200", "bytes": data, "version": version} for version, data in VERSIONS.items()]
         asked.append({"type": "z000", "bytes": GZIP})
-        with Testee(rust_testee.build(folder, tmp_path / f"made{index}")) as testee:
+        with Conversation(rust_testee.build(folder, tmp_path / f"made{index}")) as testee:
             answers = [*testee.ask({"do": "round_trip", **each} for each in asked)]
         found = [
             (unnamed(each.get("value")), each.get("bytes"), each.get("error", {}).get("code"))

@@ -462,7 +462,7 @@ class Printer:
         if slot.type == FLAG:
             text = f"{own}::from({text})"
         elif isinstance(slot.type, EnumOf):
-            text = f"rt::fit::<{own}>({literal(slot.path[-1])}, {text}.0)?"
+            text = f"rt::fit::<{own}, _>({literal(slot.path[-1])}, {text}.0)?"
         elif self.types.of(slot.type) != own:
             text = f"{own}::from({text})"
         return f"({text} << {slot.bits[0]})" if slot.bits[0] else text
@@ -499,6 +499,17 @@ class Printer:
             if each.kind == "length" and not packed and kind not in (TEXT, OCTETS) and each.of not in found:
                 found.append(each.of)
         return found
+
+    def turns(self) -> bool:
+        """Whether what is written first stands last, so that it only changes places with what is in front."""
+        last = self.unit.steps[-1]
+        return [getattr(last, "name", None)] == self.measured() and not self.unit.ranges
+
+    def packs_late(self) -> bool:
+        """Whether nothing in front of what may be compressed says how long it is."""
+        packed = self.unit.packed
+        lengths = {each.of for each in self.unit.derived if each.kind == "length"}
+        return packed is not None and packed.parsed and packed.name not in lengths
 
     def length(self, derived: Derived) -> str:
         """What a length or a count is, where there is something."""
@@ -568,11 +579,11 @@ class Printer:
             text = f"{self.variant(packed, 'content')}({text})"
         return f"Some({text})" if isinstance(self.local_type(packed.name), Maybe) else text
 
-    def write_content(self, packed: Packed, text: str) -> str:
+    def write_content(self, packed: Packed, text: str, to: str = "&mut content") -> str:
         call = self.elements.call(packed.unit, "write")
         if self.types.inner(packed.unit) is None:
-            return f"{text.removeprefix('&')}.write_to(&mut content)"
-        return f"{call}({text}, &mut content)"
+            return f"{text.removeprefix('&')}.write_to({to})"
+        return f"{call}({text}, {to})"
 
 
 _COMPUTED = Whole(-(1 << 62), 1 << 62)

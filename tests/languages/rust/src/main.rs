@@ -11,7 +11,7 @@ use std::io::{BufRead, Write};
 pub struct Codec {
     pub name: &'static str,
     pub decode: for<'a> fn(&'a [u8], i16, &'a Arena, Options) -> Result<Decoded, Error>,
-    pub encode: for<'a> fn(&'a Value, i16, &'a Arena) -> Result<Written, String>,
+    pub encode: for<'a> fn(&'a Value, i16, &'a Arena) -> Result<Written, Wrong>,
 }
 
 pub type Written = Result<Vec<u8>, Error>;
@@ -41,16 +41,39 @@ pub fn encoded<'a, T: Spoken<'a>>(
     value: &'a Value,
     arena: &'a Arena,
     write: impl Fn(&T, &mut Vec<u8>) -> Result<(), Error>,
-) -> Result<Written, String> {
+) -> Result<Written, Wrong> {
     let value = T::hear(value, arena)?;
     let mut out = Vec::new();
     Ok(write(&value, &mut out).map(|()| out))
 }
 
+/// What no value of the type can be: where, and why.
+pub struct Wrong {
+    path: String,
+    reason: String,
+}
+
+pub fn wrong(reason: String) -> Wrong {
+    Wrong {
+        path: String::new(),
+        reason,
+    }
+}
+
+impl Wrong {
+    fn within(mut self, name: &str) -> Self {
+        if !self.path.is_empty() && !self.path.starts_with('[') {
+            self.path.insert(0, '.');
+        }
+        self.path.insert_str(0, name);
+        self
+    }
+}
+
 /// A value as JSON and back.
 pub trait Spoken<'a>: Sized {
     fn speak(&self) -> Value;
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String>;
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong>;
 }
 
 /// A member of an object, or what `into` has where there is none.
@@ -59,17 +82,17 @@ pub fn hear_into<'a, T: Spoken<'a>>(
     object: &'a Map<String, Value>,
     name: &str,
     arena: &'a Arena,
-) -> Result<(), String> {
+) -> Result<(), Wrong> {
     if let Some(value) = object.get(name) {
-        *into = T::hear(value, arena).map_err(|error| format!("{name}: {error}"))?;
+        *into = T::hear(value, arena).map_err(|error| error.within(name))?;
     }
     Ok(())
 }
 
-pub fn object(value: &Value) -> Result<&Map<String, Value>, String> {
+pub fn object(value: &Value) -> Result<&Map<String, Value>, Wrong> {
     value
         .as_object()
-        .ok_or_else(|| format!("no object: {value}"))
+        .ok_or_else(|| wrong(format!("no object: {value}")))
 }
 
 /// Whether a value can be an object with these members.
@@ -93,9 +116,9 @@ macro_rules! whole {
                 }
             }
 
-            fn hear(value: &Value, _: &Arena) -> Result<Self, String> {
+            fn hear(value: &Value, _: &Arena) -> Result<Self, Wrong> {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                text.parse().map_err(|error| format!("{text}: {error}"))
+                text.parse().map_err(|error| wrong(format!("{text}: {error}")))
             }
         }
     )*};
@@ -108,8 +131,10 @@ impl Spoken<'_> for bool {
         json!(self)
     }
 
-    fn hear(value: &Value, _: &Arena) -> Result<Self, String> {
-        value.as_bool().ok_or_else(|| format!("no flag: {value}"))
+    fn hear(value: &Value, _: &Arena) -> Result<Self, Wrong> {
+        value
+            .as_bool()
+            .ok_or_else(|| wrong(format!("no flag: {value}")))
     }
 }
 
@@ -124,11 +149,12 @@ impl Spoken<'_> for f64 {
         }
     }
 
-    fn hear(value: &Value, _: &Arena) -> Result<Self, String> {
+    fn hear(value: &Value, _: &Arena) -> Result<Self, Wrong> {
         let text = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
-        text.parse().map_err(|error| format!("{text}: {error}"))
+        text.parse()
+            .map_err(|error| wrong(format!("{text}: {error}")))
     }
 }
 
@@ -137,7 +163,7 @@ impl Spoken<'_> for f32 {
         f64::from(*self).speak()
     }
 
-    fn hear(value: &Value, arena: &Arena) -> Result<Self, String> {
+    fn hear(value: &Value, arena: &Arena) -> Result<Self, Wrong> {
         f64::hear(value, arena).map(|number| number as Self)
     }
 }
@@ -146,7 +172,7 @@ fn hex(data: &[u8]) -> String {
     data.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &str) -> Result<Vec<u8>, String> {
+fn unhex(text: &str) -> Result<Vec<u8>, Wrong> {
     let digits = text.as_bytes();
     let pair = |two: &[u8]| {
         std::str::from_utf8(two)
@@ -160,7 +186,7 @@ fn unhex(text: &str) -> Result<Vec<u8>, String> {
         .collect::<Option<Vec<u8>>>();
     found
         .filter(|_| digits.len() % 2 == 0)
-        .ok_or_else(|| format!("no hexadecimal: {text}"))
+        .ok_or_else(|| wrong(format!("no hexadecimal: {text}")))
 }
 
 impl<'a> Spoken<'a> for &'a [u8] {
@@ -168,8 +194,10 @@ impl<'a> Spoken<'a> for &'a [u8] {
         Value::String(hex(self))
     }
 
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {
-        let text = value.as_str().ok_or_else(|| format!("no bytes: {value}"))?;
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
+        let text = value
+            .as_str()
+            .ok_or_else(|| wrong(format!("no bytes: {value}")))?;
         unhex(text).map(|data| arena.keep(data))
     }
 }
@@ -180,13 +208,13 @@ impl<'a> Spoken<'a> for Text<'a> {
             .map_or_else(|_| json!({"raw": hex(self.as_bytes())}), |text| json!(text))
     }
 
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         match value.get("raw") {
             Some(raw) => <&[u8]>::hear(raw, arena).map(Text),
             None => value
                 .as_str()
                 .map(Text::from)
-                .ok_or_else(|| format!("no text: {value}")),
+                .ok_or_else(|| wrong(format!("no text: {value}"))),
         }
     }
 }
@@ -196,12 +224,12 @@ impl Spoken<'_> for Uuid {
         Value::String(self.to_string())
     }
 
-    fn hear(value: &Value, _: &Arena) -> Result<Self, String> {
+    fn hear(value: &Value, _: &Arena) -> Result<Self, Wrong> {
         let text = value.as_str().unwrap_or_default().replace('-', "");
         unhex(&text)?
             .try_into()
             .map(Uuid)
-            .map_err(|_| format!("no UUID: {value}"))
+            .map_err(|_| wrong(format!("no UUID: {value}")))
     }
 }
 
@@ -210,7 +238,7 @@ impl<'a> Spoken<'a> for RawTag<'a> {
         json!({"number": self.number, "data": hex(self.data)})
     }
 
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         let mut found = Self {
             number: 0,
             data: &[],
@@ -226,7 +254,7 @@ impl<'a, T: Spoken<'a>> Spoken<'a> for Option<T> {
         self.as_ref().map_or(Value::Null, T::speak)
     }
 
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         if value.is_null() {
             Ok(None)
         } else {
@@ -240,11 +268,13 @@ impl<'a, T: Spoken<'a>> Spoken<'a> for Vec<T> {
         self.iter().map(T::speak).collect()
     }
 
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         let items = value
             .as_array()
-            .ok_or_else(|| format!("no list: {value}"))?;
-        items.iter().map(|item| T::hear(item, arena)).collect()
+            .ok_or_else(|| wrong(format!("no list: {value}")))?;
+        let hear =
+            |(i, item)| T::hear(item, arena).map_err(|error| error.within(&format!("[{i}]")));
+        items.iter().enumerate().map(hear).collect()
     }
 }
 
@@ -253,7 +283,7 @@ impl<'a, T: Spoken<'a>> Spoken<'a> for Box<T> {
         T::speak(self)
     }
 
-    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, String> {
+    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         T::hear(value, arena).map(Self::new)
     }
 }
@@ -302,12 +332,16 @@ fn answer(request: &Value) -> Result<Value, String> {
     };
     let arena = Arena::new();
     if text("do")? == "encode" {
-        return Ok(match (codec.encode)(&request["value"], version, &arena)? {
-            Ok(data) => json!({"bytes": hex(&data)}),
-            Err(error) => json!({"error": problem(&error)}),
+        return Ok(match (codec.encode)(&request["value"], version, &arena) {
+            Ok(Ok(data)) => json!({"bytes": hex(&data)}),
+            Ok(Err(error)) => json!({"error": problem(&error)}),
+            // what no value of Rust can be
+            Err(error) => {
+                json!({"error": {"code": "not_encodable", "path": error.path, "have": error.reason}})
+            }
         });
     }
-    let data = unhex(text("bytes")?)?;
+    let data = unhex(text("bytes")?).map_err(|error| error.reason)?;
     let found = match (codec.decode)(&data, version, &arena, Options::default()) {
         Ok(found) => found,
         Err(error) => return Ok(json!({"error": problem(&error)})),
