@@ -29,7 +29,7 @@ WORDS = """
     super trait true try type typeof unsafe unsized use virtual where while yield union auto default
     macro_rules bool char str u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64 clone copy
     debug drop eq error fact hash iterator none ok option options ord partial_eq result send some string
-    sync text uuid vec to_string arena raw_tag reader code default_ read write read_from write_to formats
+    sync text uuid vec to_string arena raw_tag reader code  read write read_from write_to formats
     core std alloc main lib runtime codecs rt
 """.split()  # noqa: SIM905  # a hundred words on a hundred lines are no list to read
 
