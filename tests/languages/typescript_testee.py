@@ -114,7 +114,7 @@ def table(schemas: Path) -> str:
         lines.append(f"    write: {write if plain else refused},")
         lines.append("  },")
     lines += ["};", f"export const shapes: Partial<Record<string, [string, string, Kind][]>> = {json.dumps(shapes)};"]
-    return "\n".join(lines).replace("(r, version) => formats", "(r, version) => formats") + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _kind(kind: Type) -> Any:
@@ -168,6 +168,8 @@ def shaped(found: Any, like: Any) -> Any:
             return f"0x{str(found).replace('-', '')}"
         case str() if like.startswith("0t"):
             return f"0t{found['raw'] if isinstance(found, dict) else found.encode().hex()}"
+        case str() if str(found) == like:
+            return like
         case str() if isinstance(found, float) or (len(like) == 16 and isinstance(found, (int, str))):
             return struct.pack(">d", float(found)).hex() if like != "nan" and _is_float(found) else str(found)
         case str() if isinstance(found, (int, str)) and not isinstance(found, bool):

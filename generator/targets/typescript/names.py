@@ -26,7 +26,7 @@ _OF_LANGUAGE = """
     of package private protected public return set static super switch this throw true try typeof undefined
     var void while with yield
 """.split()  # noqa: SIM905  # sixty words on sixty lines are no list to read
-_OF_TEMPLATES = "at codec codecs error fields inner item known name on r section stored tag v w".split()  # noqa: SIM905
+_OF_TEMPLATES = "at codec content count data each error fields found inner item known name on r section stored tag v w".split()  # noqa: SIM905
 _GLOBALS = "Array BigInt Infinity Map NaN Number Object Partial Uint8Array".split()  # noqa: SIM905
 # functions of types are called `readX`, `writeX` and `newX`
 _LOCALS = Reserved(_OF_LANGUAGE, _OF_TEMPLATES, EXPORTED, prefixes=("read", "write", "new"))

@@ -335,14 +335,15 @@ class Printer:
             parts = [f"$type: {constant(name)}"] if name in self.marked else []
             parts += [f"{member(each.name)}: {head}${member(each.name)}" for each in unit.fields if each.kept]
             target = self.target(path[0]) if len(path) == 1 else f"const {head}"
-            yield target, f"{{ {', '.join(parts)} }}"
+            yield target, _object(parts)
 
-    def fields_of_object(self) -> list[str]:
+    def made(self) -> str:
+        """The object of what was read."""
         found = [f"$type: {constant(self.unit.name)}"] if self.unit.name in self.marked else []
         for each in self.shown_fields():
             name, place = member(each.name), local(each.name)
             found.append(name if name == place else f"{name}: {place}")
-        return found
+        return _object(found)
 
     def is_version(self, step: Fixed) -> bool:
         """Whether the version that the unit says itself ends this run."""
@@ -408,19 +409,24 @@ class Printer:
             return text
         return self._converted(text, form.bits > 53, is_big(kind))
 
-    def store_bits(self, group: list[Slot]) -> str:
-        """The call that writes the bits of a group."""
-        slot = group[0]
-        small = slot.size in (1, 2, 4)
+    def bits_name(self, slot: Slot) -> str:
+        """The number that holds the bits of a group, whose first slot this is."""
+        return "$".join(["bits", *map(member, slot.path)])
+
+    def parts_of_bits(self, group: list[Slot]) -> list[str]:
+        """The numbers whose sum holds the bits of a group."""
+        small = group[0].size in (1, 2, 4)
         parts = []
         for each in group:
             assert each.bits is not None
             shift, width = each.bits
             text = f"{'fit' if small else 'fitBig'}({constant(each.path[-1])}, {self.place(each)}, {width})"
-            scale = f" * {1 << shift}{'' if small else 'n'}" if shift else ""
-            parts.append(text + scale)
-        value = " + ".join(parts)
-        if small:
+            parts.append(text + (f" * {1 << shift}{'' if small else 'n'}" if shift else ""))
+        return parts
+
+    def store_bits(self, slot: Slot, value: str) -> str:
+        """The call that writes the bits of a group."""
+        if slot.size in (1, 2, 4):
             return f"w.{self.load(f'u{slot.size}', slot.order)}({constant(slot.path[-1])}, {value})"
         return f"w.whole({value}, {slot.size}{', true' if slot.order == 'le' else ''})"
 
@@ -531,6 +537,14 @@ class _Inside(Printer):
 
     def _stored(self, name: str, kind: Type) -> Type:
         return kind
+
+
+def _object(parts: list[str]) -> str:
+    """An object literal, on one line where that is short."""
+    text = f"{{ {', '.join(parts)} }}" if parts else "{}"
+    if len(text) <= 80:
+        return text
+    return "\n".join(["{", *(f"  {each}," for each in parts), "}"])
 
 
 def _set_by(step: Step) -> Iterator[str]:

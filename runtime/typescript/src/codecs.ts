@@ -92,7 +92,7 @@ export const snappyJava: Codec = {
     const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
     const parts: Uint8Array[] = [];
     let left = limit;
-    for (let at = 16; at < data.length; ) {
+    for (let at = 16; at < data.length;) {
       if (data.length - at < 4) throw cut("snappy");
       const stop = at + 4 + view.getInt32(at);
       if (stop < at + 4 || stop > data.length) throw cut("snappy");
@@ -170,7 +170,11 @@ function unframed(data: Uint8Array, limit: number, legacy: boolean): Uint8Array 
   const flags = view.getUint8(4);
   const code = view.getUint8(5);
   if (flags >> 6 !== 1 || (flags & 0x20) === 0 || (flags & 0x01) !== 0) {
-    throw new FormatError("unsupported", { reason: "lz4: frame", need: "version 1, independent blocks", have: flags });
+    throw new FormatError("unsupported", {
+      reason: "lz4: frame",
+      need: "version 1, independent blocks",
+      have: flags,
+    });
   }
   const mostOfBlock = LZ4_BLOCKS[code >> 4] ?? 0;
   if ((flags & 0x02) !== 0 || (code & 0x8f) !== 0 || mostOfBlock === 0) {
@@ -192,7 +196,8 @@ function unframed(data: Uint8Array, limit: number, legacy: boolean): Uint8Array 
     const size = word % STORED;
     at += 4;
     if (size === 0) break;
-    if (size > mostOfBlock) throw new FormatError("malformed", { reason: "lz4: size of a block", have: size });
+    if (size > mostOfBlock)
+      throw new FormatError("malformed", { reason: "lz4: size of a block", have: size });
     if (data.length - at < size + checksum) throw cut("lz4");
     const block = data.subarray(at, at + size);
     const part = word >= STORED ? block : unblocked(block, Math.min(mostOfBlock, 255 * size));

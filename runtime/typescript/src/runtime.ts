@@ -2,12 +2,7 @@
 
 /** What is wrong with bytes, or with a value that is to be written: the words are the same in every language. */
 export type ErrorCode =
-  | "truncated"
-  | "malformed"
-  | "bad_checksum"
-  | "unsupported"
-  | "limit_exceeded"
-  | "not_encodable";
+  "truncated" | "malformed" | "bad_checksum" | "unsupported" | "limit_exceeded" | "not_encodable";
 
 /** The facts of an error besides its code. */
 export interface ErrorFacts {
@@ -79,7 +74,9 @@ export class FormatError extends Error {
 
 function shown(value: unknown): string {
   if (value instanceof Uint8Array) return `${String(value.length)} bytes`;
-  return typeof value === "object" ? "an object" : String(value);
+  return typeof value === "object" && value !== null
+    ? "an object"
+    : String(value as string | number | bigint | boolean | null);
 }
 
 /** An error as one of the field `name`; what is no `FormatError` stays as it is. */
@@ -328,7 +325,7 @@ export class Reader {
         this.pos = start + n + 1;
         if (n < 4) return BigInt((low >>> 1) ^ -(low & 1));
         if (n < 7) {
-          const half = (middle * 0x8000000) + (low >>> 1);
+          const half = middle * 0x8000000 + (low >>> 1);
           return BigInt((low & 1) === 0 ? half : -half - 1);
         }
         const raw = BigInt.asUintN(64, (BigInt(high) << 56n) | (BigInt(middle) << 28n) | BigInt(low));
@@ -392,7 +389,8 @@ export class Reader {
       if (at === stop) return text;
     }
     const bytes = this.view8(start, stop);
-    if (ascii) return Array.from(bytes, (byte) => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)).join("");
+    if (ascii)
+      return Array.from(bytes, (byte) => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte)).join("");
     try {
       return DECODER.decode(bytes);
     } catch {
@@ -416,7 +414,13 @@ export class Reader {
   requireEnd(name: string): void {
     if (this.pos === this.end) return;
     const reason = "bytes are left over after the field's content";
-    throw new FormatError("malformed", { path: name, reason, at: this.pos, need: 0, have: this.end - this.pos });
+    throw new FormatError("malformed", {
+      path: name,
+      reason,
+      at: this.pos,
+      need: 0,
+      have: this.end - this.pos,
+    });
   }
 
   /** Require bytes that are looked at before they are read. */
@@ -493,7 +497,13 @@ export class Reader {
   /** Require that a field, which stands at `at`, has the length of what it covers. */
   requireLength(name: string, at: number, have: number | bigint, need: number | bigint): void {
     if (BigInt(have) === BigInt(need)) return;
-    throw new FormatError("malformed", { path: name, reason: "not the length of what it covers", at, need, have });
+    throw new FormatError("malformed", {
+      path: name,
+      reason: "not the length of what it covers",
+      at,
+      need,
+      have,
+    });
   }
 
   /** Require that a field, which stands at `at`, is the checksum of the bytes from `start` to `stop`. */
@@ -619,15 +629,17 @@ export class Writer {
   private view: DataView;
   readonly codecs: Codecs;
 
-  constructor(codecs: Codecs = {}, size = 256) {
+  constructor(codecs: Codecs = {}, size = 1024) {
     this.buffer = new Uint8Array(size);
     this.view = new DataView(this.buffer.buffer);
     this.codecs = codecs;
   }
 
-  /** A copy of what was written. */
-  bytes(start = 0, stop = this.pos): Uint8Array {
-    return this.buffer.slice(start, stop);
+  /** A copy of what was written. The writer starts again with nothing, in the memory that it has. */
+  finish(): Uint8Array {
+    const found = this.buffer.slice(0, this.pos);
+    this.pos = 0;
+    return found;
   }
 
   /** The checksum of what was written. */

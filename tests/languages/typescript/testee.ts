@@ -16,12 +16,21 @@ interface Request {
   readonly exact?: boolean;
 }
 
+// JSON.stringify has no negative zero
+const NEGATIVE_ZERO = "\0-0.0";
 const does = ["decode", "encode", "round_trip"];
 
 function answer(asked: Request): object {
   if (asked.do === "hello") {
     const version = process.versions.node;
-    return { protocol: 1, name: "kodec-typescript", language: "TypeScript", version, does, types: Object.keys(types) };
+    return {
+      protocol: 1,
+      name: "kodec-typescript",
+      language: "TypeScript",
+      version,
+      does,
+      types: Object.keys(types),
+    };
   }
   const type = types[asked.type];
   if (type === undefined || !does.includes(asked.do)) return { unsupported: `${asked.do} ${asked.type}` };
@@ -29,9 +38,10 @@ function answer(asked: Request): object {
   const written = (value: unknown): object => {
     const w = new Writer(codecs);
     type.write(w, value, version);
-    return { bytes: Buffer.from(w.bytes()).toString("hex") };
+    return { bytes: Buffer.from(w.finish()).toString("hex") };
   };
-  if (asked.do === "encode") return attempted("error", () => written(made(asked.value, ["object", asked.type])));
+  if (asked.do === "encode")
+    return attempted("error", () => written(made(asked.value, ["object", asked.type])));
   return attempted("error", () => {
     const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs });
     const found = type.read(r, version);
@@ -82,7 +92,7 @@ function plain(value: unknown, kind: Kind): unknown {
     case "bigint":
       return String(value);
     case "float":
-      return Number.isFinite(value) ? (Object.is(value, -0) ? "-0.0" : value) : floatName(value as number);
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : floatName(value as number);
     case "tags":
       return (value as { number: number; data: Uint8Array }[]).map(({ number, data }) => ({
         number,
@@ -97,6 +107,7 @@ function plain(value: unknown, kind: Kind): unknown {
 
 function floatName(value: number): string {
   if (Number.isNaN(value)) return "nan";
+  if (value === 0) return NEGATIVE_ZERO;
   return value > 0 ? "inf" : "-inf";
 }
 
@@ -104,7 +115,7 @@ function floatName(value: number): string {
 function raw(text: string): string {
   const w = new Writer();
   w.chars("", text);
-  return Buffer.from(w.bytes()).toString("hex");
+  return Buffer.from(w.finish()).toString("hex");
 }
 
 function isOf(value: unknown, kind: Kind): boolean {
@@ -133,7 +144,10 @@ function made(value: unknown, kind: Kind): unknown {
       case "object": {
         const found = value as Record<string, unknown>;
         const given = (shapes[of] ?? []).filter(([name]) => name in found);
-        return make(of, Object.fromEntries(given.map(([name, own, inner]) => [own, made(found[name], inner)])));
+        return make(
+          of,
+          Object.fromEntries(given.map(([name, own, inner]) => [own, made(found[name], inner)])),
+        );
       }
     }
   }
@@ -168,14 +182,16 @@ function make(type: string, fields: object): unknown {
 
 /** Whether what the protocol has is of a case: an object has just its fields. */
 function mayBe(value: unknown, kind: Kind): boolean {
-  if (!Array.isArray(kind)) return typeof value === (kind === "bytes" ? "string" : kind === "bigint" ? "string" : kind);
+  if (!Array.isArray(kind))
+    return typeof value === (kind === "bytes" ? "string" : kind === "bigint" ? "string" : kind);
   if (kind[0] === "list") return Array.isArray(value);
   if (kind[0] !== "object" || typeof value !== "object" || value === null) return false;
   const names = new Set((shapes[kind[1]] ?? []).map(([name]) => name));
   return Object.keys(value).every((name) => names.has(name));
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const asked = JSON.parse(line) as Request;
-  process.stdout.write(`${JSON.stringify({ id: asked.id, ...answer(asked) })}\n`);
+for await (const text of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(text) as Request;
+  const line = JSON.stringify({ id: asked.id, ...answer(asked) });
+  process.stdout.write(`${line.replaceAll(JSON.stringify(NEGATIVE_ZERO), "-0.0")}\n`);
 }
