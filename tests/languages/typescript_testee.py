@@ -1,12 +1,11 @@
 """Builds a program of the TypeScript that is generated of schemas, to be asked what it makes of bytes.
 
-    python tests/languages/typescript_testee.py SCHEMAS OUT    build it there, and print its command
+python tests/languages/typescript_testee.py SCHEMAS OUT    build it there, and print its command
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import struct
 import subprocess
@@ -54,7 +53,8 @@ def run(module: Path, *command: str) -> subprocess.CompletedProcess[str]:
     if not link.exists():
         link.symlink_to(tools["modules"])
     script, *arguments = command
-    line = [tools["node"], os.path.relpath(link / script, module), *arguments]
+    path = link / script
+    line = [tools["node"], str(path) if path.is_file() else script, *arguments]
     return subprocess.run(line, cwd=module, check=False, capture_output=True, text=True)
 
 
@@ -113,7 +113,10 @@ def table(schemas: Path) -> str:
         lines.append(f"    read: {read if plain else refused},")
         lines.append(f"    write: {write if plain else refused},")
         lines.append("  },")
-    lines += ["};", f"export const shapes: Partial<Record<string, [string, string, Kind][]>> = {json.dumps(shapes)};"]
+    lines += [
+        "};",
+        f"export const shapes: Partial<Record<string, [string, string, Kind][]>> = {json.dumps(shapes)};",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -129,7 +132,7 @@ def _kind(kind: Type) -> Any:
             return ["object", unit]
         case Real():
             return "float"
-    return _PLAIN.get(kind) or ("bigint" if is_big(kind) else "number")  # type: ignore[call-overload]
+    return _PLAIN.get(kind) or ("bigint" if is_big(kind) else "number")  # type: ignore[arg-type]
 
 
 def ask(command: list[str], asked: list[Case], do: str = "round_trip") -> Iterator[Case]:
@@ -158,10 +161,14 @@ def case_of(case: Case, answer: dict[str, Any]) -> Case:
 
 
 def shaped(found: Any, like: Any) -> Any:
-    """A value of the protocol as `cases.plain` has such a one: there its types show, here those of `like` do."""
+    """A value of the protocol as `cases.plain` has it, where the types show: they are those of `like`."""
     match like:
         case dict():
-            return {name: shaped(each, like.get(name)) for name, each in found.items()} if isinstance(found, dict) else found
+            return (
+                {name: shaped(each, like.get(name)) for name, each in found.items()}
+                if isinstance(found, dict)
+                else found
+            )
         case list() if isinstance(found, list):
             return [shaped(*each) for each in zip(found, like, strict=False)] + found[len(like) :]
         case str() if like.startswith("0x"):

@@ -46,7 +46,7 @@ class _TypeScript:
     files = ("*.ts", "package.json", "tsconfig.json")
 
     def lacks(self, request: Request) -> Iterator[Problem]:
-        """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that TypeScript cannot tell apart."""
+        """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
         for schema in request.model.schemas:
             if schema.streamed:
                 why = "it cannot have TypeScript types yet, as it is read from streams"
@@ -65,7 +65,11 @@ class _TypeScript:
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
         without = () if plan.packed else ("codecs",)
-        own = [f"{folder}/{each.name}" for folder in ("src", "test") for each in RUNTIME.joinpath(folder).iterdir()]
+        own = [
+            f"{folder}/{each.name}"
+            for folder in ("src", "test")
+            for each in RUNTIME.joinpath(folder).iterdir()
+        ]
         for name in sorted(own):
             if name.endswith(".ts") and not name.partition("/")[2].startswith(without):
                 text = RUNTIME.joinpath(*name.split("/")).read_text("utf-8")
@@ -121,7 +125,8 @@ def _imports(names: Names, module: str, body: str) -> Iterator[str]:
         kinds = [EXPORTED.get(each, not each.startswith(("read", "write", "new"))) for each in found]
         types_only = all(kinds)
         shown = ", ".join(
-            f"type {each}" if kind and not types_only else each for each, kind in zip(found, kinds, strict=True)
+            f"type {each}" if kind and not types_only else each
+            for each, kind in zip(found, kinds, strict=True)
         )
         yield f'import {"type " if types_only else ""}{{ {shown} }} from "{path}.js";'
 
@@ -140,7 +145,9 @@ def _collisions(plan: _Plan) -> Iterator[Problem]:
                 yield Problem(schema.root.place, name, why)
         for unit in units:
             told = [each.name for each in unit.parameters]
-            yield from _same(plan.model.struct(unit.name).place, unit.name, [*told, *(f.name for f in unit.fields)])
+            yield from _same(
+                plan.model.struct(unit.name).place, unit.name, [*told, *(f.name for f in unit.fields)]
+            )
 
 
 def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[Problem]:

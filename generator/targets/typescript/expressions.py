@@ -1,4 +1,4 @@
-"""Types and values of the plan as TypeScript: whole numbers are `number` where 53 bits hold them, else `bigint`."""
+"""Types and values of the plan as TypeScript: a whole number is `number`, or `bigint` beyond 53 bits."""
 
 from __future__ import annotations
 
@@ -190,7 +190,10 @@ class Spelling:
                 return _UNARY, f"{op}{self._spelled(of, _ATOM, self._is_big(value))}"
             case Choose(test, yes, no):
                 big = self._is_big(value) if whole_of(value.type) is not None else None
-                return 0, f"{self._spelled(test, 1)} ? {self._spelled(yes, 1, big)} : {self._spelled(no, 1, big)}"
+                return (
+                    0,
+                    f"{self._spelled(test, 1)} ? {self._spelled(yes, 1, big)} : {self._spelled(no, 1, big)}",
+                )
             case Binary(op, left, right):
                 return self._binary(value, op, left, right)
         raise TypeError(value)

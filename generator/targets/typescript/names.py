@@ -21,16 +21,18 @@ EXPORTED: dict[str, bool] = {
 }
 """What the runtime exports, and whether generated code has it as a type only."""
 _OF_LANGUAGE = """
-    arguments as async await boolean break case catch class const continue debugger default delete do else enum
-    eval export extends false finally for function get if implements import in instanceof interface let new null
-    of package private protected public return set static super switch this throw true try typeof undefined
-    var void while with yield
-""".split()  # noqa: SIM905  # sixty words on sixty lines are no list to read
-_OF_TEMPLATES = "at codec content count data each error fields found inner item known name on r section stored tag v w".split()  # noqa: SIM905
-_GLOBALS = "Array BigInt Infinity Map NaN Number Object Partial Uint8Array".split()  # noqa: SIM905
+    arguments as async await boolean break case catch class const continue debugger default delete do else
+    enum eval export extends false finally for function get if implements import in instanceof interface let
+    new null of package private protected public return set static super switch this throw true try typeof
+    undefined var void while with yield
+"""
+_OF_TEMPLATES = """
+    at codec content count data each error fields found inner item known name on r section stored tag v w
+"""
+_GLOBALS = "Array BigInt Infinity Map NaN Number Object Partial Uint8Array"
 # functions of types are called `readX`, `writeX` and `newX`
-_LOCALS = Reserved(_OF_LANGUAGE, _OF_TEMPLATES, EXPORTED, prefixes=("read", "write", "new"))
-_TYPES = Reserved(_GLOBALS, EXPORTED)
+_LOCALS = Reserved(_OF_LANGUAGE.split(), _OF_TEMPLATES.split(), EXPORTED, prefixes=("read", "write", "new"))
+_TYPES = Reserved(_GLOBALS.split(), EXPORTED)
 
 
 def member(name: str) -> str:

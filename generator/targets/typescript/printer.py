@@ -8,9 +8,9 @@ from typing import Any
 
 from kodec.generator.plan.steps import (
     Case,
-    Choice,
     CheckLast,
     CheckMost,
+    Choice,
     Derived,
     Element,
     FieldPlan,
@@ -136,8 +136,10 @@ class Printer:
         if isinstance(element, Choice):
             return True
         inner = self.program.units[element.unit] if isinstance(element, Nested) else None
-        return inner is not None and inner.stands_for is not None and self.is_null(
-            inner.field(inner.stands_for).type
+        return (
+            inner is not None
+            and inner.stands_for is not None
+            and self.is_null(inner.field(inner.stands_for).type)
         )
 
     def item(self, kind: Type) -> Type:
@@ -169,8 +171,8 @@ class Printer:
         return '""' if name == self.unit.stands_for else constant(name)
 
     def _stored(self, name: str, kind: Type) -> Type:
-        found = [each.type for each in (*self.unit.fields, *self.unit.parameters) if each.name == name]
-        return found[0] if found else kind
+        known = {each.name: each.type for each in self.unit.fields}
+        return {each.name: each.type for each in self.unit.parameters}.get(name, known.get(name, kind))
 
     # -- where values are -------------------------------------------------------------------------
 
@@ -258,7 +260,9 @@ class Printer:
         """The variables that are declared where they are read: by one step, under no condition."""
         unit = self.unit
         packed = "" if unit.packed is None else unit.packed.name
-        top = Counter(name for step in unit.steps if isinstance(step, (Fixed, One, Many)) for name in _set_by(step))
+        top = Counter(
+            name for step in unit.steps if isinstance(step, (Fixed, One, Many)) for name in _set_by(step)
+        )
         every = Counter(name for step in steps_in(unit.steps) for name in _set_by(step))
         return {name for name, times in top.items() if times == every[name] == 1 and name != packed}
 
@@ -353,7 +357,9 @@ class Printer:
         return max(each.offset + WIRE[each.wire].least for each in self.unit.peeks)
 
     def peeked_names(self) -> str:
-        return constant(", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset)))
+        return constant(
+            ", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset))
+        )
 
     def peeked(self, peek: Peeked) -> str:
         form = WIRE[peek.wire]
@@ -441,9 +447,11 @@ class Printer:
         found = []
         for each in self.unit.derived:
             kind = bare(self.unit.field(each.of).type)
-            if each.kind == "length" and isinstance(kind, (ObjectOf, ListOf, OneOf)) and each.of not in found:
-                if self.unit.packed is None or self.unit.packed.name != each.of:
-                    found.append(each.of)
+            packed = self.unit.packed is not None and self.unit.packed.name == each.of
+            if each.kind != "length" or packed or each.of in found:
+                continue
+            if isinstance(kind, (ObjectOf, ListOf, OneOf)):
+                found.append(each.of)
         return found
 
     def amount(self, derived: Derived) -> str:
@@ -488,7 +496,12 @@ class Printer:
         unit = self.unit
         for name in _given_by(step):
             spec = unit.field(name)
-            if spec.droppable or name not in self.kept or unit.derivation(name) is not None or name in self.ranged:
+            if (
+                spec.droppable
+                or name not in self.kept
+                or unit.derivation(name) is not None
+                or name in self.ranged
+            ):
                 continue
             differs = [self._differs(name, spec.type, each) for each in (spec.default, spec.absent)]
             if isinstance(spec.type, Maybe) and not unit.is_of_version(step.test):
@@ -554,7 +567,7 @@ def _set_by(step: Step) -> Iterator[str]:
     elif isinstance(step, (One, Many, SetNull, Stored)):
         yield step.name
     elif isinstance(step, Tagged):
-        yield step.name
+        # to the list of unknown ones it adds
         yield from (each.name for each in step.tags)
 
 

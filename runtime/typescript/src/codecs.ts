@@ -15,6 +15,8 @@ interface Zstd {
 }
 
 const ZSTD = zlib as unknown as Zstd;
+const ZSTD_MAGIC = 0xfd2fb528;
+const SKIPPABLE = 0x184d2a5;
 const MOST_WINDOW = 0x8000000;
 
 /** What `decompress` gives, which stops at the limit by itself. */
@@ -41,7 +43,7 @@ export const zstd: Codec = {
     if (native !== undefined) {
       return bounded("zstd", limit, (maxOutputLength) => native(data, { maxOutputLength }));
     }
-    requireWindow(data);
+    requireWindows(data, limit);
     const parts: Uint8Array[] = [];
     let size = 0;
     const stream = new Decompress((part) => {
@@ -60,12 +62,39 @@ export const zstd: Codec = {
   },
 };
 
-/** Refuse a frame whose window is larger than Kafka's: it would be allocated. */
-function requireWindow(data: Uint8Array): void {
-  const [, , , , flags = 0, window = 0] = data;
-  const single = (flags & 0x20) !== 0;
-  const size = single ? 0 : (2 ** (10 + (window >> 3)) / 8) * (8 + (window & 7));
-  if (size > MOST_WINDOW) throw new FormatError("unsupported", { reason: "zstd: window size", have: size });
+/** Refuse frames whose windows, which would be allocated, are larger than Kafka's reader or the limit allows. */
+function requireWindows(data: Uint8Array, limit: number): void {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  for (let at = 0; at < data.length;) {
+    if (data.length - at < 9) throw cut("zstd");
+    const magic = view.getUint32(at, true);
+    if (magic >>> 4 === SKIPPABLE) {
+      at += 8 + view.getUint32(at + 4, true);
+      continue;
+    }
+    const flags = view.getUint8(at + 4);
+    const single = (flags >> 5) & 1;
+    const content = at + 6 - single + ([0, 1, 2, 4][flags & 3] ?? 0);
+    const size = [single, 2, 4, 8][flags >> 6] ?? 0;
+    if (magic !== ZSTD_MAGIC || data.length < content + size + 3) throw cut("zstd");
+    const code = view.getUint8(at + 5);
+    let window = (2 ** (10 + (code >> 3)) / 8) * (8 + (code & 7));
+    if (single === 1) {
+      window = size === 2 ? 256 : 0;
+      for (let i = 0; i < size; i++) window += view.getUint8(content + i) * 2 ** (8 * i);
+      if (window > limit) throw tooLarge("zstd", limit);
+    }
+    if (window > MOST_WINDOW) throw new FormatError("unsupported", { reason: "zstd: window", have: window });
+    at = content + size;
+    for (let isLast = false; !isLast;) {
+      if (data.length - at < 3) throw cut("zstd");
+      const head = view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+      isLast = (head & 1) === 1;
+      at += 3 + (((head >> 1) & 3) === 1 ? 1 : head >> 3);
+    }
+    at += (flags & 4) === 0 ? 0 : 4;
+    if (at > data.length) throw cut("zstd");
+  }
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

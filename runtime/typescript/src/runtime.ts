@@ -74,9 +74,11 @@ export class FormatError extends Error {
 
 function shown(value: unknown): string {
   if (value instanceof Uint8Array) return `${String(value.length)} bytes`;
-  return typeof value === "object" && value !== null
-    ? "an object"
-    : String(value as string | number | bigint | boolean | null);
+  return typeof value === "string" ? value : (JSON.stringify(value, bigintText) ?? "nothing");
+}
+
+function bigintText(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
 }
 
 /** An error as one of the field `name`; what is no `FormatError` stays as it is. */

@@ -64,7 +64,7 @@ function attempted(name: string, step: () => object): object {
 }
 
 function fact(value: unknown): unknown {
-  return typeof value === "number" || value === undefined ? value : String(value);
+  return typeof value === "number" || typeof value === "string" ? value : undefined;
 }
 
 /** A value as the protocol has it. */
@@ -90,7 +90,7 @@ function plain(value: unknown, kind: Kind): unknown {
     case "bytes":
       return Buffer.from(value as Uint8Array).toString("hex");
     case "bigint":
-      return String(value);
+      return String(value as bigint);
     case "float":
       return Number.isFinite(value) && !Object.is(value, -0) ? value : floatName(value as number);
     case "tags":
@@ -121,7 +121,7 @@ function raw(text: string): string {
 function isOf(value: unknown, kind: Kind): boolean {
   if (!Array.isArray(kind)) {
     if (kind === "bytes") return value instanceof Uint8Array;
-    return typeof value === ({ text: "string", uuid: "string", float: "number" }[kind as string] ?? kind);
+    return typeof value === ({ text: "string", uuid: "string", float: "number" }[kind] ?? kind);
   }
   const [how, of] = kind;
   if (how === "list") return Array.isArray(value);
