@@ -118,8 +118,11 @@ def test_fields_types_and_enums_called_as_the_generator_and_typescript_call_thin
                 path.write_text(text.replace('"include": ["src", "test"]', '"include": ["*/src"]'))
     done = typescript_testee.run(module, "typescript/bin/tsc")
     assert done.returncode == 0, done.stdout[:3000]
-    asked = [["Z000", any_name.GZIP], *(["Z200", data] for data in any_name.VERSIONS.values())]
-    asked += [[name.capitalize(), None] for name in names]
+    asked = [
+        ["Z000", any_name.GZIP],
+        *(["Z200", data, version] for version, data in any_name.VERSIONS.items()),
+    ]
+    asked += [[name.capitalize(), None, *([2] if name == "z200" else [])] for name in names]
     (tmp_path / "asked.json").write_text(json.dumps(asked))
     script = shutil.copyfile(typescript_testee.HERE / "names.mjs", module / "names.mjs")
     done = typescript_testee.run(

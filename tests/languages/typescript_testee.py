@@ -1,6 +1,6 @@
 """Builds a program of the TypeScript that is generated of schemas, to be asked what it makes of bytes.
 
-python tests/languages/typescript_testee.py SCHEMAS OUT    build it there, and print its command
+python -m tests.languages.typescript_testee SCHEMAS OUT    build it there, and print its command
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.targets.typescript.expressions import is_big
 from kodec.generator.targets.typescript.names import Names, member
-from tests.languages.cases import Case
+
+from .cases import Case
 
 HERE = Path(__file__).resolve().parent / "typescript"
 ROOT = HERE.parents[2]

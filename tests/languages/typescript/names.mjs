@@ -14,18 +14,18 @@ for (let at = 0; at < Number(packages); at++) {
   const made = await import(`${folder}/dist/r${at}/src/index.js`);
   const { codecs } = await import(`${folder}/dist/r${at}/src/codecs.js`);
   const found = [];
-  const both = (type, value) => {
+  const both = (type, value, told) => {
     const w = new made.Writer(codecs);
-    made[`write${type}`](w, value);
+    made[`write${type}`](w, value, ...told);
     return [unnamed(value), Buffer.from(w.finish()).toString("hex")];
   };
-  for (const [type, bytes] of asked) {
+  for (const [type, bytes, ...told] of asked) {
     try {
       const value =
         bytes === null
           ? made[`new${type}`]()
-          : made[`read${type}`](new made.Reader(Buffer.from(bytes, "hex"), { codecs }));
-      found.push(both(type, value));
+          : made[`read${type}`](new made.Reader(Buffer.from(bytes, "hex"), { codecs }), ...told);
+      found.push(both(type, value, told));
     } catch (error) {
       if (!(error instanceof made.FormatError)) throw error;
       found.push([error.code, error.at]);
