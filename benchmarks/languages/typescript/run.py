@@ -41,7 +41,7 @@ def corpus() -> dict[str, str]:
         return kodec.encode(records).hex()
 
     message = assignment.ConsumerProtocolAssignment(version=0, assigned_partitions=parts, user_data=b"")
-    names = ConsumerProtocolSubscription(version=0, topics=topics, user_data=b"")
+    ConsumerProtocolSubscription(version=0, topics=topics, user_data=b"")
     return {
         "assignment": message.to_bytes().hex(),
         "subscription": ConsumerProtocolSubscription(version=0, topics=topics, user_data=b"")

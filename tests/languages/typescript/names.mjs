@@ -7,7 +7,8 @@ const asked = JSON.parse(readFileSync(file, "utf8"));
 function unnamed(value) {
   if (typeof value === "bigint") return String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
-  return typeof value === "object" && value !== null ? Object.values(value).map(unnamed) : value;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.entries(value).flatMap(([name, each]) => (name === "$type" ? [] : [unnamed(each)]));
 }
 
 for (let at = 0; at < Number(packages); at++) {
