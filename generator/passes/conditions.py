@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kodec.generator.layout import Layouts
 from kodec.generator.passes.common import path_of, walk_fields
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Field, Model, Ref, Struct
@@ -58,7 +58,7 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     if field.condition is None:
         bad("the field has no `if`", "if: len_x >= 0")
         return
-    for variant in [each for known in layouts.bindings(struct) for each in layouts.variants(struct, known)]:
+    for variant in layouts.all_of(struct):
         known = dict(variant.layout.known)
         absent = {f.id for f in variant.layout.absent}
         if field.id in absent:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from kodec.generated.log.record_batch import head_of_record_batch_rows
+from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
 from kodec.log.backends.arrow import DECODED, OF_BATCH, SEQUENCE
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Record
 from kodec.runtime.errors import FormatError, Malformed
 
@@ -39,7 +39,7 @@ class RowDecoder(Decoder[Any]):
     runs = False
 
     def __init__(
-        self, scan: Scan, options: ReadOptions, drops: Callable[[Batch], bool] | None = None
+        self, scan: Scan, options: LogReadOptions, drops: Callable[[Batch], bool] | None = None
     ) -> None:
         self._scan = scan
         self._drops = drops
@@ -184,7 +184,7 @@ def _of_batch(batch: Batch, name: str) -> Any:
     """What the batch's header says for all its records; None in v0 and v1 for what only v2 has."""
     if name in OF_BATCH:
         return getattr(batch, name)
-    return head_of_record_batch_rows(batch.head)[name] if isinstance(batch, DefaultBatch) else None
+    return HEAD_OF_RECORD_BATCH_ROWS[name][1](batch.head) if isinstance(batch, DefaultBatch) else None
 
 
 def _too_wide(batch: Batch, records: list[Record]) -> FormatError:
