@@ -39,6 +39,7 @@ _OWN: Mapping[str, str] = {
     "java": "kodec.generator.targets.java:TARGET",
     "go": "kodec.generator.targets.go:TARGET",
     "rust": "kodec.generator.targets.rust:TARGET",
+    "typescript": "kodec.generator.targets.typescript:TARGET",
     "documents": "kodec.generator.targets.documents:TARGET",
     "vectors": "kodec.generator.targets.vectors:TARGET",
 }
