@@ -38,6 +38,7 @@ _OWN: Mapping[str, str] = {
     "model": "kodec.generator.targets.model:TARGET",
     "java": "kodec.generator.targets.java:TARGET",
     "go": "kodec.generator.targets.go:TARGET",
+    "c": "kodec.generator.targets.c:TARGET",
     "documents": "kodec.generator.targets.documents:TARGET",
     "vectors": "kodec.generator.targets.vectors:TARGET",
 }

@@ -1,7 +1,7 @@
 /* Compressed data: LZ4 and snappy of our own, as Kafka frames them; gzip and zstd through zlib and libzstd.
  *
- * Source: lz4_Block_format.md, lz4_Frame_format.md, snappy's format_description.txt, xxHash's specification; for what is
- * around the blocks org.apache.kafka.common.compress and org.xerial.snappy. */
+ * Source: lz4_Block_format.md, lz4_Frame_format.md, snappy's format_description.txt, xxHash's
+ * specification; for what is around the blocks org.apache.kafka.common.compress and org.xerial.snappy. */
 #include "kodec_codecs.h"
 
 #include <stdio.h>
@@ -44,7 +44,13 @@ static kodec_code grow(const task *t, size_t more) {
 
 /* ------------------------------------------------------------------ blocks of LZ4 and snappy, written */
 
-enum { HASH_BITS = 12, LZ4_BLOCK = 64 << 10, SNAPPY_BLOCK = 32 << 10, LAST_LITERALS = 5, NO_MATCH_BEFORE_END = 12 };
+enum {
+  HASH_BITS = 12,
+  LZ4_BLOCK = 64 << 10,
+  SNAPPY_BLOCK = 32 << 10,
+  LAST_LITERALS = 5,
+  NO_MATCH_BEFORE_END = 12
+};
 
 static uint8_t *put_length(uint8_t *to, size_t rest) {
   for (; rest >= 255; rest -= 255) *to++ = 255;
@@ -86,7 +92,8 @@ static uint8_t *put_snappy(uint8_t *to, const uint8_t *from, size_t run, size_t 
 }
 static size_t hash_of(const uint8_t *p) { return kd_load_u4le(p) * 2654435761U >> (32 - HASH_BITS); }
 
-/* At most 64 KiB, by the last place where four bytes with the same hash were. Returns the end of what is written. */
+/* At most 64 KiB, by the last place where four bytes with the same hash were. Returns the end of what is
+ * written. */
 static uint8_t *put_block(uint8_t *to, const uint8_t *from, size_t size,
                           uint8_t *(*put)(uint8_t *, const uint8_t *, size_t, size_t, size_t)) {
   uint16_t seen[1 << HASH_BITS] = {0};
@@ -110,7 +117,14 @@ static size_t most_of_block(size_t size) { return size + size / 6 + 32; }
 
 /* ------------------------------------------------------------------ LZ4 frames */
 
-enum { INDEPENDENT = 32, BLOCK_CHECKSUM = 16, CONTENT_SIZE = 8, CONTENT_CHECKSUM = 4, RESERVED = 2, DICTIONARY = 1 };
+enum {
+  INDEPENDENT = 32,
+  BLOCK_CHECKSUM = 16,
+  CONTENT_SIZE = 8,
+  CONTENT_CHECKSUM = 4,
+  RESERVED = 2,
+  DICTIONARY = 1
+};
 
 static uint32_t turned(uint32_t value, int bits) { return value << bits | value >> (32 - bits); }
 
@@ -122,7 +136,8 @@ static uint32_t xxhash32(const uint8_t *p, size_t size) {
   if (size >= 16) {
     uint32_t lane[4] = {prime[0] + prime[1], prime[1], 0, 0U - prime[0]};
     for (; size >= 16; size -= 16, p += 16)
-      for (int i = 0; i < 4; i++) lane[i] = turned(lane[i] + kd_load_u4le(p + 4 * i) * prime[1], 13) * prime[0];
+      for (int i = 0; i < 4; i++)
+        lane[i] = turned(lane[i] + kd_load_u4le(p + 4 * i) * prime[1], 13) * prime[0];
     value = turned(lane[0], 1) + turned(lane[1], 7) + turned(lane[2], 12) + turned(lane[3], 18);
   }
   value += length;
@@ -133,8 +148,9 @@ static uint32_t xxhash32(const uint8_t *p, size_t size) {
   return value ^ value >> 16;
 }
 
-/* The first frame, of independent blocks; what follows it is ignored. The content's size and checksum are not looked
- * at. `checked` says whether the header's checksum is: that of messages of magic 0 is a wrong one. */
+/* The first frame, of independent blocks; what follows it is ignored. The content's size and checksum are
+ * not looked at. `checked` says whether the header's checksum is: that of messages of magic 0 is a wrong
+ * one. */
 static kodec_code unpack_lz4(const task *t, bool checked) {
   const uint8_t *const p = t->data.data;
   const size_t size = t->data.size;
@@ -144,7 +160,8 @@ static kodec_code unpack_lz4(const task *t, bool checked) {
   if (flags >> 6 != 1) return stop(t, KODEC_UNSUPPORTED, 4, "frame version");
   if (!(flags & INDEPENDENT)) return stop(t, KODEC_UNSUPPORTED, 4, "blocks that depend on each other");
   if (flags & DICTIONARY) return stop(t, KODEC_UNSUPPORTED, 4, "a dictionary");
-  if (flags & RESERVED || descriptor & 0x8F) return stop(t, KODEC_MALFORMED, 4, "reserved bits in the frame header");
+  if (flags & RESERVED || descriptor & 0x8F)
+    return stop(t, KODEC_MALFORMED, 4, "reserved bits in the frame header");
   if (descriptor >> 4 < 4) return stop(t, KODEC_MALFORMED, 5, "block size code");
   const size_t most = (size_t)1 << (8 + 2 * (descriptor >> 4)), end = flags & CONTENT_SIZE ? 14 : 6;
   if (size <= end) return stop(t, KODEC_TRUNCATED, 0, "frame header");
@@ -155,7 +172,8 @@ static kodec_code unpack_lz4(const task *t, bool checked) {
     const uint32_t word = kd_load_u4le(p + at), length = word & 0x7FFFFFFFU;
     const size_t behind = flags & BLOCK_CHECKSUM ? 4 : 0, start = at + 4;
     if (length == 0) {
-      if (flags & CONTENT_CHECKSUM && size - start < 4) return stop(t, KODEC_TRUNCATED, start, "content checksum");
+      if (flags & CONTENT_CHECKSUM && size - start < 4)
+        return stop(t, KODEC_TRUNCATED, start, "content checksum");
       return KODEC_OK;
     }
     if (length > most) return stop(t, KODEC_MALFORMED, at, "block size");
@@ -235,7 +253,8 @@ static kodec_code unpack_snappy(const task *t) {
   for (size_t at = sizeof xerial; size - at >= 4;) {
     if (memcmp(p + at, xerial, 4) == 0) {
       if (size - at < sizeof xerial) return stop(t, KODEC_TRUNCATED, at, "repeated header");
-      if (memcmp(p + at, xerial, 8) != 0) return stop(t, KODEC_MALFORMED, at, "repeated header with a wrong magic");
+      if (memcmp(p + at, xerial, 8) != 0)
+        return stop(t, KODEC_MALFORMED, at, "repeated header with a wrong magic");
       if ((int32_t)kd_load_u4be(p + at + 8) < 1)
         return stop(t, KODEC_UNSUPPORTED, at, "version of a repeated header");
       at += sizeof xerial;
@@ -373,7 +392,8 @@ static kodec_code pack_zstd(const task *t) {
   const size_t room = ZSTD_compressBound(t->data.size);
   kodec_code code = grow(t, room);
   if (code == KODEC_OK) {
-    const size_t made = ZSTD_compress2(context, t->out->data + t->out->size, room, t->data.data, t->data.size);
+    const size_t made =
+        ZSTD_compress2(context, t->out->data + t->out->size, room, t->data.data, t->data.size);
     if (ZSTD_isError(made)) {
       code = stop(t, KODEC_NOT_ENCODABLE, 0, ZSTD_getErrorName(made));
     } else {
@@ -387,7 +407,8 @@ static kodec_code pack_zstd(const task *t) {
 
 /* ------------------------------------------------------------------ both ways */
 
-kodec_code kodec_decompress(const char *codec, kodec_bytes data, size_t limit, kodec_buffer *out, kodec_error *error) {
+kodec_code kodec_decompress(const char *codec, kodec_bytes data, size_t limit, kodec_buffer *out,
+                            kodec_error *error) {
   if (limit > SIZE_MAX / 4 - out->size) limit = SIZE_MAX / 4 - out->size;
   if (data.data == NULL) data = (kodec_bytes){kodec_empty, 0};
   const task t = {codec, data, out->size + limit, out, error};
@@ -416,4 +437,65 @@ kodec_code kodec_compress(const char *codec, kodec_bytes data, kodec_buffer *out
   if (strcmp(codec, "zstd") == 0) return pack_zstd(&t);
 #endif
   return stop(&t, KODEC_NOT_ENCODABLE, 0, "this build does not have it");
+}
+
+/* ------------------------------------------------------------------ fields */
+
+kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored, size_t at,
+                     kd_reader *inner) {
+  *inner = *r;
+  inner->pos = 0;
+  inner->buf = stored.data;
+  inner->end = stored.size;
+  if (strcmp(codec, "none") == 0) return KODEC_OK;
+  if (r->compressed) {
+    char reason[64];
+    snprintf(reason, sizeof reason, "%s data inside compressed data", codec);
+    return kd_stop(r->error, KODEC_MALFORMED, name, reason, at, "", "");
+  }
+  kodec_buffer content = {0};
+  const kodec_code code = kodec_decompress(codec, stored, r->opt.most_decompressed, &content, r->error);
+  if (code != KODEC_OK) {
+    kodec_buffer_free(&content);
+    r->error->at = at;
+    return kd_within(r->error, code, name);
+  }
+  inner->compressed = true;
+  inner->end = content.size;
+  inner->buf = content.data != NULL ? content.data : kodec_empty;
+  if (content.data != NULL && !kd_adopt(r->arena, &content)) {
+    kodec_buffer_free(&content);
+    return kd_stop(r->error, KODEC_LIMIT_EXCEEDED, name, "more memory than there may be", at, "",
+                   kd_show_uint(r->arena->limit).text);
+  }
+  return KODEC_OK;
+}
+
+kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec, size_t at) {
+  if (strcmp(codec, "none") == 0) {
+    r->error->at += at;
+  } else {
+    if (r->error->inside == NULL) {
+      r->error->inside = codec;
+      r->error->at_inside = r->error->at;
+    }
+    r->error->at = at;
+  }
+  return kd_within(r->error, code, name);
+}
+
+kodec_code kd_pack(kd_writer *w, const char *name, const char *codec, kd_part *part) {
+  if (strcmp(codec, "none") == 0) return KODEC_OK;
+  /* what is compressed is in the buffer that grows */
+  kodec_buffer made = {0};
+  const kodec_bytes content = {part->size != 0 ? w->out->data + part->at : kodec_empty, part->size};
+  kodec_code code = kodec_compress(codec, content, &made, w->error);
+  if (code != KODEC_OK) {
+    code = kd_within(w->error, code, name);
+  } else {
+    *part = (kd_part){w->out->size, made.size};
+    code = kd_put(w, made.data, made.size);
+  }
+  kodec_buffer_free(&made);
+  return code;
 }

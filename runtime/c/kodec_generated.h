@@ -1,4 +1,5 @@
-/* What generated sources stand on: a reader and a writer, and how both stop. Not for users of the library. */
+/* What generated sources stand on: a reader and a writer, and how both stop. Not for users of the library.
+ */
 #ifndef KODEC_GENERATED_H
 #define KODEC_GENERATED_H
 
@@ -65,8 +66,8 @@ KD_HIDDEN kd_shown kd_show_bytes(kodec_bytes value);
 KD_HIDDEN kd_shown kd_show_uuid(kodec_uuid value);
 KD_HIDDEN kd_shown kd_show_count(size_t count);
 
-KD_HIDDEN kodec_code kd_stop(kodec_error *error, kodec_code code, const char *path, const char *reason, size_t at,
-                             const char *need, const char *have);
+KD_HIDDEN kodec_code kd_stop(kodec_error *error, kodec_code code, const char *path, const char *reason,
+                             size_t at, const char *need, const char *have);
 /* Put the name of a field, or of an element, in front of an error's path. */
 KD_HIDDEN kodec_code kd_within(kodec_error *error, kodec_code code, const char *name);
 KD_HIDDEN kodec_code kd_within_item(kodec_error *error, kodec_code code, const char *name, size_t index);
@@ -78,7 +79,8 @@ KD_HIDDEN kodec_code kd_wrong_bytes(kd_reader *r, const char *name, size_t at);
 KD_HIDDEN kodec_code kd_wrong_length(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have);
 KD_HIDDEN kodec_code kd_wrong_sum(kd_reader *r, const char *name, size_t at, uint64_t need, uint64_t have);
 KD_HIDDEN kodec_code kd_not_derived(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have);
-KD_HIDDEN kodec_code kd_unknown_version(kd_reader *r, const char *name, size_t at, const char *need, int64_t have);
+KD_HIDDEN kodec_code kd_unknown_version(kd_reader *r, const char *name, size_t at, const char *need,
+                                        int64_t have);
 KD_HIDDEN kodec_code kd_no_case(kd_reader *r, const char *name, kd_shown have);
 KD_HIDDEN kodec_code kd_too_many(kd_reader *r, const char *name);
 KD_HIDDEN kodec_code kd_too_deep(kd_reader *r);
@@ -88,24 +90,29 @@ KD_HIDDEN kodec_code kd_not_encodable(kd_writer *w, const char *name, const char
 
 /* ------------------------------------------------------------------ reading */
 
-KD_HIDDEN kd_reader kd_open(const uint8_t *data, size_t size, const kodec_options *options, kodec_arena *arena,
-                            kodec_error *error);
+KD_HIDDEN kd_reader kd_open(const uint8_t *data, size_t size, const kodec_options *options,
+                            kodec_arena *arena, kodec_error *error);
 /* Memory for so many; not NULL for none of them. NULL is an error. */
 KD_HIDDEN void *kd_make(kd_reader *r, const char *name, size_t count, size_t size);
 /* A list that has room for one more than `count`. */
-KD_HIDDEN void *kd_more(kd_reader *r, const char *name, void *items, size_t count, size_t *room, size_t size);
+KD_HIDDEN void *kd_more(kd_reader *r, const char *name, void *items, size_t count, size_t *room,
+                        size_t size);
+/* Whether the arena now releases the memory of a buffer, which is empty then. */
+KD_HIDDEN bool kd_adopt(kodec_arena *arena, kodec_buffer *buffer);
 KD_HIDDEN kodec_code kd_count(kd_reader *r, const char *name, int64_t count, size_t least, size_t *out);
 KD_HIDDEN kodec_code kd_wrong_span(kd_reader *r, const char *name, int64_t size);
 KD_HIDDEN kodec_code kd_left_over(kd_reader *r, const char *name, size_t stop);
 /* The frame of a tagged section (KIP-482). */
 KD_HIDDEN kodec_code kd_read_tags(kd_reader *r, const char *name, kd_tag **tags, size_t *count);
 /* Add an unknown tagged field, of `more` that there may be. */
-KD_HIDDEN kodec_code kd_keep_tag(kd_reader *r, const char *name, kodec_tags *tags, size_t more, uint32_t number);
+KD_HIDDEN kodec_code kd_keep_tag(kd_reader *r, const char *name, kodec_tags *tags, size_t more,
+                                 uint32_t number);
 /* A reader of what stored bytes decompress to. */
-KD_HIDDEN kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored, size_t at,
-                               kd_reader *inner);
+KD_HIDDEN kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored,
+                               size_t at, kd_reader *inner);
 /* An error of the content as one of what holds it. */
-KD_HIDDEN kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec, size_t at);
+KD_HIDDEN kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec,
+                                size_t at);
 
 /* The next bytes of a run, or NULL where they are not all there. */
 static inline const uint8_t *kd_take(kd_reader *r, size_t size) {
@@ -140,13 +147,13 @@ static inline kodec_bytes kd_rest(kd_reader *r) {
 static inline kodec_code kd_ends(kd_reader *r, const char *name, size_t stop) {
   return r->pos == stop ? KODEC_OK : kd_left_over(r, name, stop);
 }
-#define KD_READ_VARINT(wire, most)                                                        \
-  static inline kodec_code kd_get_##wire(kd_reader *r, const char *name, int64_t *out) {  \
-    const uint8_t *p = r->buf + r->pos;                                                   \
-    *out = 0;                                                                             \
+#define KD_READ_VARINT(wire, most)                                                              \
+  static inline kodec_code kd_get_##wire(kd_reader *r, const char *name, int64_t *out) {        \
+    const uint8_t *p = r->buf + r->pos;                                                         \
+    *out = 0;                                                                                   \
     if (kd_read_##wire(&p, r->buf + r->end, out) != KD_OK) return kd_bad_varint(r, name, most); \
-    r->pos = (size_t)(p - r->buf);                                                        \
-    return KODEC_OK;                                                                      \
+    r->pos = (size_t)(p - r->buf);                                                              \
+    return KODEC_OK;                                                                            \
   }
 KD_READ_VARINT(uvarint32, 5)
 KD_READ_VARINT(zigzag32, 5)
@@ -174,7 +181,9 @@ static inline bool kd_is_zero(kodec_uuid id) {
 /* Shifts by any number of bits; the plan has shown that the results fit, and that no divisor is 0. */
 static inline int64_t kd_left(int64_t a, int64_t b) { return b > 62 ? 0 : a * ((int64_t)1 << b); }
 static inline int64_t kd_right(int64_t a, int64_t b) { return b > 63 ? (a < 0 ? -1 : 0) : a >> b; }
-static inline int64_t kd_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+static inline int64_t kd_floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
 static inline int64_t kd_floor_mod(int64_t a, int64_t b) { return a - b * kd_floor_div(a, b); }
 
 /* ------------------------------------------------------------------ writing */
@@ -187,9 +196,10 @@ KD_HIDDEN kodec_code kd_put_uvarint(kd_writer *w, uint64_t value);
 KD_HIDDEN kodec_code kd_again(kd_writer *w, kd_part part);
 /* Take bytes out of `out` that were put there to be known before. */
 KD_HIDDEN void kd_drop(kd_writer *w, size_t from, size_t to);
-/* A tagged section in ascending order: known fields, which are in `out` from `hidden` on and dropped there. */
-KD_HIDDEN kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, size_t count, kodec_tags unknown,
-                                 size_t hidden);
+/* A tagged section in ascending order: known fields, which are in `out` from `hidden` on and dropped there.
+ */
+KD_HIDDEN kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, size_t count,
+                                 kodec_tags unknown, size_t hidden);
 /* Bytes compressed, at the end of `out`. */
 KD_HIDDEN kodec_code kd_pack(kd_writer *w, const char *name, const char *codec, kd_part *part);
 

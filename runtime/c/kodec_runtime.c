@@ -20,7 +20,7 @@ _Alignas(max_align_t) uint8_t kodec_empty[sizeof(max_align_t)];
 /* ------------------------------------------------------------------ errors */
 
 const char *kodec_code_name(kodec_code code) {
-  static const char *const names[] = {"ok",          "truncated",      "malformed",     "bad_checksum",
+  static const char *const names[] = {"ok",          "truncated",      "malformed",    "bad_checksum",
                                       "unsupported", "limit_exceeded", "not_encodable"};
   return names[code];
 }
@@ -34,14 +34,15 @@ static void copy_text(char *to, size_t room, const char *from) {
 char *kodec_error_text(const kodec_error *error, char *text, size_t size) {
   char place[96] = "";
   if (error->inside != NULL) {
-    snprintf(place, sizeof place, ", at byte %zu of what the %s data at byte %zu decompresses to", error->at_inside,
-             error->inside, error->at);
+    snprintf(place, sizeof place, ", at byte %zu of what the %s data at byte %zu decompresses to",
+             error->at_inside, error->inside, error->at);
   } else if (error->code != KODEC_NOT_ENCODABLE) {
     snprintf(place, sizeof place, ", at byte %zu", error->at);
   }
   snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s", error->path, error->path[0] ? ": " : "",
-           kodec_code_name(error->code), error->reason[0] ? ": " : "", error->reason, error->need[0] ? ": need " : "",
-           error->need, error->have[0] ? ", have " : "", error->have, place);
+           kodec_code_name(error->code), error->reason[0] ? ": " : "", error->reason,
+           error->need[0] ? ": need " : "", error->need, error->have[0] ? ", have " : "", error->have,
+           place);
   return text;
 }
 
@@ -107,7 +108,8 @@ kd_shown kd_show_uuid(kodec_uuid value) {
 }
 
 kodec_code kd_truncated(kd_reader *r, const char *name, size_t need, size_t have) {
-  return kd_stop(r->error, KODEC_TRUNCATED, name, "", r->pos, kd_show_uint(need).text, kd_show_uint(have).text);
+  return kd_stop(r->error, KODEC_TRUNCATED, name, "", r->pos, kd_show_uint(need).text,
+                 kd_show_uint(have).text);
 }
 /* The error for the first of the fields that is not whole. */
 kodec_code kd_short(kd_reader *r, const kd_field *fields, size_t count) {
@@ -123,11 +125,12 @@ kodec_code kd_wrong_bytes(kd_reader *r, const char *name, size_t at) {
   return kd_stop(r->error, KODEC_MALFORMED, name, "wrong fixed bytes", at, "", "");
 }
 kodec_code kd_wrong_length(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have) {
-  return kd_stop(r->error, KODEC_MALFORMED, name, "not the length of what it covers", at, kd_show_int(need).text,
-                 kd_show_int(have).text);
+  return kd_stop(r->error, KODEC_MALFORMED, name, "not the length of what it covers", at,
+                 kd_show_int(need).text, kd_show_int(have).text);
 }
 kodec_code kd_wrong_sum(kd_reader *r, const char *name, size_t at, uint64_t need, uint64_t have) {
-  return kd_stop(r->error, KODEC_BAD_CHECKSUM, name, "", at, kd_show_uint(need).text, kd_show_uint(have).text);
+  return kd_stop(r->error, KODEC_BAD_CHECKSUM, name, "", at, kd_show_uint(need).text,
+                 kd_show_uint(have).text);
 }
 kodec_code kd_not_derived(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have) {
   return kd_stop(r->error, KODEC_MALFORMED, name, "not what it is derived of", at, kd_show_int(need).text,
@@ -148,7 +151,8 @@ kodec_code kd_too_deep(kd_reader *r) {
                  kd_show_uint(r->depth).text, kd_show_uint(r->opt.most_depth).text);
 }
 kodec_code kd_endless(kd_reader *r, const char *name) {
-  return kd_stop(r->error, KODEC_MALFORMED, name, "an element without bytes would repeat for ever", r->pos, "", "");
+  return kd_stop(r->error, KODEC_MALFORMED, name, "an element without bytes would repeat for ever", r->pos,
+                 "", "");
 }
 kodec_code kd_bad_varint(kd_reader *r, const char *name, size_t most) {
   const size_t left = r->end - r->pos;
@@ -241,7 +245,7 @@ void *kodec_arena_alloc(kodec_arena *arena, size_t size) {
 }
 
 /* Whether the arena now releases the memory of a buffer, which is empty then. */
-static bool adopt(kodec_arena *arena, kodec_buffer *buffer) {
+bool kd_adopt(kodec_arena *arena, kodec_buffer *buffer) {
   kodec_block *const first = arena->blocks;
   kodec_block *const block = add_block(arena, buffer->room, 0);
   if (block == NULL) return false;
@@ -298,23 +302,25 @@ void *kd_more(kd_reader *r, const char *name, void *items, size_t count, size_t 
 
 kodec_code kd_wrong_span(kd_reader *r, const char *name, int64_t size) {
   if (size >= 0) return kd_truncated(r, name, (size_t)size, r->end - r->pos);
-  return kd_stop(r->error, KODEC_MALFORMED, name, "negative size", r->pos, "at least 0", kd_show_int(size).text);
+  return kd_stop(r->error, KODEC_MALFORMED, name, "negative size", r->pos, "at least 0",
+                 kd_show_int(size).text);
 }
 
 kodec_code kd_left_over(kd_reader *r, const char *name, size_t stop) {
-  return kd_stop(r->error, KODEC_MALFORMED, name, "bytes are left over after the field's content", r->pos, "0",
-                 kd_show_uint(stop - r->pos).text);
+  return kd_stop(r->error, KODEC_MALFORMED, name, "bytes are left over after the field's content", r->pos,
+                 "0", kd_show_uint(stop - r->pos).text);
 }
 
 /* A number of elements that the bytes can hold. */
 kodec_code kd_count(kd_reader *r, const char *name, int64_t count, size_t least, size_t *out) {
   const size_t left = r->end - r->pos;
   if (count < 0)
-    return kd_stop(r->error, KODEC_MALFORMED, name, "negative count", r->pos, "at least 0", kd_show_int(count).text);
+    return kd_stop(r->error, KODEC_MALFORMED, name, "negative count", r->pos, "at least 0",
+                   kd_show_int(count).text);
   if ((uint64_t)count > left / (least != 0 ? least : 1)) {
     if (least != 0) return kd_truncated(r, name, (size_t)count * least, left);
-    return kd_stop(r->error, KODEC_LIMIT_EXCEEDED, name, "more elements than bytes", r->pos, kd_show_int(count).text,
-                   kd_show_uint(left).text);
+    return kd_stop(r->error, KODEC_LIMIT_EXCEEDED, name, "more elements than bytes", r->pos,
+                   kd_show_int(count).text, kd_show_uint(left).text);
   }
   if ((uint64_t)count > r->opt.most_elements) return kd_too_many(r, name);
   *out = (size_t)count;
@@ -349,49 +355,6 @@ kodec_code kd_keep_tag(kd_reader *r, const char *name, kodec_tags *tags, size_t 
   }
   tags->items[tags->count++] = (kodec_tag){number, kd_rest(r)};
   return KODEC_OK;
-}
-
-kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored, size_t at,
-                     kd_reader *inner) {
-  *inner = *r;
-  inner->pos = 0;
-  inner->buf = stored.data;
-  inner->end = stored.size;
-  if (strcmp(codec, "none") == 0) return KODEC_OK;
-  if (r->compressed) {
-    char reason[64];
-    snprintf(reason, sizeof reason, "%s data inside compressed data", codec);
-    return kd_stop(r->error, KODEC_MALFORMED, name, reason, at, "", "");
-  }
-  kodec_buffer content = {0};
-  const kodec_code code = kodec_decompress(codec, stored, r->opt.most_decompressed, &content, r->error);
-  if (code != KODEC_OK) {
-    kodec_buffer_free(&content);
-    r->error->at = at;
-    return kd_within(r->error, code, name);
-  }
-  inner->compressed = true;
-  inner->end = content.size;
-  inner->buf = content.data != NULL ? content.data : kodec_empty;
-  if (content.data != NULL && !adopt(r->arena, &content)) {
-    kodec_buffer_free(&content);
-    return kd_stop(r->error, KODEC_LIMIT_EXCEEDED, name, "more memory than there may be", at, "",
-                   kd_show_uint(r->arena->limit).text);
-  }
-  return KODEC_OK;
-}
-
-kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec, size_t at) {
-  if (strcmp(codec, "none") == 0) {
-    r->error->at += at;
-  } else {
-    if (r->error->inside == NULL) {
-      r->error->inside = codec;
-      r->error->at_inside = r->error->at;
-    }
-    r->error->at = at;
-  }
-  return kd_within(r->error, code, name);
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -458,16 +421,18 @@ static int by_number(const void *one, const void *other) {
   return a < b ? -1 : a > b;
 }
 
-kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, size_t count, kodec_tags unknown,
-                       size_t hidden) {
+kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, size_t count,
+                       kodec_tags unknown, size_t hidden) {
   const size_t all = count + unknown.count, start = w->out->size;
   if (all == 0) return kd_put_uvarint(w, 0);
   any_tag *const tags = calloc(all, sizeof *tags);
   if (tags == NULL) return kd_stop(w->error, KODEC_LIMIT_EXCEEDED, name, "no memory", 0, "", "");
-  for (size_t i = 0; i < count; i++) tags[i] = (any_tag){known[i].number, known[i].part.size, known[i].part.at, NULL};
+  for (size_t i = 0; i < count; i++)
+    tags[i] = (any_tag){known[i].number, known[i].part.size, known[i].part.at, NULL};
   for (size_t i = 0; i < unknown.count; i++) {
     const kodec_bytes data = unknown.items[i].data;
-    tags[count + i] = (any_tag){unknown.items[i].number, data.size, 0, data.data != NULL ? data.data : kodec_empty};
+    tags[count + i] =
+        (any_tag){unknown.items[i].number, data.size, 0, data.data != NULL ? data.data : kodec_empty};
   }
   qsort(tags, all, sizeof *tags, by_number);
   kodec_code code = kd_put_uvarint(w, all);
@@ -484,22 +449,6 @@ kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, si
   }
   free(tags);
   if (code == KODEC_OK) kd_drop(w, hidden, start);
-  return code;
-}
-
-kodec_code kd_pack(kd_writer *w, const char *name, const char *codec, kd_part *part) {
-  if (strcmp(codec, "none") == 0) return KODEC_OK;
-  /* what is compressed is in the buffer that grows */
-  kodec_buffer made = {0};
-  const kodec_bytes content = {part->size != 0 ? w->out->data + part->at : kodec_empty, part->size};
-  kodec_code code = kodec_compress(codec, content, &made, w->error);
-  if (code != KODEC_OK) {
-    code = kd_within(w->error, code, name);
-  } else {
-    *part = (kd_part){w->out->size, made.size};
-    code = kd_put(w, made.data, made.size);
-  }
-  kodec_buffer_free(&made);
   return code;
 }
 

@@ -1,4 +1,5 @@
-/* What every type of the library has in common: errors, memory, options, and the values that C has no type for. */
+/* What every type of the library has in common: errors, memory, options, and the values that C has no type
+ * for. */
 #ifndef KODEC_RUNTIME_H
 #define KODEC_RUNTIME_H
 
@@ -29,10 +30,11 @@ const char *kodec_code_name(kodec_code code);
 /* What is wrong, in which field and at which byte, what was needed and what is there. */
 typedef struct {
   kodec_code code;
-  char path[512];     /* `records[3].value`; empty for the whole value, cut where it is longer */
-  char reason[96];    /* a phrase for people; may be empty */
-  size_t at;          /* bytes from the start of the input; where `inside` is set, where the compressed bytes start */
-  char need[96];      /* empty where there is nothing to say */
+  char path[512];  /* `records[3].value`; empty for the whole value, cut where it is longer */
+  char reason[96]; /* a phrase for people; may be empty */
+  size_t
+      at; /* bytes from the start of the input; where `inside` is set, where the compressed bytes start */
+  char need[96]; /* empty where there is nothing to say */
   char have[96];
   const char *inside; /* the codec in whose decompressed bytes the field is, at `at_inside`; or NULL */
   size_t at_inside;
@@ -112,9 +114,10 @@ typedef struct {
 uint32_t kodec_crc32c(const uint8_t *data, size_t size);
 uint32_t kodec_crc32(const uint8_t *data, size_t size);
 
-/* Decompress at most `limit` bytes behind those of `out`; the codecs are gzip, snappy, lz4, lz4_legacy and zstd, as
- * far as they were there when the library was built. */
-kodec_code kodec_decompress(const char *codec, kodec_bytes data, size_t limit, kodec_buffer *out, kodec_error *error);
+/* Decompress at most `limit` bytes behind those of `out`; the codecs are gzip, snappy, lz4, lz4_legacy and
+ * zstd, as far as they were there when the library was built. */
+kodec_code kodec_decompress(const char *codec, kodec_bytes data, size_t limit, kodec_buffer *out,
+                            kodec_error *error);
 /* Compress behind the bytes of `out`. */
 kodec_code kodec_compress(const char *codec, kodec_bytes data, kodec_buffer *out, kodec_error *error);
 
