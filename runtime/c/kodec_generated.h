@@ -7,9 +7,9 @@
 #include "kodec_runtime.h"
 
 #if defined(__GNUC__) || defined(__clang__)
-#define KD_HIDDEN __attribute__((visibility("hidden")))
+#define KD_INTERNAL __attribute__((visibility("hidden")))
 #else
-#define KD_HIDDEN
+#define KD_INTERNAL
 #endif
 
 /* Bytes up to `end`, of which `pos` is the next. After an error the rest is not looked at again. */
@@ -59,60 +59,64 @@ typedef struct {
 
 /* ------------------------------------------------------------------ errors */
 
-KD_HIDDEN kd_shown kd_show_int(int64_t value);
-KD_HIDDEN kd_shown kd_show_uint(uint64_t value);
-KD_HIDDEN kd_shown kd_show_real(double value);
-KD_HIDDEN kd_shown kd_show_bytes(kodec_bytes value);
-KD_HIDDEN kd_shown kd_show_uuid(kodec_uuid value);
-KD_HIDDEN kd_shown kd_show_count(size_t count);
+KD_INTERNAL kd_shown kd_show_int(int64_t value);
+KD_INTERNAL kd_shown kd_show_uint(uint64_t value);
+KD_INTERNAL kd_shown kd_show_real(double value);
+KD_INTERNAL kd_shown kd_show_bytes(kodec_bytes value);
+KD_INTERNAL kd_shown kd_show_uuid(kodec_uuid value);
+KD_INTERNAL kd_shown kd_show_count(size_t count);
 
-KD_HIDDEN kodec_code kd_stop(kodec_error *error, kodec_code code, const char *path, const char *reason,
-                             size_t at, const char *need, const char *have);
+KD_INTERNAL kodec_code kd_stop(kodec_error *error, kodec_code code, const char *path, const char *reason,
+                               size_t at, const char *need, const char *have);
 /* Put the name of a field, or of an element, in front of an error's path. */
-KD_HIDDEN kodec_code kd_within(kodec_error *error, kodec_code code, const char *name);
-KD_HIDDEN kodec_code kd_within_item(kodec_error *error, kodec_code code, const char *name, size_t index);
+KD_INTERNAL kodec_code kd_within(kodec_error *error, kodec_code code, const char *name);
+KD_INTERNAL kodec_code kd_within_item(kodec_error *error, kodec_code code, const char *name, size_t index);
 
-KD_HIDDEN kodec_code kd_truncated(kd_reader *r, const char *name, size_t need, size_t have);
-KD_HIDDEN kodec_code kd_short(kd_reader *r, const kd_field *fields, size_t count);
-KD_HIDDEN kodec_code kd_refused(kd_reader *r, const char *name, size_t at, const char *need, kd_shown have);
-KD_HIDDEN kodec_code kd_wrong_bytes(kd_reader *r, const char *name, size_t at);
-KD_HIDDEN kodec_code kd_wrong_length(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have);
-KD_HIDDEN kodec_code kd_wrong_sum(kd_reader *r, const char *name, size_t at, uint64_t need, uint64_t have);
-KD_HIDDEN kodec_code kd_not_derived(kd_reader *r, const char *name, size_t at, int64_t need, int64_t have);
-KD_HIDDEN kodec_code kd_unknown_version(kd_reader *r, const char *name, size_t at, const char *need,
-                                        int64_t have);
-KD_HIDDEN kodec_code kd_no_case(kd_reader *r, const char *name, kd_shown have);
-KD_HIDDEN kodec_code kd_too_many(kd_reader *r, const char *name);
-KD_HIDDEN kodec_code kd_too_deep(kd_reader *r);
-KD_HIDDEN kodec_code kd_endless(kd_reader *r, const char *name);
-KD_HIDDEN kodec_code kd_bad_varint(kd_reader *r, const char *name, size_t most);
-KD_HIDDEN kodec_code kd_not_encodable(kd_writer *w, const char *name, const char *reason, kd_shown have);
+KD_INTERNAL kodec_code kd_truncated(kd_reader *r, const char *name, size_t need, size_t have);
+KD_INTERNAL kodec_code kd_short(kd_reader *r, const kd_field *fields, size_t count);
+KD_INTERNAL kodec_code kd_refused(kd_reader *r, const char *name, size_t at, const char *need,
+                                  kd_shown have);
+KD_INTERNAL kodec_code kd_wrong_bytes(kd_reader *r, const char *name, size_t at);
+KD_INTERNAL kodec_code kd_wrong_length(kd_reader *r, const char *name, size_t at, int64_t need,
+                                       int64_t have);
+KD_INTERNAL kodec_code kd_wrong_sum(kd_reader *r, const char *name, size_t at, uint64_t need,
+                                    uint64_t have);
+KD_INTERNAL kodec_code kd_not_derived(kd_reader *r, const char *name, size_t at, int64_t need,
+                                      int64_t have);
+KD_INTERNAL kodec_code kd_unknown_version(kd_reader *r, const char *name, size_t at, const char *need,
+                                          int64_t have);
+KD_INTERNAL kodec_code kd_no_case(kd_reader *r, const char *name, kd_shown have);
+KD_INTERNAL kodec_code kd_too_many(kd_reader *r, const char *name);
+KD_INTERNAL kodec_code kd_too_deep(kd_reader *r);
+KD_INTERNAL kodec_code kd_endless(kd_reader *r, const char *name);
+KD_INTERNAL kodec_code kd_bad_varint(kd_reader *r, const char *name, size_t most);
+KD_INTERNAL kodec_code kd_not_encodable(kd_writer *w, const char *name, const char *reason, kd_shown have);
 
 /* ------------------------------------------------------------------ reading */
 
-KD_HIDDEN kd_reader kd_open(const uint8_t *data, size_t size, const kodec_options *options,
-                            kodec_arena *arena, kodec_error *error);
+KD_INTERNAL kd_reader kd_open(const uint8_t *data, size_t size, const kodec_options *options,
+                              kodec_arena *arena, kodec_error *error);
 /* Memory for so many; not NULL for none of them. NULL is an error. */
-KD_HIDDEN void *kd_make(kd_reader *r, const char *name, size_t count, size_t size);
+KD_INTERNAL void *kd_make(kd_reader *r, const char *name, size_t count, size_t size);
 /* A list that has room for one more than `count`. */
-KD_HIDDEN void *kd_more(kd_reader *r, const char *name, void *items, size_t count, size_t *room,
-                        size_t size);
+KD_INTERNAL void *kd_more(kd_reader *r, const char *name, void *items, size_t count, size_t *room,
+                          size_t size);
 /* Whether the arena now releases the memory of a buffer, which is empty then. */
-KD_HIDDEN bool kd_adopt(kodec_arena *arena, kodec_buffer *buffer);
-KD_HIDDEN kodec_code kd_count(kd_reader *r, const char *name, int64_t count, size_t least, size_t *out);
-KD_HIDDEN kodec_code kd_wrong_span(kd_reader *r, const char *name, int64_t size);
-KD_HIDDEN kodec_code kd_left_over(kd_reader *r, const char *name, size_t stop);
+KD_INTERNAL bool kd_adopt(kodec_arena *arena, kodec_buffer *buffer);
+KD_INTERNAL kodec_code kd_count(kd_reader *r, const char *name, int64_t count, size_t least, size_t *out);
+KD_INTERNAL kodec_code kd_wrong_span(kd_reader *r, const char *name, int64_t size);
+KD_INTERNAL kodec_code kd_left_over(kd_reader *r, const char *name, size_t stop);
 /* The frame of a tagged section (KIP-482). */
-KD_HIDDEN kodec_code kd_read_tags(kd_reader *r, const char *name, kd_tag **tags, size_t *count);
+KD_INTERNAL kodec_code kd_read_tags(kd_reader *r, const char *name, kd_tag **tags, size_t *count);
 /* Add an unknown tagged field, of `more` that there may be. */
-KD_HIDDEN kodec_code kd_keep_tag(kd_reader *r, const char *name, kodec_tags *tags, size_t more,
-                                 uint32_t number);
+KD_INTERNAL kodec_code kd_keep_tag(kd_reader *r, const char *name, kodec_tags *tags, size_t more,
+                                   uint32_t number);
 /* A reader of what stored bytes decompress to. */
-KD_HIDDEN kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored,
-                               size_t at, kd_reader *inner);
+KD_INTERNAL kodec_code kd_unpack(kd_reader *r, const char *name, const char *codec, kodec_bytes stored,
+                                 size_t at, kd_reader *inner);
 /* An error of the content as one of what holds it. */
-KD_HIDDEN kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec,
-                                size_t at);
+KD_INTERNAL kodec_code kd_outside(kd_reader *r, kodec_code code, const char *name, const char *codec,
+                                  size_t at);
 
 /* The next bytes of a run, or NULL where they are not all there. */
 static inline const uint8_t *kd_take(kd_reader *r, size_t size) {
@@ -189,18 +193,18 @@ static inline int64_t kd_floor_mod(int64_t a, int64_t b) { return a - b * kd_flo
 /* ------------------------------------------------------------------ writing */
 
 /* Room for so many bytes, which count as written; NULL is an error. */
-KD_HIDDEN uint8_t *kd_extend(kd_writer *w, size_t size);
-KD_HIDDEN kodec_code kd_put(kd_writer *w, const uint8_t *data, size_t size);
-KD_HIDDEN kodec_code kd_put_uvarint(kd_writer *w, uint64_t value);
+KD_INTERNAL uint8_t *kd_extend(kd_writer *w, size_t size);
+KD_INTERNAL kodec_code kd_put(kd_writer *w, const uint8_t *data, size_t size);
+KD_INTERNAL kodec_code kd_put_uvarint(kd_writer *w, uint64_t value);
 /* Bytes of `out` once more, at its end. */
-KD_HIDDEN kodec_code kd_again(kd_writer *w, kd_part part);
+KD_INTERNAL kodec_code kd_again(kd_writer *w, kd_part part);
 /* Take bytes out of `out` that were put there to be known before. */
-KD_HIDDEN void kd_drop(kd_writer *w, size_t from, size_t to);
+KD_INTERNAL void kd_drop(kd_writer *w, size_t from, size_t to);
 /* A tagged section in ascending order: known fields, which are in `out` from `hidden` on and dropped there.
  */
-KD_HIDDEN kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, size_t count,
-                                 kodec_tags unknown, size_t hidden);
+KD_INTERNAL kodec_code kd_put_tags(kd_writer *w, const char *name, const kd_known *known, size_t count,
+                                   kodec_tags unknown, size_t hidden);
 /* Bytes compressed, at the end of `out`. */
-KD_HIDDEN kodec_code kd_pack(kd_writer *w, const char *name, const char *codec, kd_part *part);
+KD_INTERNAL kodec_code kd_pack(kd_writer *w, const char *name, const char *codec, kd_part *part);
 
 #endif

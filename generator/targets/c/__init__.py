@@ -8,13 +8,14 @@ from importlib.resources import files
 from typing import Any
 
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
-from kodec.generator.plan.values import TEXT, Binary, Number, ObjectOf, SizeOf, Whole
+from kodec.generator.plan.values import FLAG, TEXT, Binary, Number, ObjectOf, SizeOf, Whole
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import VERSION, File, Request, mark
-from kodec.generator.targets.c.expressions import Types, bare, beyond
+from kodec.generator.targets.c.expressions import Types, bare, beyond, is_number
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
 from kodec.generator.targets.c.printer import Defaults, Printer
@@ -29,13 +30,18 @@ _TEMPLATES = Templates("kodec.generator.targets.c")
 _HEADERS = ("c/kodec_runtime.h",)
 _SOURCES = ("c/kodec_generated.h", "native/kodec_bytes.h", "native/kodec_core.h", "c/kodec_runtime.c")
 _CODECS = ("native/kodec_codecs.h", "c/kodec_codecs.c")
+_ROW_HEADERS = ("native/kodec_arrow_abi.h", "c/kodec_columns.h")
+_ROW_SOURCES = ("native/kodec_arrow.h", "c/kodec_rows.h")
 _VALUES = (Binary, Number, SizeOf)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
+    """`rows` are the kernels that columns are read by, of the schemas that are named."""
+
     model: Model
     program: Program
+    rows: tuple[tuple[Schema, RowPlan], ...]
 
 
 class _C:
@@ -68,7 +74,15 @@ class _C:
                 )
 
     def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model))
+        program = program_of(request.model)
+        found = [
+            (schema, rows_of(request.model, program, schema))
+            for schema in request.model.schemas
+            if schema.id in request.kernels and not schema.streamed
+        ]
+        return _Plan(
+            request.model, program, tuple((schema, rows) for schema, rows in found if rows is not None)
+        )
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
@@ -80,10 +94,12 @@ class _C:
         compared = _compared(plan.program)
         runtime = files("kodec.runtime")
         sources = []
-        for name in (*_HEADERS, *_SOURCES, *(_CODECS if packed else ())):
+        headers = (*_HEADERS, *(_ROW_HEADERS if plan.rows else ()))
+        rest = (*_SOURCES, *(_CODECS if packed else ()), *(_ROW_SOURCES if plan.rows else ()))
+        for name in (*headers, *rest):
             short = name.rpartition("/")[2]
             sources += [short] if short.endswith(".c") else []
-            folder = "include" if name in _HEADERS else "src"
+            folder = "include" if name in headers else "src"
             text = runtime.joinpath(name).read_text("utf-8")
             yield File(f"{FOLDER}/{folder}/{short}", f"/* {mark()} */\n{text}")
         for schema in plan.model.schemas:
@@ -102,11 +118,16 @@ class _C:
             path = schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_") + ".c"
             sources.append(path)
             yield File(f"{FOLDER}/src/{path}", text, schema)
+        columns = [_columns(plan.program, names, schema, rows) for schema, rows in plan.rows]
+        for (schema, _), each in zip(plan.rows, columns, strict=True):
+            text = folded(_TEMPLATES.render("columns.c.j2", mark=mark(schema), k=each))
+            sources.append(f"columns_{schema.id}.c")
+            yield File(f"{FOLDER}/src/columns_{schema.id}.c", text, schema)
         printers = [
             Printer(types, plan.program, each, writing=False, circular=False) for each in units.values()
         ]
         made = {
-            "include/kodec.h": self._header(plan, types, printers),
+            "include/kodec.h": {**self._header(plan, types, printers), "columns": columns},
             "src/kodec_types.h": {
                 "units": [
                     {
@@ -120,7 +141,7 @@ class _C:
                 ],
                 "compared": [names.type(name) for name in units if name in compared],
             },
-            "CMakeLists.txt": {"sources": sorted(sources), "packed": packed, "version": VERSION},
+            "CMakeLists.txt": {"sources": sorted(sources), "packed": packed, "columns": columns, "version": VERSION},
             "kodec.pc.in": {"packed": packed},
         }
         for path, of in made.items():
@@ -169,6 +190,31 @@ class _C:
             "structs": shown,
             "functions": [{"type": each.type, "parameters": each.parameters} for each in objects.values()],
         }
+
+
+def _columns(program: Program, names: Names, schema: Schema, rows: RowPlan) -> dict[str, Any]:
+    """What the template of a kernel's columns asks for."""
+    return {
+        "name": schema.id,
+        "type": names.type(rows.unit),
+        "columns": [each.name for each in rows.columns],
+        "contains": rows.element is not None and rows.packed is not None,
+        "content": rows.packed_at,
+        "head": list(_numbers(program, program.units[rows.unit])),
+    }
+
+
+def _numbers(program: Program, unit: Unit, to: str = "", at: str = "") -> Iterator[tuple[str, str]]:
+    """(place in the head of a kernel, place in an object) of each number that an object holds itself."""
+    for each in unit.fields:
+        if not each.kept or unit.derivation(each.name) is not None:
+            continue
+        if isinstance(each.type, ObjectOf):
+            inner = program.units[each.type.unit]
+            if inner.stands_for is None:
+                yield from _numbers(program, inner, f"{to}{each.name}.", f"{at}{member(each.name)}.")
+        elif is_number(each.type) or each.type == FLAG:
+            yield f"{to}{each.name}", f"{at}{member(each.name)}"
 
 
 def _lacking(unit: Unit) -> Iterator[str]:

@@ -12,9 +12,12 @@ __all__ = ["PREFIX", "Names", "local", "member"]
 
 PREFIX = "kodec_"
 """In front of every name that a linker or another file sees."""
-_FUNCTIONS = ("", "_list", "_init", "_read", "_write", "_get", "_put", "_default", "_is_default")
+_FUNCTIONS = (
+    *("", "_list", "_init", "_read", "_write", "_get", "_put", "_default", "_is_default"),
+    *("_columns_read", "_columns_write"),
+)
 _OF_RUNTIME = """
-    arena arena_alloc arena_free arena_init arena_reset buffer buffer_free bytes bytes_list code code_name compress
+    arena arena_alloc arrow_abi arena_free arena_init arena_reset buffer buffer_free bytes bytes_list code code_name columns columns_options compress
     crc32 crc32c decompress double_list empty error error_text float_list generated options runtime tag tags tags_list
     text uuid uuid_list bool_list int8_list int16_list int32_list int64_list uint8_list uint16_list uint32_list
     uint64_list
