@@ -189,7 +189,14 @@ class _Table:
             return "int"
         if isinstance(kind, Real):
             return "real"
-        return {FLAG: "flag", TEXT: "text", OCTETS: "bytes", IDENTITY: "uuid", SECTION: "tags"}[kind]
+        plain: dict[Type, str] = {
+            FLAG: "flag",
+            TEXT: "text",
+            OCTETS: "bytes",
+            IDENTITY: "uuid",
+            SECTION: "tags",
+        }
+        return plain[kind]
 
     def functions(self, unit: Unit) -> Iterator[str]:
         printer = Printer(self.types, self.program, unit, writing=False, circular=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import random
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,20 +15,21 @@ from uuid import UUID
 
 import pytest
 
+import kodec
 from kodec.generator.driver import generate, load
 from kodec.generator.modules import Modules
 from kodec.generator.problems import SchemaError
 from kodec.generator.targets.python.facts import Facts
-from kodec.runtime.errors import EncodeError, FormatError
 
 from . import c_testee
-from .cases import CODES, Case, cases
+from .cases import Case, cases
 from .test_plan import FOLDERS
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]
+ROOT = Path(__file__).resolve().parents[2]
 _SAFE = (1 << 53) - 1
 
 
@@ -55,6 +56,7 @@ def value_of(value: Any) -> Any:
             return {"number": number, "data": data.hex()}
         case list():
             return [value_of(each) for each in value]
+    assert dataclasses.is_dataclass(value), value
     kept = (each.name for each in dataclasses.fields(value) if each.compare)
     return {name.rstrip("_"): value_of(getattr(value, name)) for name in kept}
 
@@ -106,3 +108,70 @@ def test_c_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path
     for (case, _), found in zip(again, answers(program, requests), strict=True):
         assert case.written is not None
         assert found == {"bytes": case.written.hex()}, case
+
+
+def test_the_library_is_built_installed_and_used_to_read_real_logs(tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("no CMake here")
+    generate(ROOT / "schemas", tmp_path, targets=["c"])
+
+    def run(*command: object) -> None:
+        done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+    installed = tmp_path / "installed"
+    flags = " ".join(("-O0", *c_testee.WARNINGS[1:]))
+    run(
+        "cmake",
+        "-S",
+        tmp_path / "c",
+        "-B",
+        tmp_path / "b",
+        f"-DCMAKE_C_FLAGS={flags}",
+        "-DCMAKE_BUILD_TYPE=Debug",
+    )
+    run("cmake", "--build", tmp_path / "b", "-j", "2")
+    run("ctest", "--test-dir", tmp_path / "b")
+    run("cmake", "--install", tmp_path / "b", "--prefix", installed)
+    run("cmake", "-S", c_testee.HERE, "-B", tmp_path / "example", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "example")
+    seen = 0
+    for path in sorted((ROOT / "tests" / "data").rglob("*.log")):
+        done = subprocess.run([tmp_path / "example" / "read_log", path], capture_output=True, check=False)
+        control = rb"(?m)^-?\d+\t-?\d+\t(commit|abort|control)\n"
+        assert re.sub(control, b"", done.stdout) == b"".join(_lines_of(path)), path
+        assert done.returncode == 0, path
+        seen += 1
+    assert seen > 200
+
+
+def _lines_of(path: Path) -> Iterator[bytes]:
+    """What the example prints of a log, but for its control records."""
+
+    def shown(value: bytes | None) -> bytes:
+        return b"null" if value is None else value
+
+    for each in kodec.read_records(path):
+        yield b"%d\t%d\tkey=%b\tvalue=%b\n" % (
+            each.offset,
+            each.timestamp,
+            shown(each.key),
+            shown(each.value),
+        )
+
+
+def test_what_c_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq:\n  - {id: a, type: u1}\n"
+        "  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
+    )
+    (tmp_path / "w.ksy").write_text(
+        "meta: {id: w, endian: be}\nenums: {big: {5000000000: one}}\nseq: [{id: a, type: u8, enum: big}]\n"
+    )
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    with pytest.raises(SchemaError) as caught:
+        generate(tmp_path, tmp_path / "out", targets=["c"])
+    told = str(caught.value)
+    for text in ("wider than C's constants", "text in UTF-16LE", "read from streams"):
+        assert text in told
+    assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""C: a library with a struct for each type of record schemas, and a reader and a writer for all its versions."""
+"""C: a library with a struct for each type of record schemas, and a reader and a writer for all versions."""
 
 from __future__ import annotations
 
@@ -141,12 +141,18 @@ class _C:
                 ],
                 "compared": [names.type(name) for name in units if name in compared],
             },
-            "CMakeLists.txt": {"sources": sorted(sources), "packed": packed, "columns": columns, "version": VERSION},
+            "CMakeLists.txt": {
+                "sources": sorted(sources),
+                "packed": packed,
+                "columns": columns,
+                "version": VERSION,
+            },
             "kodec.pc.in": {"packed": packed},
+            "test/defaults.c": {"types": list(_tested(printers, types))},
         }
         for path, of in made.items():
             text = _TEMPLATES.render(f"{path.rpartition('/')[2]}.j2", mark=mark(), **of)
-            yield File(f"{FOLDER}/{path}", folded(text) if path.endswith(".h") else text)
+            yield File(f"{FOLDER}/{path}", folded(text) if path.endswith((".h", ".c")) else text)
 
     @staticmethod
     def _header(plan: _Plan, types: Types, printers: list[Printer]) -> dict[str, Any]:
@@ -189,6 +195,21 @@ class _C:
             "enums": enums,
             "structs": shown,
             "functions": [{"type": each.type, "parameters": each.parameters} for each in objects.values()],
+        }
+
+
+def _tested(printers: list[Printer], types: Types) -> Iterator[dict[str, Any]]:
+    """The types of objects that are told nothing but their version."""
+    for each in printers:
+        unit, told = each.unit, each.unit.parameters
+        if unit.stands_for is not None or [part.name for part in told] not in ([], [unit.version_name]):
+            continue
+        assert not told or unit.versions is not None
+        yield {
+            "type": each.type,
+            "told": types.of(told[0].type) if told else None,
+            "first": unit.versions.first if told and unit.versions else 0,
+            "last": unit.versions.last if told and unit.versions else 0,
         }
 
 

@@ -7,7 +7,11 @@ import re
 __all__ = ["folded"]
 
 _MOST = 108
-_BREAKS = re.compile(r'"(?:\\.|[^"\\])*"|(, | (?=&& |\|\| |\? |: |\+ )|(?<=[^ ]) = |\) (?=return|kd_|KODEC))')
+_BREAKS = re.compile(
+    r""""(?:\\.|[^"\\])*" | ( ,[ ] | [ ](?=(?:&&|\|\||\?|:|\+)[ ]) | [ ]=[ ] | \)[ ](?=return|kd_|KODEC)
+    | _(?:read|write|get|put|default)\( )""",
+    re.VERBOSE,
+)
 
 
 def folded(text: str) -> str:
@@ -18,7 +22,7 @@ def folded(text: str) -> str:
 def _lines(line: str) -> list[str]:
     found = []
     indent = len(line) - len(line.lstrip()) + 4
-    while len(line) > _MOST and not line.lstrip().startswith(("//", "/*", "*", "#")):
+    while len(line) > _MOST and not line.lstrip().startswith(("//", "/*", "*", "#")) and line[-1] != "\\":
         ends = [part.end() for part in _BREAKS.finditer(line) if part[1] and indent < part.end() <= _MOST]
         if not ends:
             break

@@ -17,35 +17,38 @@ _FUNCTIONS = (
     *("_columns_read", "_columns_write"),
 )
 _OF_RUNTIME = """
-    arena arena_alloc arrow_abi arena_free arena_init arena_reset buffer buffer_free bytes bytes_list code code_name columns columns_options compress
-    crc32 crc32c decompress double_list empty error error_text float_list generated options runtime tag tags tags_list
-    text uuid uuid_list bool_list int8_list int16_list int32_list int64_list uint8_list uint16_list uint32_list
-    uint64_list
+    arena arena_alloc arena_free arena_init arena_reset arrow_abi bool_list buffer buffer_free bytes
+    bytes_list code code_name columns columns_options compress crc32 crc32c decompress double_list empty
+    error error_text float_list generated int16_list int32_list int64_list int8_list options runtime tag
+    tags tags_list text uint16_list uint32_list uint64_list uint8_list uuid uuid_list
 """
 _CONSTANTS = """
-    BAD_CHECKSUM GENERATED_H H LIMIT_EXCEEDED MALFORMED NOT_ENCODABLE OK RUNTIME_H TRUNCATED TYPES_H UNSUPPORTED
-    WITH_ZLIB WITH_ZSTD
+    BAD_CHECKSUM GENERATED_H H LIMIT_EXCEEDED MALFORMED NOT_ENCODABLE OK RUNTIME_H TRUNCATED TYPES_H
+    UNSUPPORTED WITH_ZLIB WITH_ZSTD
 """
 _OF_C = """
-    auto bool break case char const continue default do double else enum extern false float for goto if inline int
-    long register restrict return short signed sizeof static struct switch true typedef union unsigned void volatile
-    while alignas alignof asm assert atomic complex constexpr errno imaginary isnan linux i386 noreturn nullptr
-    offsetof signbit static_assert stderr stdin stdout thread_local typeof typeof_unqual unix va_arg va_end va_start
+    alignas alignof asm assert atomic auto bool break case char complex const constexpr continue default
+    do double else enum errno extern false float for goto i386 if imaginary inline int isnan linux long
+    noreturn nullptr offsetof register restrict return short signbit signed sizeof static static_assert
+    stderr stdin stdout struct switch thread_local true typedef typeof typeof_unqual union unix unsigned
+    va_arg va_end va_start void volatile while
 """
 _OF_CPP = """
-    and and_eq bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield compl concept
-    const_cast consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept
-    not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast template this throw
-    try typeid typename using virtual wchar_t xor xor_eq far near interface small
+    and and_eq bitand bitor catch char16_t char32_t char8_t class co_await co_return co_yield compl
+    concept const_cast consteval constinit decltype delete dynamic_cast explicit export far friend
+    interface mutable namespace near new noexcept not not_eq operator or or_eq private protected public
+    reinterpret_cast requires small static_cast template this throw try typeid typename using virtual
+    wchar_t xor xor_eq
 """
 _OF_TEMPLATES = """
-    after at before bits codec content count data end found have hidden i inner int8_t int16_t int32_t int64_t item
-    items known left made max_align_t memcmp memcpy memset n need on options p part r room shown size size_t start
-    stop stored strcmp tags uint8_t uint16_t uint32_t uint64_t used uintptr_t unused v value w wrong arena error out
-    strlen code reader writer abort exit index time read write
+    abort after again arena at before bits code codec content count data end error exit fields found have
+    hidden i index inner int16_t int32_t int64_t int8_t item items known left list made max_align_t
+    memcmp memcpy memset n need nothing on options out p part r read reader room shown size size_t start
+    stop stored strcmp strlen tags time to uint16_t uint32_t uint64_t uint8_t uintptr_t unused used v
+    value w write writer wrong
 """
 _MEMBERS = Reserved(_OF_C.split(), _OF_CPP.split())
-_LOCALS = Reserved(_OF_C.split(), _OF_CPP.split(), _OF_TEMPLATES.split(), prefixes=("kd_", PREFIX, "kodec"))
+_LOCALS = Reserved(_OF_C.split(), _OF_CPP.split(), _OF_TEMPLATES.split(), prefixes=("kd_", PREFIX, "bits"))
 
 
 def member(name: str) -> str:

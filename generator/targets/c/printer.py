@@ -58,7 +58,6 @@ from kodec.generator.targets.c.expressions import (
     is_number,
     literal,
     text,
-    whole,
 )
 from kodec.generator.targets.c.names import local, member
 from kodec.generator.wire import WIRE
@@ -100,15 +99,14 @@ class Defaults:
             if isinstance(inner, ListOf) or inner == SECTION:
                 return "{.items = (void *)kodec_empty}"
             return "{.data = kodec_empty}" if inner in (TEXT, OCTETS) else ""
-        value = constant.value
-        if value in (None, 0, False) or (value in ("", b"") and not isinstance(kind, Maybe)):
-            zero = value is not None and self.types.is_pointer(kind)
-            return f"&(const {self.types.of(bare(kind))}){{0}}" if zero else ""
+        given = constant.value
+        if given is None or (not given and not isinstance(kind, Maybe)):
+            return ""
         if self.types.is_pointer(kind):
-            return f"&(const {self.types.of(bare(kind))}){{{literal(value)}}}"
-        if isinstance(value, (str, bytes)):
-            return literal(value).removeprefix("(kodec_bytes)")
-        return literal(value)
+            return f"&(const {self.types.of(bare(kind))}){{{literal(given)}}}"
+        if isinstance(given, (str, bytes)):
+            return literal(given).removeprefix("(kodec_bytes)")
+        return literal(given)
 
     def differs(self, kind: Type, place: str, constant: Constant | None) -> str:
         """The test that a place does not hold its default."""
