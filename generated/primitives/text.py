@@ -9,7 +9,6 @@ one as an unsigned varint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from kodec.runtime.fields import ReadOptions, WriteOptions, encode_text, fixed_run, not_allowed, span
 from kodec.runtime.varint import read_uvarint32, write_uvarint32

@@ -52,7 +52,7 @@ def test_a_target_of_a_third_party(listing: Path, tmp_path: Path) -> None:
     assert set(output.modules) == {"sensor_log.layout.txt", "sensor_message.layout.txt", "varint.layout.txt"}
     lines = output.modules["sensor_message.layout.txt"].splitlines()
     assert lines[0].startswith(f"# {MARK} ") and "sensor_message.ksy (sha256" in lines[0]
-    start = lines.index("sensor_message (versions 1)")
+    start = lines.index("sensor_message (versions 1, 2)")
     assert lines[start + 1 : start + 6] == [
         "      0     1  version",
         "      1     2  sensor",

@@ -22,11 +22,12 @@ from kodec.generator.driver import load, render_all
 from kodec.generator.modules import Modules
 from kodec.generator.problems import SchemaError
 from kodec.generator.targets.java.names import Names, component
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
 from tests.java.conftest import ROOT, Ask
+from tests.vectors import right
 
 KINDS = {
     Truncated: "TRUNCATED",
@@ -145,19 +146,15 @@ def documents(folder: str) -> dict[str, Any]:
 def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[str, Any]]]]:
     """The path of each schema, each type's Python class and Java class, and its vectors."""
     model = model_of(folder)
-    back = Facts(model)
+    back = ModelIndex(model)
     names = Names(model, package)
     for path, document in documents(folder).items():
         schema = model.schema(document["schema"])
         top = f"{names.package(schema)}.{names.tops[schema.id]}"
-        for name, of in document["types"].items():
+        for name in dict.fromkeys(each["type"] for each in document["vectors"]):
             nested = top if name == schema.root.name else f"{top}${names.types[name]}"
-            yield (
-                path.removesuffix(".vectors.json"),
-                back.classes[name],
-                nested,
-                [*of["valid"], *of["invalid"]],
-            )
+            path = path.removesuffix(".vectors.json")
+            yield path, back.classes[name], nested, right(document, name)[:12]
 
 
 @pytest.mark.parametrize(

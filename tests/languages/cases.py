@@ -16,7 +16,7 @@ from uuid import UUID
 
 from kodec.generator.driver import load, render_all
 from kodec.generator.modules import Modules
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.errors import EncodeError, FormatError
 
 CODES = {
@@ -52,17 +52,17 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
     """Each vector, some of its beginnings, and so many copies with a byte or two changed."""
     drawn = random.Random(seed)
     model = load(folder)
-    back = Facts(model)
+    back = ModelIndex(model)
     documents = render_all(folder, targets=["vectors"]).modules
     with Modules(model) as modules:
         for text in documents.values():
             document = json.loads(text)
             module = modules.of(model.schema(document["schema"]))
-            for name, vectors in document["types"].items():
-                kind = getattr(module, back.classes[name])
-                for each in vectors["valid"]:
+            for each in document["vectors"]:
+                if each["must"] == "accept" and "bytes" in each:
+                    kind = getattr(module, back.classes[each["type"]])
                     for data in _near(bytes.fromhex(each["bytes"]), changes, drawn):
-                        yield case_of(kind, name, data, each.get("version"))
+                        yield case_of(kind, each["type"], data, each.get("version"))
 
 
 def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:

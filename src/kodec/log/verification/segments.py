@@ -17,9 +17,7 @@ from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.reading.reader import read_batches
-from kodec.log.verification.indexes import OffsetIndex, TimeIndex
-from kodec.log.verification.problems import Problem, from_error, unreadable
-from kodec.log.verification.steps import (
+from kodec.log.verification.findings import (
     CompareSnapshots,
     EndOfSegment,
     Epochs,
@@ -30,6 +28,8 @@ from kodec.log.verification.steps import (
     TransactionIndex,
     Unreliable,
 )
+from kodec.log.verification.indexes import OffsetIndex, TimeIndex
+from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
 
 __all__ = ["SegmentCheck"]

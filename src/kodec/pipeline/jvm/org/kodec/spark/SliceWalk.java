@@ -10,14 +10,14 @@ import org.kodec.kafka.log.MessageSet;
 import org.kodec.runtime.FormatException;
 
 /** Goes through one piece of a segment from batch to batch. */
-final class PieceWalk implements Closeable {
-    final Piece piece;
+final class SliceWalk implements Closeable {
+    final SegmentSlice piece;
     final Wanted wanted;
     private final Files.Source source;
     private final RowBuffers rows;
     private final Window window;
-    private final LeftOut left;
-    private final Reading reading;
+    private final DamagePolicy left;
+    private final ReadSettings reading;
     private final Transactions transactions;
     private final OffsetOrder order;
     /** Whether offsets that are out of order are damage. */
@@ -39,8 +39,9 @@ final class PieceWalk implements Closeable {
     private boolean followed;
 
     /** Of a file that was opened, and that is closed with this. Throws FormatException, IOException. */
-    PieceWalk(Piece piece, Files.Source source, boolean ordered, RowBuffers rows, Window window, LeftOut left, Reading reading,
-            Configuration conf) throws IOException {
+    SliceWalk(
+            SegmentSlice piece, Files.Source source, boolean ordered, RowBuffers rows, Window window,
+            DamagePolicy left, ReadSettings reading, Configuration conf) throws IOException {
         this.piece = piece;
         this.source = source;
         this.ordered = ordered;
@@ -214,7 +215,9 @@ final class PieceWalk implements Closeable {
 
     private FormatException wrong() {
         byte[] data = window.bytes(size);
-        return isNewest() ? Careful.newest(data, position, offset, reading) : Careful.older(data, position, offset, reading);
+        return isNewest()
+                ? ErrorExplainer.newest(data, position, offset, reading)
+                : ErrorExplainer.older(data, position, offset, reading);
     }
 
     private void inOrder(long start, long end) throws IOException {
@@ -287,7 +290,7 @@ final class PieceWalk implements Closeable {
      * Ends with the piece: says which offsets up to the next segment, or the end that was asked for, are nowhere; what a
      * broker has made since that is to be read next.
      */
-    List<Piece> ended(Siblings siblings) throws IOException {
+    List<SegmentSlice> ended(Siblings siblings) throws IOException {
         left.ended(piece, tail);
         // of a part of a segment, the one that has its last batch, or what is torn, says what is missing
         boolean mine = !piece.isPart() || tail != null || seen && window.position() >= source.size();

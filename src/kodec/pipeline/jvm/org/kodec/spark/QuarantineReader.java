@@ -13,12 +13,12 @@ import org.kodec.kafka.log.MessageSet;
 import org.kodec.kafka.log.RecordBatch;
 
 /** What is not among the rows of one task: they are read as for a query, and forgotten. */
-final class LeftReader implements PartitionReader<InternalRow> {
+final class QuarantineReader implements PartitionReader<InternalRow> {
     private final Batches batches;
     private final String[] columns;
-    private final Deque<Left> found = new ArrayDeque<>();
+    private final Deque<QuarantinedRange> found = new ArrayDeque<>();
 
-    LeftReader(LogPartition task, Reading reading, StructType columns, Configuration conf) {
+    QuarantineReader(LogPartition task, ReadSettings reading, StructType columns, Configuration conf) {
         this.columns = columns.fieldNames();
         // numbers that are computed may not fit
         long wanted = RecordBatch.Rows.OFFSET | RecordBatch.Rows.TIMESTAMP;
@@ -46,7 +46,7 @@ final class LeftReader implements PartitionReader<InternalRow> {
 
     @Override
     public InternalRow get() {
-        Left left = found.peek();
+        QuarantinedRange left = found.peek();
         Object[] values = new Object[columns.length];
         for (int index = 0; index < values.length; index++) {
             values[index] = switch (columns[index]) {

@@ -19,7 +19,7 @@ import java.io.Serializable;
  * @param key only records with this key need be given; null for all
  * @param limit no more rows than this are wanted of a task
  */
-record Reading(
+record ReadSettings(
         boolean checkCrc,
         long batchBytes,
         long decompressedBytes,
@@ -38,20 +38,20 @@ record Reading(
     private static final long MOST = Long.MAX_VALUE;
 
     /** With nothing that a query asks for. */
-    Reading(boolean checkCrc, long batchBytes, long decompressedBytes, long elements, boolean skip, boolean control,
+    ReadSettings(boolean checkCrc, long batchBytes, long decompressedBytes, long elements, boolean skip, boolean control,
             boolean committed, boolean failOnDataLoss) {
         this(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss, NONE, MOST, NONE,
                 null, MOST);
     }
 
     /** With what a query asks for. */
-    Reading asked(long first, long last, long timestamp, byte[] wantedKey, long rows) {
-        return new Reading(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss,
+    ReadSettings asked(long first, long last, long timestamp, byte[] wantedKey, long rows) {
+        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss,
                 first, last, timestamp, wantedKey, rows);
     }
 
     /** To see where batches are, and no rows. */
-    Reading heads(boolean crc, boolean skipping) {
-        return new Reading(crc, batchBytes, decompressedBytes, elements, skipping, control, false, false);
+    ReadSettings heads(boolean crc, boolean skipping) {
+        return new ReadSettings(crc, batchBytes, decompressedBytes, elements, skipping, control, false, false);
     }
 }

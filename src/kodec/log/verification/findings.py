@@ -29,7 +29,7 @@ __all__ = [
     "Head",
     "OffsetsMissing",
     "ProducerBatch",
-    "Reading",
+    "SegmentFindings",
     "Step",
     "TransactionIndex",
     "Unreliable",
@@ -90,7 +90,7 @@ class FirstBatch:
 
 
 class ProducerBatch(NamedTuple):
-    """A batch of a producer, and the marker in it. A `Reading` keeps the head alone."""
+    """A batch of a producer, and the marker in it. A `SegmentFindings` keeps the head alone."""
 
     head: ProducerHead
     marker: Marker | None
@@ -246,7 +246,7 @@ class _Run:
 
 
 @dataclass(slots=True)
-class Reading:
+class SegmentFindings:
     """What was read of a segment, to be kept or sent; an OSError that ended it is raised at its end.
 
     Batches that change nothing for `Producers`, as others of the same producer follow, are left out: of a
@@ -258,7 +258,7 @@ class Reading:
     error: OSError | None = None
 
     @classmethod
-    def of(cls, findings: Iterable[Finding]) -> Reading:
+    def of(cls, findings: Iterable[Finding]) -> SegmentFindings:
         """Read to the end."""
         kept: dict[int, Finding] = {}
         runs: defaultdict[int, _Run] = defaultdict(_Run)

@@ -29,7 +29,7 @@ from kodec.log.files.listing import TopicPartition, list_partition, parse_file_n
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, file_name
 from kodec.log.files.paths import require_no_link
-from kodec.log.writing.opening import refuse_unfinished, remove_clean_shutdown
+from kodec.log.writing.prepare import refuse_unfinished, remove_clean_shutdown
 from kodec.runtime.errors import EncodeError, KodecError, Malformed
 
 __all__ = [

@@ -9,14 +9,14 @@ from kodec.log.backends.arrow import pyarrow, row_schema
 from kodec.log.batches.records import TimestampType
 from kodec.runtime.errors import ArgumentError, EncodeError
 
-__all__ = ["plain_batches"]
+__all__ = ["normalized_batches"]
 
 # A batch of larger columns is cut, so that 31 bits count the bytes of each.
 _MOST_BYTES = 256 << 20
 _MOST_ROWS = 65_536
 
 
-def plain_batches(table: Any, *, lossy: bool = False) -> Iterator[Any]:
+def normalized_batches(table: Any, *, lossy: bool = False) -> Iterator[Any]:
     """The rows of a table as `pyarrow.RecordBatch`es of plain types, in the order of `row_schema`.
 
     offset int64 | timestamp int64, ms | timestamp_type int32, -1 to 1 | key, value binary, null = none

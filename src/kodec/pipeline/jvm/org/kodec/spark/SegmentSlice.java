@@ -20,7 +20,7 @@ import java.util.List;
  * @param to the batch that starts here or after it is left to others; {@code Long.MAX_VALUE} for none
  * @param tail whether bytes that were no whole batch lay behind {@code end}: they are read too, for what is wrong there
  */
-record Piece(
+record SegmentSlice(
         String topic,
         int partition,
         String path,
@@ -35,8 +35,9 @@ record Piece(
         boolean tail)
         implements Serializable {
     /** A whole segment. */
-    static Piece of(Names.TopicPartition owner, String path, long base, long size, long after) {
-        return new Piece(owner.topic(), owner.partition(), path, base, size, after, 0, -1, false, 0, Long.MAX_VALUE, false);
+    static SegmentSlice of(Names.TopicPartition owner, String path, long base, long size, long after) {
+        return new SegmentSlice(
+                owner.topic(), owner.partition(), path, base, size, after, 0, -1, false, 0, Long.MAX_VALUE, false);
     }
 
     /** Whether it is in remote storage, from which segments are never compacted and never replaced. */
@@ -60,8 +61,8 @@ record Piece(
     }
 
     /** The part with these offsets, where -1 is no bound; null where there is none. */
-    Piece within(long least, long stop) {
-        Piece part = new Piece(topic, partition, path, base, size, after, Math.max(first, least), least(end, stop),
+    SegmentSlice within(long least, long stop) {
+        SegmentSlice part = new SegmentSlice(topic, partition, path, base, size, after, Math.max(first, least), least(end, stop),
                 asked, from, to, tail);
         // of one without a batch somebody has to say so, or what else is in it
         boolean told = tail && part.end == end;
@@ -69,10 +70,10 @@ record Piece(
     }
 
     /** What of the pieces has these offsets (-1: any); unless they are {@code wanted}, they need not be there. */
-    static List<Piece> cut(List<Piece> pieces, long first, long end, boolean wanted) {
-        List<Piece> made = new ArrayList<>();
-        for (Piece each : pieces) {
-            Piece part = end >= 0 && each.base() >= end ? null
+    static List<SegmentSlice> cut(List<SegmentSlice> pieces, long first, long end, boolean wanted) {
+        List<SegmentSlice> made = new ArrayList<>();
+        for (SegmentSlice each : pieces) {
+            SegmentSlice part = end >= 0 && each.base() >= end ? null
                     : each.within(first, wanted || each.stop() >= 0 ? end : -1);
             if (part != null) {
                 made.add(part);
@@ -82,18 +83,18 @@ record Piece(
     }
 
     /** The same, whose first offset must be there or not. */
-    Piece askedFor(boolean value) {
-        return new Piece(topic, partition, path, base, size, after, first, end, value, from, to, tail);
+    SegmentSlice askedFor(boolean value) {
+        return new SegmentSlice(topic, partition, path, base, size, after, first, end, value, from, to, tail);
     }
 
     /** The same with an end, and perhaps with what lies behind it. */
-    Piece ended(long offset, boolean more) {
-        return new Piece(topic, partition, path, base, size, after, first, offset, asked, from, to, more);
+    SegmentSlice ended(long offset, boolean more) {
+        return new SegmentSlice(topic, partition, path, base, size, after, first, offset, asked, from, to, more);
     }
 
     /** The part with these bytes. */
-    Piece bytes(long start, long stop) {
-        return new Piece(topic, partition, path, base, size, after, first, end, asked, start, stop, tail);
+    SegmentSlice bytes(long start, long stop) {
+        return new SegmentSlice(topic, partition, path, base, size, after, first, end, asked, start, stop, tail);
     }
 
     /** Whether it is only a part of the bytes. */

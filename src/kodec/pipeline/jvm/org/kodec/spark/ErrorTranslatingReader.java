@@ -10,7 +10,7 @@ import org.kodec.runtime.FormatException;
  * A reader whose errors are of Spark's own classes, or Java's. What a task throws is read again on the driver, which
  * finds the classes of a jar that was added to a running session nowhere: it would only say that the reason is not known.
  */
-record ToldReader<T>(PartitionReader<T> reader, Runnable closed) implements PartitionReader<T> {
+record ErrorTranslatingReader<T>(PartitionReader<T> reader, Runnable closed) implements PartitionReader<T> {
     @Override
     public boolean next() throws IOException {
         try {

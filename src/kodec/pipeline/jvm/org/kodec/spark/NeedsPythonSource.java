@@ -1,7 +1,7 @@
 package org.kodec.spark;
 
 /** What this source leaves to the one in Python, with the reason. */
-final class Elsewhere extends RuntimeException {
+final class NeedsPythonSource extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     enum Kind {
@@ -16,22 +16,22 @@ final class Elsewhere extends RuntimeException {
     final Kind kind;
 
     /** An option that is wrong. */
-    Elsewhere(String reason) {
+    NeedsPythonSource(String reason) {
         this(Kind.OPTION, reason);
     }
 
-    Elsewhere(Kind kind, String reason) {
+    NeedsPythonSource(Kind kind, String reason) {
         super(reason, null, false, false);
         this.kind = kind;
     }
 
     /** What is not at the paths. */
-    static Elsewhere paths(String reason) {
-        return new Elsewhere(Kind.PATHS, reason);
+    static NeedsPythonSource paths(String reason) {
+        return new NeedsPythonSource(Kind.PATHS, reason);
     }
 
     /** What that one alone can do. */
-    static Elsewhere only(String reason) {
-        return new Elsewhere(Kind.ONLY, reason);
+    static NeedsPythonSource only(String reason) {
+        return new NeedsPythonSource(Kind.ONLY, reason);
     }
 }

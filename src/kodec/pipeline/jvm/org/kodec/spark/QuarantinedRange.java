@@ -9,7 +9,7 @@ import java.io.Serializable;
  * @param position in the file; null where it is not bytes, as the next one
  * @param firstOffset of what is missing, else null, as the next one
  */
-record Left(
+record QuarantinedRange(
         String topic,
         int partition,
         String file,
@@ -21,18 +21,18 @@ record Left(
         String message)
         implements Serializable {
     /** Some bytes. */
-    static Left bytes(Piece piece, String kind, long position, long size, String message) {
-        return new Left(piece.topic(), piece.partition(), piece.path(), position, size, null, null, kind, message);
+    static QuarantinedRange bytes(SegmentSlice piece, String kind, long position, long size, String message) {
+        return new QuarantinedRange(piece.topic(), piece.partition(), piece.path(), position, size, null, null, kind, message);
     }
 
     /** What is no place in the file. */
-    static Left of(Piece piece, String kind, String message) {
-        return new Left(piece.topic(), piece.partition(), piece.path(), null, null, null, null, kind, message);
+    static QuarantinedRange of(SegmentSlice piece, String kind, String message) {
+        return new QuarantinedRange(piece.topic(), piece.partition(), piece.path(), null, null, null, null, kind, message);
     }
 
     /** Offsets that no segment holds. */
-    static Left missing(Piece piece, long first, long last, String message) {
-        return new Left(piece.topic(), piece.partition(), piece.path(), null, null, first, last, "missing", message);
+    static QuarantinedRange missing(SegmentSlice piece, long first, long last, String message) {
+        return new QuarantinedRange(piece.topic(), piece.partition(), piece.path(), null, null, first, last, "missing", message);
     }
 
     @Override

@@ -1,34 +1,19 @@
-"""From a type to the order in which its bytes are read, for one distinct layout.
+"""Which fields a type has in one version, with all that follows from the version folded.
 
-A layout is a type with some names known (a version, a `bool` parameter): conditions that follow
-from them are gone, and neighbours of fixed width are fused into runs, to be read by one call.
-This is neutral to the target language; a back end turns steps into code.
+A layout is a type with some names known (a version, a `bool` parameter): conditions that follow from them are
+gone. It is what checks of schemas look at, and pages for people: what stands in the bytes says the plan.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
 from kodec.generator.problems import Place
-from kodec.generator.schema.expr import (
-    Attr,
-    Binary,
-    Expr,
-    Literal,
-    Name,
-    Ternary,
-    fold,
-    names,
-    replace,
-    settled,
-    walk,
-)
+from kodec.generator.schema.expr import Attr, Binary, Expr, Literal, Name, fold, names, replace, settled, walk
 from kodec.generator.schema.model import (
     Bits,
-    Bytes,
     Field,
     Model,
     Prim,
@@ -39,68 +24,11 @@ from kodec.generator.schema.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.schema.roles import section_tags, transparent
+from kodec.generator.schema.roles import may_be_null, section_tags
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = [
-    "BitGroup",
-    "Extent",
-    "Layout",
-    "Layouts",
-    "One",
-    "Run",
-    "RunField",
-    "Step",
-    "Variant",
-    "byte_order",
-    "solve",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class BitGroup:
-    """Neighbouring bit fields that fill whole bytes: (field, shift from the right, width)."""
-
-    members: tuple[tuple[Field, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RunField:
-    """`size` bytes at `offset` in a run: a number, bytes, a UUID, bit fields, or a fixed struct."""
-
-    field: Field | None
-    offset: int
-    size: int
-    what: Prim | Bytes | Ref | BitGroup
-    inner: Run | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Fields of fixed width, one after another, in one byte order."""
-
-    fields: tuple[RunField, ...]
-    size: int
-
-    @property
-    def count(self) -> int:
-        """How many fields it has, with those of the types in it."""
-        return sum(1 if each.inner is None else each.inner.count for each in self.fields)
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """A field that is read by itself; its expressions are folded for this layout."""
-
-    field: Field
-
-
-Step = Run | One
-# of a run, in bytes: more than any structure has, and less than any language's integers can hold
-_MOST_FUSED = 1 << 30
-# of a type that becomes a part of the run of another
-_MOST_FIELDS = 500
+__all__ = ["Layout", "Layouts", "Variant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,44 +37,19 @@ class Layout:
 
     Attributes:
         known: the names whose values are known.
-        min_size: the fewest bytes that it takes.
+        fields: those that it has, or may have; their expressions are folded.
+        least: the fewest bytes that it takes.
         absent: the fields that it lacks.
         tags, absent_tags: of the type's tagged section, those that are known in it, and those that are not.
     """
 
     struct: Struct
     known: tuple[tuple[str, int | bool], ...]
-    steps: tuple[Step, ...]
-    min_size: int
+    fields: tuple[Field, ...]
+    least: int
     absent: tuple[Field, ...]
     tags: tuple[Tag, ...] = ()
     absent_tags: tuple[Tag, ...] = ()
-
-    @property
-    def fixed(self) -> Run | None:
-        """The single run that this layout is, if it is one."""
-        if len(self.steps) == 1 and isinstance(self.steps[0], Run):
-            return self.steps[0]
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """Where a field stands in a layout.
-
-    Attributes:
-        path: the field's name, behind those of the fixed types that it is in: `attributes.compression`.
-        field: as it is in the layout.
-        offset: bytes from the start of the type; None where that varies.
-        size: its bytes, where it is there; None where that varies. Of bit fields: all that share it.
-        bits: of a bit field, how far it is from the right of those bytes, and its width.
-    """
-
-    path: str
-    field: Field
-    offset: int | None
-    size: int | None
-    bits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,27 +87,11 @@ class Layouts:
         first: dict[tuple[object, ...], Layout] = {}
         for version in struct.versions:
             layout = self.layout(struct, {**known, struct.version_field: version})
-            key = (layout.steps, layout.absent, layout.tags)
+            key = (layout.fields, layout.absent, layout.tags)
             groups.setdefault(key, []).append(version)
             first.setdefault(key, layout)
         found = [Variant(first[key], tuple(versions)) for key, versions in groups.items()]
         self._variants[made] = found
-        return found
-
-    def extents(self, layout: Layout) -> list[Extent]:
-        """Where each field of a layout stands, in order."""
-        found: list[Extent] = []
-        at: int | None = 0
-        for step in layout.steps:
-            if isinstance(step, Run):
-                found += _in_run(step, at, "")
-                at = None if at is None else at + step.size
-                continue
-            always = dataclasses.replace(step.field, condition=None)
-            size = self._fixed(always)
-            found.append(Extent(step.field.id, step.field, at, None if size is None else size[0]))
-            # what follows a field that is not always there, or not always as long, has no place of its own
-            at = None
         return found
 
     # -- one layout -------------------------------------------------------------------------------
@@ -218,66 +105,16 @@ class Layouts:
         return self._made[key]
 
     def _make(self, struct: Struct, known: dict[str, int | bool]) -> Layout:
-        steps: list[Step] = []
-        pending: list[RunField] = []
-        range_ends = {
-            f.derive.last or f.derive.first for f in struct.fields if f.derive and f.derive.is_range
-        }
-        bits: list[Field] = []
-        absent: list[Field] = []
-
-        order = ""  # of those pending
-
-        def flush() -> None:
-            nonlocal order
-            order = ""
-            if pending:
-                offset = pending[-1].offset + pending[-1].size
-                steps.append(Run(tuple(pending), offset))
-                pending.clear()
-
-        def push(
-            field: Field | None, size: int, what: Prim | Bytes | Ref | BitGroup, inner: Run | None
-        ) -> None:
-            nonlocal order
-            own = _endian_of(what, inner)
-            if order and own not in ("", order):
-                flush()
-            offset = pending[-1].offset + pending[-1].size if pending else 0
-            if offset + size > _MOST_FUSED:
-                flush()
-                offset = 0
-            pending.append(RunField(field, offset, size, what, inner))
-            order = order or own
-
-        for raw in struct.fields:
-            field = self.folded(struct, raw, known)
-            if field.condition == Literal(False):
-                absent.append(field)
-                continue
-            if isinstance(field.type, Bits) and field.condition is None and field.repeat is None:
-                bits.append(field)
-                width = sum(each.type.width for each in bits if isinstance(each.type, Bits))
-                if width % 8 == 0:
-                    push(None, width // 8, _group(bits, width), None)
-                    bits = []
-                    if field.id in range_ends:
-                        flush()
-                continue
-            fixed = self._fixed(field)
-            if fixed is not None:
-                push(field, *fixed)
-                # what a length or a checksum covers ends here: the check follows
-                if field.id in range_ends:
-                    flush()
-                continue
-            flush()
-            steps.append(One(field))
-        flush()
-        least = sum(step.size if isinstance(step, Run) else self.least(step.field) for step in steps)
-        tags, absent_tags = self._tags(struct, known)
+        folded = [self.folded(struct, each, known) for each in struct.fields]
+        fields = tuple(each for each in folded if each.condition != Literal(False))
+        bits = sum(each.type.width for each in fields if isinstance(each.type, Bits) and _is_always(each))
         return Layout(
-            struct, tuple(sorted(known.items())), tuple(steps), least, tuple(absent), tags, absent_tags
+            struct,
+            tuple(sorted(known.items())),
+            fields,
+            bits // 8 + sum(map(self.least, fields)),
+            tuple(each for each in folded if each.condition == Literal(False)),
+            *self._tags(struct, known),
         )
 
     def _tags(self, struct: Struct, known: dict[str, int | bool]) -> tuple[tuple[Tag, ...], tuple[Tag, ...]]:
@@ -301,7 +138,7 @@ class Layouts:
         )
         return folded, tuple(tag for tag in found if tag not in present)
 
-    def variant_of(self, struct: Struct, args: tuple[Expr, ...]) -> Variant | None:
+    def _variant_of(self, struct: Struct, args: tuple[Expr, ...]) -> Variant | None:
         """The variant that these arguments choose, where plain values say it."""
         known: dict[str, int | bool] = {}
         for param, arg in zip(struct.params, args, strict=True):
@@ -357,7 +194,7 @@ class Layouts:
         if isinstance(kind, Ref):
             args = tuple(fold(self.inline(struct, arg), known) for arg in kind.args)
             target = self.model.struct(kind.target)
-            chosen = self.variant_of(target, args)
+            chosen = self._variant_of(target, args)
             if chosen is not None:
                 # versions with one layout are one: what holds the type then has one layout for them as well
                 args = tuple(
@@ -413,7 +250,10 @@ class Layouts:
         # as it is written, and not as it is in one layout
         field = struct.field(field.id) or field
         assert field.condition is not None
-        if field.derive is not None or field.codec is not None or struct.wire or self._null(struct, field):
+        section = isinstance(field.type, Ref) and self.model.struct(field.type.target).wire == "tags"
+        if field.derive is not None or field.codec is not None or struct.wire:
+            return False
+        if section or may_be_null(self.model, field):
             return False
         lengths = [each.derive for each in struct.fields if each.derive and each.derive.is_length]
         if any(length.first == field.id for length in lengths):
@@ -422,53 +262,14 @@ class Layouts:
         known = {struct.version_field} if struct.versions else set()
         return condition == Literal(False) or not names(condition) <= known
 
-    def _null(self, struct: Struct, field: Field) -> bool:
-        """Whether null is a value of the field's type, or it is a section of tags."""
-        if not isinstance(field.type, Ref) or field.repeat is not None:
-            return False
-        target = self.model.struct(field.type.target)
-        inner = transparent(target)
-        return target.wire == "tags" or (inner is not None and inner.nullable is not None)
-
     # -- sizes ------------------------------------------------------------------------------------
 
-    def _fixed(self, field: Field) -> tuple[int, Prim | Bytes | Ref, Run | None] | None:
-        """Size and kind of a field that always stands there with the same width."""
-        found = self._always(field)
-        return None if found is None or found[0] > _MOST_FUSED else found
-
-    def _always(self, field: Field) -> tuple[int, Prim | Bytes | Ref, Run | None] | None:
-        if field.condition is not None or field.repeat is not None or field.codec is not None or field.tags:
-            return None
-        if field.size_eos:
-            return None
-        match field.type:
-            case Prim(width=width) as prim:
-                return width, prim, None
-            case Bytes() if field.contents is not None:
-                return len(field.contents), field.type, None
-            case Bytes() if isinstance(field.size, Literal) and isinstance(field.size.value, int):
-                return (field.size.value, field.type, None) if field.size.value >= 0 else None
-            case Ref(target) as ref:
-                struct = self.model.struct(target)
-                size = WIRE[struct.wire].size if struct.wire in INTRINSICS else None
-                if size is not None and field.size in (None, Literal(size)):
-                    return size, ref, None
-                if struct.wire or ref.args or struct.versions or struct.name in self._making:
-                    return None
-                if any(f.derive is not None for f in struct.fields):
-                    return None
-                inner = self.layout(struct, {}).fixed
-                if inner is None or inner.count > _MOST_FIELDS:
-                    return None
-                if field.size in (None, Literal(inner.size)):
-                    return inner.size, ref, inner
-        return None
-
     def least(self, field: Field) -> int:
-        """The fewest bytes that the field can take."""
-        if field.condition is not None or field.repeat is not None:
+        """The fewest bytes that the field can take, without those that it shares with other bit fields."""
+        if not _is_always(field):
             return 0
+        if field.contents is not None:
+            return len(field.contents)
         if isinstance(field.size, Literal) and isinstance(field.size.value, int):
             return field.size.value
         if field.size is not None or field.size_eos:
@@ -483,7 +284,7 @@ class Layouts:
                 if struct.name in self._making:
                     return 0
                 return min(
-                    variant.layout.min_size
+                    variant.layout.least
                     for known in self.bindings(struct)
                     for variant in self.variants(struct, known)
                 )
@@ -511,16 +312,8 @@ def _nulls(versions: VersionRange | None, version: int | None) -> VersionRange |
     return VersionRange.parse("none")
 
 
-def _in_run(run: Run, start: int | None, prefix: str) -> Iterator[Extent]:
-    for item in run.fields:
-        at = None if start is None else start + item.offset
-        if isinstance(item.what, BitGroup):
-            for member, shift, width in item.what.members:
-                yield Extent(f"{prefix}{member.id}", member, at, item.size, (shift, width))
-        elif item.field is not None:
-            yield Extent(f"{prefix}{item.field.id}", item.field, at, item.size)
-            if item.inner is not None:
-                yield from _in_run(item.inner, at, f"{prefix}{item.field.id}.")
+def _is_always(field: Field) -> bool:
+    return field.condition is None and field.repeat is None
 
 
 def _plain(valid: Valid) -> Valid:
@@ -541,43 +334,6 @@ def _holds(valid: Valid, value: int | bool) -> bool:
     ):
         return False
     return (valid.any_of is None or Literal(value) in valid.any_of) and valid.expr is None
-
-
-def _group(bits: list[Field], width: int) -> BitGroup:
-    members = []
-    left = width
-    for field in bits:
-        assert isinstance(field.type, Bits)
-        left -= field.type.width
-        members.append((field, left, field.type.width))
-    return BitGroup(tuple(members))
-
-
-def _endian_of(what: Prim | Bytes | Ref | BitGroup, inner: Run | None) -> str:
-    if inner is not None:
-        return next((e for f in inner.fields if (e := _endian_of(f.what, f.inner))), "")
-    if isinstance(what, Prim):
-        return what.endian if what.width > 1 else ""
-    return "be" if isinstance(what, BitGroup) and sum(w for _, _, w in what.members) > 8 else ""
-
-
-def byte_order(fields: Iterable[RunField]) -> str:
-    """`be`, `le`, or empty where no field is wider than a byte."""
-    return next((e for f in fields if (e := _endian_of(f.what, f.inner))), "")
-
-
-def solve(expr: Expr, name: str) -> Expr | None:
-    """For `expr` = A + name (or name, or a ternary with such a branch): A, so that name = value - A."""
-    match expr:
-        case Name(n) if n == name:
-            return Literal(0)
-        case Binary("+", left, Name(n)) if n == name and name not in names(left):
-            return left
-        case Binary("+", Name(n), right) if n == name and name not in names(right):
-            return right
-        case Ternary(_, yes, no):
-            return solve(no, name) if name in names(no) else solve(yes, name)
-    return None
 
 
 _NOWHERE = Place("", 0, 0)

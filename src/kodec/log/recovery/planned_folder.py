@@ -17,7 +17,7 @@ from kodec.log.recovery.contents import Contents
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.steps import Quarantine, Step, Write
 
-__all__ = ["Draft", "Given"]
+__all__ = ["Given", "PlannedFolder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Given:
     progress: Callable[[int], None] | None
 
 
-class Draft:
+class PlannedFolder:
     """A plan in the making, and the folder as if each of its steps had been done.
 
     Attributes:

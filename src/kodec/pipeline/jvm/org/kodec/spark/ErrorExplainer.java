@@ -16,13 +16,13 @@ import org.kodec.runtime.ReadOptions;
  * Reads a batch that the fast path gave up at once more, by the careful readers, to say what is wrong with it and
  * where: the errors of {@code kodec.log.batches}.
  */
-final class Careful {
+final class ErrorExplainer {
     private static final BigInteger LEAST = BigInteger.valueOf(Long.MIN_VALUE);
     private static final BigInteger MOST = BigInteger.valueOf(Long.MAX_VALUE);
 
-    private Careful() {}
+    private ErrorExplainer() {}
 
-    private static ReadOptions options(Reading reading) {
+    private static ReadOptions options(ReadSettings reading) {
         return ReadOptions.DEFAULT
                 .withCheckCrc(reading.checkCrc())
                 .withDecompressedBytes(reading.decompressedBytes())
@@ -30,7 +30,7 @@ final class Careful {
     }
 
     /** What is wrong with a record batch. */
-    static FormatException newest(byte[] data, long position, long offset, Reading reading) {
+    static FormatException newest(byte[] data, long position, long offset, ReadSettings reading) {
         String name = "RecordBatch(base_offset=" + offset + ")";
         ReadOptions opt = options(reading);
         RecordBatch head;
@@ -130,7 +130,7 @@ final class Careful {
     }
 
     /** What is wrong with a message of an older format. */
-    static FormatException older(byte[] data, long position, long offset, Reading reading) {
+    static FormatException older(byte[] data, long position, long offset, ReadSettings reading) {
         ReadOptions opt = options(reading);
         int start = MessageSet.Entry.MESSAGE_AT;
         MessageSet.Message message;

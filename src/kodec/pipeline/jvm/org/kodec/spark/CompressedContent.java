@@ -7,11 +7,11 @@ import org.kodec.runtime.Codecs;
 import org.kodec.runtime.FormatException;
 
 /** What is compressed in a batch whose head was read; false, and nothing is kept, where not all is well. */
-final class Wrapped {
-    private Wrapped() {}
+final class CompressedContent {
+    private CompressedContent() {}
 
     /** Appends the records of a batch; what is decompressed is put behind what is in {@code raw}. */
-    static boolean records(RecordBatch.Rows rows, byte[] buf, Codecs codecs, Buffer raw, Reading reading) {
+    static boolean records(RecordBatch.Rows rows, byte[] buf, Codecs codecs, Buffer raw, ReadSettings reading) {
         int start = rows.headRecordsStart;
         int stop = start + rows.headRecordsLength;
         if (rows.codec().equals("none") || rows.headNumRecords == 0) {
@@ -33,7 +33,7 @@ final class Wrapped {
      * Appends the messages in a wrapper, with the offsets and timestamps that it says they have: the rules of
      * {@code kodec.log.batches.wrapper}.
      */
-    static boolean messages(MessageSet.Rows old, byte[] buf, Codecs codecs, Buffer raw, Reading reading) {
+    static boolean messages(MessageSet.Rows old, byte[] buf, Codecs codecs, Buffer raw, ReadSettings reading) {
         if (old.headMessageValueLength < 0) {
             return false;
         }
