@@ -19,6 +19,7 @@ from . import c_testee
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/logs/*/*.log"))
 KERNELS = ("record_batch", "message_set")
+PARTS = ("kodec_*.c", "columns_*.c", "log_log_segment.c", "log_record*.c", "log_message*.c")
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
@@ -81,21 +82,35 @@ class Library:
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the library's sources are."""
     folder = tmp_path_factory.mktemp("c")
     generate(ROOT / "schemas", folder, targets=["c", "native"], kernels=KERNELS)
-    made = folder / "c"
-    parts = ["kodec_*.c", "columns_*.c", "log_record*.c", "log_message*.c", "log_legacy*.c"]
-    sources = sorted({str(path) for part in parts for path in (made / "src").glob(part)})
-    sources.append(str(c_testee.HERE / "columns.c"))
-    includes = [f"-I{each}" for each in (made / "include", made / "src", folder / "kernels")]
+    return folder
+
+
+def compiled(folder: Path, name: str, own: str, *flags: str) -> Path:
+    """What is made of the library's sources for logs, and one of ours."""
+    sources = sorted({str(path) for part in PARTS for path in (folder / "c" / "src").glob(part)})
+    includes = [f"-I{each}" for each in (folder / "c" / "include", folder / "c" / "src", folder / "kernels")]
     command = [
-        *("cc", *c_testee.WARNINGS, "-O1", "-g0", "-shared", "-fPIC", *c_testee.CODECS, *includes, *sources),
-        *("-o", str(folder / "kodec.so"), *c_testee.LIBRARIES),
+        *("cc", *c_testee.WARNINGS, *c_testee.CODECS, *flags, *includes, *sources, str(c_testee.HERE / own)),
+        *("-o", str(folder / name), *c_testee.LIBRARIES),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    return Library(folder / "kodec.so")
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def library(folder: Path) -> Library:
+    return Library(compiled(folder, "kodec.so", "columns.c", "-O1", "-g0", "-shared", "-fPIC"))
+
+
+def test_changed_bytes_are_an_error_and_nothing_else(folder: Path) -> None:
+    program = compiled(folder, "mutated", "mutated.c", *c_testee.SANITIZED)
+    done = subprocess.run([program, *LOGS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
 
 
 def of_format_2() -> Iterator[Path]:
