@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -193,6 +194,7 @@ class _OfType:
         """A value for each codec: what it is written as depends on the codec's library, and is read back."""
         packed = self.unit.packed
         sizes = {each.name for each in self.unit.ranges}
+        sizes |= {each.name for each in self.unit.derived if packed is not None and each.of == packed.name}
         for _, codec in packed.codecs if packed is not None else ():
             if codec == "none":
                 continue
@@ -245,7 +247,8 @@ class _OfType:
             return
         value = self._read(data, version, exact=False)[0] if value is None else value
         try:
-            same = self._written(value, version) == data
+            # what is not a number has many forms, of which a vector has none
+            same = self._written(value, version) == data and "nan" not in json.dumps(plain(value))
         except EncodeError:
             same = False
         self._put(

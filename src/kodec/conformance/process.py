@@ -23,11 +23,15 @@ _SHOWN = 2000
 
 
 class Limits:
-    """Of one answer: `seconds` until it is there, and `memory` of the program and its children, in bytes."""
+    """Of one answer: `seconds` until it is there, and `memory` of the program and its children, in bytes.
 
-    def __init__(self, seconds: float = 10.0, memory: int = 2 << 30) -> None:
+    The first answer of a program that is started has `start` seconds more.
+    """
+
+    def __init__(self, seconds: float = 10.0, memory: int = 2 << 30, start: float = 60.0) -> None:
         self.seconds = seconds
         self.memory = memory
+        self.start = start
 
 
 class Failed(Exception):
@@ -71,16 +75,19 @@ class Testee:
             raise
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed in `stop`
         self._rest = b""
         self.starts += 1
-        return subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            start_new_session=True,
-        )
+        with contextlib.ExitStack() as opened:
+            self._errors = opened.enter_context(tempfile.TemporaryFile())
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,
+            )
+            opened.pop_all()  # `stop` closes it
+            return process
 
     def stop(self) -> None:
         """End the program and its children."""
@@ -97,13 +104,15 @@ class Testee:
 
     def _line(self, request: bytes) -> bytes:
         """Write a line and read one; both at once, as neither side need take all of it at first."""
+        seconds = self._limits.seconds
         if self._process is None:
             self._process = self._start()
+            seconds += self._limits.start
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         source, sink = process.stdout.fileno(), process.stdin.fileno()
         os.set_blocking(sink, False)
-        until = time.monotonic() + self._limits.seconds
+        until = time.monotonic() + seconds
         found, self._rest = bytearray(self._rest), b""
         with selectors.DefaultSelector() as selector:
             selector.register(source, selectors.EVENT_READ)
@@ -111,7 +120,7 @@ class Testee:
             while (end := found.find(b"\n")) < 0:
                 ready = selector.select(_TICK)
                 if time.monotonic() > until:
-                    raise Failed("hung", f"no answer in {self._limits.seconds:g} s")
+                    raise Failed("hung", f"no answer in {seconds:g} s")
                 if not ready:
                     self._require_memory(process.pid)
                 for key, _ in ready:
