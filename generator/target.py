@@ -40,6 +40,7 @@ _OWN: Mapping[str, str] = {
     "go": "kodec.generator.targets.go:TARGET",
     "rust": "kodec.generator.targets.rust:TARGET",
     "typescript": "kodec.generator.targets.typescript:TARGET",
+    "c": "kodec.generator.targets.c:TARGET",
     "documents": "kodec.generator.targets.documents:TARGET",
     "vectors": "kodec.generator.targets.vectors:TARGET",
 }
