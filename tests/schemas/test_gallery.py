@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import jsonschema
 import pytest
 
-KSC = Path(__file__).resolve().parent.parent / "ksc"
-sys.path.insert(0, str(KSC))
-
-import compilers
-import gallery
-import ksy_schema
+from tests.ksc import compilers, gallery, ksy_schema
 
 
 @pytest.fixture(scope="module")
