@@ -19,8 +19,8 @@ from kodec import Record, encode
 from kodec.pipeline.jobs.export import ExportWork
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import list_segments, tasks_of
+from kodec.pipeline.spark_workers import _packed
 from kodec.pipeline.staging import Staging, staged
-from kodec.pipeline.workers import _packed
 
 R = TypeVar("R")
 GIB = 1 << 30

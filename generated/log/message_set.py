@@ -61,13 +61,13 @@ __all__ = [
     "write_message_set",
 ]
 
-_RUN_1 = fixed_run(">qi", "offset", "len_message")
+_RUN_1 = fixed_run(">B", "reserved")
 _RUN_2 = fixed_run(">IbB", "crc", "magic", "attributes.reserved")
 _RUN_3 = fixed_run(">q", "timestamp")
 _RUN_4 = fixed_run(">i", "len_key")
 _RUN_5 = fixed_run(">i", "len_value")
-_RUN_6 = fixed_run(">B", "reserved")
-_RUN_7 = fixed_run(">I", "crc")
+_RUN_6 = fixed_run(">I", "crc")
+_RUN_7 = fixed_run(">qi", "offset", "len_message")
 
 T = TypeVar("T")
 
@@ -117,8 +117,8 @@ def read_message_attributes(
 ) -> tuple[MessageAttributes, int]:
     """Read `message_attributes` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise _RUN_6.truncated(pos, end)
-    (reserved_bits,) = _RUN_6.unpack_from(buf, pos)
+        raise _RUN_1.truncated(pos, end)
+    (reserved_bits,) = _RUN_1.unpack_from(buf, pos)
     reserved = reserved_bits >> 4 & 0xF
     timestamp_type = member_of(TimestampType, reserved_bits >> 3 & 0x1)
     compression = member_of(Compression, reserved_bits & 0x7)
@@ -128,7 +128,7 @@ def read_message_attributes(
 
 def write_message_attributes(out: bytearray, v: MessageAttributes, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `message_attributes` to `out`. Raises EncodeError."""
-    out += _RUN_6.packed(
+    out += _RUN_1.packed(
         bit_field("reserved", v.reserved, 4) << 4
         | bit_field("timestamp_type", v.timestamp_type, 1) << 3
         | bit_field("compression", v.compression, 3)
@@ -346,7 +346,7 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
     out += _RUN_5.packed(len_value)
     if bytes_of_value is not None:
         out += bytes_of_value
-    _RUN_7.pack_into(out, place_of_crc, crc32(memoryview(out)[place_of_magic:]))
+    _RUN_6.pack_into(out, place_of_crc, crc32(memoryview(out)[place_of_magic:]))
 
 
 Message._functions = (read_message, write_message)
@@ -376,8 +376,8 @@ class Entry(messages.Message):
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 12:
-        raise _RUN_1.truncated(pos, end)
-    offset, len_message = _RUN_1.unpack_from(buf, pos)
+        raise _RUN_7.truncated(pos, end)
+    offset, len_message = _RUN_7.unpack_from(buf, pos)
     if len_message < 14:
         raise not_allowed("len_message", len_message, "at least 14", pos + 8)
     pos += 12
@@ -397,7 +397,7 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     len_message = len(bytes_of_message)
     if len_message < 14:
         raise EncodeError("len_message", "value not allowed", need="at least 14", have=len_message)
-    out += _RUN_1.packed(v.offset, len_message)
+    out += _RUN_7.packed(v.offset, len_message)
     out += bytes_of_message
 
 
@@ -434,14 +434,14 @@ def read_entry_rows(
     """
     new = object.__new__
     view = memoryview(buf)
-    run_1 = _RUN_1.unpack_from
+    run_7 = _RUN_7.unpack_from
     run_2 = _RUN_2.unpack_from
     run_3 = _RUN_3.unpack_from
     run_4 = _RUN_4.unpack_from
     run_5 = _RUN_5.unpack_from
     try:
         while pos < end:
-            offset, len_message = run_1(buf, pos)
+            offset, len_message = run_7(buf, pos)
             pos += 12
             if len_message < 14:
                 return
@@ -449,10 +449,10 @@ def read_entry_rows(
             if stop > end:
                 return
             start_of_magic = pos + 4
-            crc, magic, bits_2 = run_2(buf, pos)
+            crc, magic, attributes_reserved_bits = run_2(buf, pos)
             pos += 6
-            timestamp_type = bits_2 >> 3 & 0x1
-            compression = bits_2 & 0x7
+            attributes_timestamp_type = attributes_reserved_bits >> 3 & 0x1
+            attributes_compression = attributes_reserved_bits & 0x7
             if magic not in (0, 1):
                 return
             if magic >= 1:
@@ -470,12 +470,12 @@ def read_entry_rows(
                 return
             if pos != stop:
                 return
-            if pos > end or compression != 0:
+            if pos > end or attributes_compression != 0:
                 return
             row: Any = new(make)
             row.offset = offset
             row.timestamp = timestamp
-            row.timestamp_type = -1 if magic == 0 else timestamp_type
+            row.timestamp_type = -1 if magic == 0 else attributes_timestamp_type
             row.key = key
             row.value = value
             yield row, pos

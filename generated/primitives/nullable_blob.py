@@ -9,7 +9,6 @@ versions put the number plus one as an unsigned varint, where 0 is null.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, span
 from kodec.runtime.varint import read_uvarint32, write_uvarint32

@@ -9,7 +9,6 @@ flexible versions put the number of bytes plus one as an unsigned varint, where 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from kodec.runtime.fields import ReadOptions, WriteOptions, encode_text, fixed_run, span
 from kodec.runtime.varint import read_uvarint32, write_uvarint32

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from kodec.generator.layout import Layouts
 from kodec.generator.passes.common import path_of
 from kodec.generator.passes.conditions import check_conditions
 from kodec.generator.passes.derivations import check_derivations
@@ -20,6 +19,7 @@ from kodec.generator.passes.shapes import check_columns, check_shapes
 from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.passes.sound import without
 from kodec.generator.passes.streamed import check_streamed
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.model import Model, Schema, Struct
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kodec.generator.layout import Layouts
 from kodec.generator.passes.common import path_of, walk_fields
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Field, Model, Ref, Struct

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kodec.generator.layout import Layouts
 from kodec.generator.passes.common import path_of, structs
-from kodec.generator.passes.order import members
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Derive, Field, Model, Prim, Ref, Struct
@@ -107,7 +106,7 @@ def _agreement(
     plus = int(derive.plus.value) if isinstance(derive.plus, ex.Literal) else 0
     for known in layouts.bindings(struct):
         for variant in layouts.variants(struct, known):
-            there = [each for step in variant.layout.steps for each in members(step)]
+            there = variant.layout.fields
             if not any(f.id == target.id for f in there) or field.id in {f.id for f in variant.layout.absent}:
                 continue
             folded = next(f for f in there if f.id == target.id)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kodec.generator.layout import BitGroup, Layout, Layouts, One, Run
 from kodec.generator.passes.common import expressions, path_of, structs
+from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Derive, Field, Model, Ref, Struct, Switch, TypeRef
+from kodec.generator.schema.model import Bits, Derive, Field, Model, Ref, Struct, Switch, TypeRef
 from kodec.generator.wire import INTRINSICS
 
 __all__ = ["check_order"]
@@ -32,26 +32,24 @@ class _Layout:
         self.struct = struct
         self.layout = layout
         self.problems = problems
-        self.fields = [field for step in layout.steps for field in members(step)]
+        self.fields = layout.fields
         self.absent = {field.id for field in layout.absent}
         self.conditions = {f.id: conjuncts(f.condition) for f in self.fields if f.condition is not None}
 
     def run(self) -> None:
         ended: Field | None = None
-        for step in self.layout.steps:
-            if ended is not None and (isinstance(step, Run) or step.field.condition is None):
-                late = members(step)[0]
+        for field in self.fields:
+            if ended is not None and field.condition is None:
                 self.bad(
-                    late,
+                    field,
                     "id",
                     f"nothing is left for it: `{ended.id}` reads to the end",
                     f"give `{ended.id}` a size",
                 )
                 break
-            if isinstance(step, One):
-                self.one(step.field)
-                if step.field.condition is None and self.ends.reads_on(step.field):
-                    ended = step.field
+            self.one(field)
+            if field.condition is None and self.ends.reads_on(field):
+                ended = field
         for field in self.fields:
             for rule in field.valid.rules if field.valid is not None else ():
                 self.uses(field, "valid", rule, conjuncts(field.condition))
@@ -75,7 +73,7 @@ class _Layout:
         self.problems.add(field.at(key), path_of(self.struct, field.id), text, hint)
 
     def one(self, field: Field) -> None:
-        if field.contents is not None:
+        if field.contents is not None and (field.condition is not None or field.repeat is not None):
             self.bad(field, "contents", "fixed contents can be neither conditional nor repeated")
         holds = conjuncts(field.condition)
         for key, expr in expressions(field):
@@ -120,31 +118,18 @@ class _Layout:
             self.bad(field, "-derive", f"the range needs `{end}`, which is not there{self.when()}")
         if derive.first in self.conditions:
             self.bad(field, "-derive", f"a range cannot start at `{derive.first}`, which is not always there")
-        for step in self.layout.steps:
-            groups = (
-                [item.what for item in step.fields if isinstance(item.what, BitGroup)]
-                if isinstance(step, Run)
-                else []
-            )
-            for group in groups:
-                ids = [member.id for member, _, _ in group.members]
-                if derive.first in ids or (last in ids and last != ids[-1]):
-                    self.bad(
-                        field,
-                        "-derive",
-                        "a range cannot start at a bit field, or end inside a byte",
-                        "put the bits in a type",
-                    )
-
-
-def members(step: Run | One) -> list[Field]:
-    if isinstance(step, One):
-        return [step.field]
-    found: list[Field] = []
-    for item in step.fields:
-        found += [item.field] if item.field is not None else []
-        found += [member for member, _, _ in item.what.members] if isinstance(item.what, BitGroup) else []
-    return found
+        filled = 0
+        for each in self.fields:
+            if not isinstance(each.type, Bits) or each.condition is not None or each.repeat is not None:
+                continue
+            filled += each.type.width
+            if derive.first == each.id or (last == each.id and filled % 8):
+                self.bad(
+                    field,
+                    "-derive",
+                    "a range cannot start at a bit field, or end inside a byte",
+                    "put the bits in a type",
+                )
 
 
 def conjuncts(expr: ex.Expr | None) -> frozenset[ex.Expr]:

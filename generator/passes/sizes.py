@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from kodec.generator.layout import BitGroup, Layout, Layouts, One
 from kodec.generator.passes.common import path_of, structs
+from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import types_in
@@ -61,18 +61,11 @@ def _layout(
             width = int(param.type[1]) * 8
             signed = param.type[0] == "s"
             env[param.id] = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if signed else (0, 2**width - 1)
-    for step in layout.steps:
-        if isinstance(step, One):
-            _check(model, struct, step.field, env, problems)
-            if listed:
-                _empty_elements(model, layouts, struct, step.field, env, problems)
-            env[step.field.id] = interval_of(model, step.field)
-            continue
-        for item in step.fields:
-            if isinstance(item.what, BitGroup):
-                env.update({member.id: interval_of(model, member) for member, _, _ in item.what.members})
-            elif item.field is not None:
-                env[item.field.id] = interval_of(model, item.field)
+    for field in layout.fields:
+        _check(model, struct, field, env, problems)
+        if listed:
+            _empty_elements(model, layouts, struct, field, env, problems)
+        env[field.id] = interval_of(model, field)
     for instance in struct.instances:
         if instance.peek_type is not None:
             env[instance.id] = _prim(instance.peek_type)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 
-from kodec.generator.layout import BitGroup, Layout, Layouts, Run, RunField
-from kodec.generator.layout import One as OneField
 from kodec.generator.plan.bind import Binder, Types
+from kodec.generator.plan.layouts import Layout, Layouts
+from kodec.generator.plan.places import Places
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -65,7 +66,19 @@ from kodec.generator.plan.values import (
     in_versions,
 )
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Derive, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Derive,
+    Field,
+    Model,
+    Prim,
+    Ref,
+    Str,
+    Struct,
+    Switch,
+    TypeRef,
+)
 from kodec.generator.schema.roles import codec_enum, codec_field, may_be_null, section_tags, transparent
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
@@ -73,18 +86,53 @@ from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 __all__ = ["program_of"]
 
 
+# of a run, in bytes: more than any structure has, and less than any language's integers can hold
+_MOST_FUSED = 1 << 30
+# of a type that becomes a part of the run of another
+_MOST_SLOTS = 500
+
+
 def program_of(model: Model) -> Program:
     """The units of all record schemas. A streamed schema has none yet."""
-    layouts = Layouts(model)
-    framed = _parts_of_sections(model)
-    units = {
-        struct.name: _UnitBuilder(layouts, struct).build()
-        for schema in model.schemas
-        if not schema.streamed
-        for struct in schema.structs
-        if struct.wire not in (*INTRINSICS, "tags") and struct.name not in framed
-    }
-    return Program(units)
+    return _ProgramBuilder(model).build()
+
+
+class _ProgramBuilder:
+    """Units, each made when it is first asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.layouts = Layouts(model)
+        self.program = Program()
+        self._making: set[str] = set()
+
+    def build(self) -> Program:
+        framed = _parts_of_sections(self.model)
+        names = [
+            struct.name
+            for schema in self.model.schemas
+            if not schema.streamed
+            for struct in schema.structs
+            if struct.wire not in (*INTRINSICS, "tags") and struct.name not in framed
+        ]
+        return Program({name: self.unit(name) for name in names})
+
+    def unit(self, name: str) -> Unit:
+        if name not in self.program.units:
+            self._making.add(name)
+            self.program.units[name] = _UnitBuilder(self, self.model.struct(name)).build()
+            self._making.discard(name)
+        return self.program.units[name]
+
+    def fixed(self, name: str) -> Fixed | None:
+        """The one run that a type is, which can be a part of that of another type."""
+        struct = self.model.struct(name)
+        if struct.wire or struct.versions or name in self._making or any(f.derive for f in struct.fields):
+            return None
+        match self.unit(name).steps:
+            case (Fixed(slots) as run,) if len(slots) <= _MOST_SLOTS:
+                return run
+        return None
 
 
 def _parts_of_sections(model: Model) -> set[str]:
@@ -102,38 +150,41 @@ def _parts_of_sections(model: Model) -> set[str]:
 class _UnitBuilder:
     """One type."""
 
-    def __init__(self, layouts: Layouts, struct: Struct) -> None:
-        self.layouts = layouts
-        self.model: Model = layouts.model
+    def __init__(self, builder: _ProgramBuilder, struct: Struct) -> None:
+        self.builder = builder
+        self.layouts = builder.layouts
+        self.model = builder.model
         self.struct = struct
-        self.types = Types(layouts.model)
+        self.types = Types(builder.model)
         self.peeks = {each.name: each for each in self._peeked()}
         self.bind = Binder(self.types, struct, self.peeks)
         # every condition stays, as the version is not known yet
-        self.layout: Layout = layouts.layout(struct, {})
-        self.fields = {spec.id: spec for spec in _fields(self.layout)}
+        self.layout: Layout = self.layouts.layout(struct, {})
+        self.fields = {spec.id: spec for spec in self.layout.fields}
 
     def build(self) -> Unit:
         struct = self.struct
         stands_for = transparent(struct)
+        steps = _joined(self._steps(), self._alone())
+        version = self._version_at(steps)
         return Unit(
             name=struct.name,
             parameters=tuple(
                 Parameter(each.id, self.types.parameter(struct, each.id)) for each in struct.params
             ),
             fields=tuple(self._field_plans()),
-            steps=self._after_version(_joined(self._steps(), self._alone())),
+            steps=steps if version is None else _split(steps, version),
             least=min(
-                variant.layout.min_size
+                variant.layout.least
                 for known in self.layouts.bindings(struct)
                 for variant in self.layouts.variants(struct, known)
             ),
             stands_for=None if stands_for is None else stands_for.id,
             versions=struct.versions,
-            version=self._version_at(),
+            version=version,
             version_name=struct.version_field if struct.versions else "",
             peeks=tuple(self.peeks.values()),
-            packed=self._packed(),
+            packed=self._packed(steps),
             derived=tuple(self._written()),
             peeked=tuple(self._of_peeks()),
         )
@@ -150,22 +201,23 @@ class _UnitBuilder:
             if value is not None and self.peeks and set(ex.names(value)) <= self.peeks.keys():
                 yield each.id, self.bind(value)
 
-    def _version_at(self) -> VersionAt | None:
+    def _version_at(self, steps: tuple[Step, ...]) -> VersionAt | None:
         if not self.struct.versions or self.struct.field(self.struct.version_field) is None:
             return None
-        first = self.layout.steps[0]
-        assert isinstance(first, Run)
-        at = next(each for each in first.fields if each.field and each.field.id == self.struct.version_field)
-        assert isinstance(at.what, Prim)
-        return VersionAt(self.struct.version_field, at.offset, at.what.name, _order(at.what))
+        first = next(each for each in steps if isinstance(each, Fixed))
+        at = next(each for each in first.slots if each.path == (self.struct.version_field,))
+        assert at.wire is not None
+        return VersionAt(self.struct.version_field, at.offset, at.wire, at.order)
 
-    def _packed(self) -> Packed | None:
+    def _packed(self, steps: tuple[Step, ...]) -> Packed | None:
         holder = codec_field(self.struct)
         if holder is None or holder.codec is None:
             return None
         codec = holder.codec
         items = self.model.enum(codec_enum(self.model, self.struct, codec.by)).items
-        place = next(each for each in self.layouts.extents(self.layout) if each.path == ex.text_of(codec.by))
+        place = next(
+            each for each in Places(self.builder.program).of(steps) if each.path == ex.text_of(codec.by)
+        )
         assert place.offset is not None
         return Packed(
             name=holder.id,
@@ -187,25 +239,6 @@ class _UnitBuilder:
             for spec in self.struct.fields
             if self._is_nullable(spec) or self.layouts.optional(self.struct, spec)
         )
-
-    def _after_version(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """The version in a run that ends with it: what follows is read in a version that is known."""
-        where = self._version_at()
-        if where is None:
-            return steps
-        place = next(index for index, each in enumerate(steps) if isinstance(each, Fixed))
-        first = steps[place]
-        assert isinstance(first, Fixed)
-        end = where.offset + WIRE[where.wire].least
-        if end == first.size:
-            return steps
-        head = tuple(each for each in first.slots if each.offset < end)
-        rest = tuple(dataclasses.replace(each, offset=each.offset - end) for each in first.slots[len(head) :])
-        inside = {each.path[0] for each in head}
-        early = tuple(each for each in first.objects if each[0][0] in inside)
-        late = tuple(each for each in first.objects if each[0][0] not in inside)
-        parts = Fixed(head, end, early), Fixed(rest, first.size - end, late)
-        return (*steps[:place], *parts, *steps[place + 1 :])
 
     # -- fields -----------------------------------------------------------------------------------
 
@@ -302,16 +335,14 @@ class _UnitBuilder:
     # -- steps ------------------------------------------------------------------------------------
 
     def _steps(self) -> Iterator[Step]:
-        for step in self.layout.steps:
-            if isinstance(step, Run):
-                for item in step.fields:
-                    if item.field is not None and self._begins(item.field.id):
-                        yield Mark(item.field.id, item.offset)
-                yield self._load(step)
-                for each in _of_run(step):
-                    yield from self._after(each.id)
+        for piece in self._pieces():
+            if isinstance(piece, _Run):
+                yield from (Mark(name, at) for name, at in piece.starts if self._begins(name))
+                yield piece.run
+                for name, _ in piece.starts:
+                    yield from self._after(name)
                 continue
-            spec = step.field
+            spec = piece
             body: list[Step] = [Mark(spec.id)] if self._begins(spec.id) else []
             body.append(self._read(spec))
             in_version, otherwise = self._conditions(spec)
@@ -345,52 +376,83 @@ class _UnitBuilder:
         )
         return first, second
 
-    def _load(self, run: Run) -> Fixed:
-        slots: list[Slot] = []
-        objects: list[tuple[tuple[str, ...], str]] = []
-        self._slots(run, 0, (), self.struct, slots, objects)
-        return Fixed(tuple(slots), run.size, tuple(objects))
+    def _pieces(self) -> Iterator[_Run | Field]:
+        """Neighbours of fixed width as runs, other fields by themselves."""
+        # what a length or a checksum covers ends a run: the check follows
+        ends = {derive.last or derive.first for _, derive in self._ranges()}
+        run = _Run()
+        bits: list[Field] = []
+        for spec in self.layout.fields:
+            if isinstance(spec.type, Bits) and spec.condition is None and spec.repeat is None:
+                bits.append(spec)
+                found = self._bits(bits)
+                if found is None:
+                    continue
+                names, bits = [each.id for each in bits], []
+            else:
+                names, found = [spec.id], self._fixed(spec)
+            if run.starts and (found is None or not _agree(run.run, found)):
+                yield run
+                run = _Run()
+            if found is None:
+                yield spec
+                continue
+            starts = tuple((name, run.run.size) for name in names)
+            run = _Run((*run.starts, *starts), _fused(run.run, found))
+            if spec.id in ends:
+                yield run
+                run = _Run()
+        if run.starts:
+            yield run
 
-    def _slots(
-        self,
-        run: Run,
-        base: int,
-        path: tuple[str, ...],
-        owner: Struct,
-        slots: list[Slot],
-        objects: list[tuple[tuple[str, ...], str]],
-    ) -> None:
-        bind = self.bind if owner is self.struct else Binder(self.types, owner, {})
-        for item in run.fields:
-            at = base + item.offset
-            if isinstance(item.what, BitGroup):
-                for member, shift, width in item.what.members:
-                    kind = self.types.field(owner, member)
-                    rules = self._rules(member, kind, bind)
-                    order = _run_order(item)
-                    slots.append(
-                        Slot(
-                            (*path, member.id), kind, at, item.size, None, order, (shift, width), None, rules
-                        )
-                    )
-                continue
-            spec = item.field
-            assert spec is not None
-            here = (*path, spec.id)
-            if item.inner is not None:
-                assert isinstance(spec.type, Ref)
-                inner = self.model.struct(spec.type.target)
-                self._slots(item.inner, at, here, inner, slots, objects)
-                objects.append((here, inner.name))
-                continue
-            kind = self.types.field(owner, spec)
-            wire = None
-            if isinstance(item.what, Prim):
-                wire = item.what.name
-            elif isinstance(item.what, Ref):
-                wire = self.model.struct(item.what.target).wire
-            rules = self._rules(spec, kind, bind)
-            slots.append(Slot(here, kind, at, item.size, wire, _run_order(item), None, spec.contents, rules))
+    def _bits(self, fields: list[Field]) -> Fixed | None:
+        """Bit fields that fill whole bytes, of which the first has the highest bits."""
+        widths = [each.type.width for each in fields if isinstance(each.type, Bits)]
+        left = sum(widths)
+        if left % 8:
+            return None
+        size = left // 8
+        slots = []
+        for spec, width in zip(fields, widths, strict=True):
+            left -= width
+            kind = self.types.field(self.struct, spec)
+            rules = self._rules(spec, kind, self.bind)
+            order = "be" if size > 1 else ""
+            slots.append(Slot((spec.id,), kind, 0, size, None, order, (left, width), None, rules))
+        return Fixed(tuple(slots), size)
+
+    def _fixed(self, spec: Field) -> Fixed | None:
+        """A field that always stands there with the same width."""
+        if spec.condition is not None or spec.repeat is not None or spec.codec is not None:
+            return None
+        if spec.tags or spec.size_eos:
+            return None
+        match spec.type:
+            case Prim(name, width) as kind:
+                return self._slot(spec, width, name, _order(kind))
+            case Bytes() if spec.contents is not None:
+                return self._slot(spec, len(spec.contents))
+            case Bytes() if isinstance(spec.size, ex.Literal) and isinstance(spec.size.value, int):
+                return self._slot(spec, spec.size.value) if 0 <= spec.size.value <= _MOST_FUSED else None
+            case Ref(target, args):
+                wire = self.model.struct(target).wire
+                size = WIRE[wire].size if wire in INTRINSICS else None
+                if size is not None and spec.size in (None, ex.Literal(size)):
+                    return self._slot(spec, size, wire)
+                inner = None if args else self.builder.fixed(target)
+                if inner is None or spec.size not in (None, ex.Literal(inner.size)):
+                    return None
+                slots = tuple(dataclasses.replace(s, path=(spec.id, *s.path)) for s in inner.slots)
+                objects = tuple(((spec.id, *path), unit) for path, unit in inner.objects)
+                return Fixed(slots, inner.size, (*objects, ((spec.id,), target)))
+        return None
+
+    def _slot(self, spec: Field, size: int, wire: str | None = None, order: str = "") -> Fixed:
+        kind = self.types.field(self.struct, spec)
+        rules = self._rules(spec, kind, self.bind)
+        if wire is None or WIRE[wire].intrinsic:
+            order = "be" if size > 1 else ""
+        return Fixed((Slot((spec.id,), kind, 0, size, wire, order, None, spec.contents, rules),), size)
 
     def _read(self, spec: Field) -> Step:
         section = self._section(spec)
@@ -671,28 +733,32 @@ def _order(kind: Prim) -> str:
     return kind.endian if kind.width > 1 else ""
 
 
-def _run_order(item: RunField) -> str:
-    if isinstance(item.what, Prim):
-        return _order(item.what)
-    return "be" if item.size > 1 else ""
+_NOTHING = Fixed((), 0)
 
 
-def _of_run(run: Run) -> list[Field]:
-    found: list[Field] = []
-    for item in run.fields:
-        if isinstance(item.what, BitGroup):
-            found += [member for member, _, _ in item.what.members]
-        elif item.field is not None:
-            found.append(item.field)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Fields of fixed width in a run: their names, each with where it starts."""
+
+    starts: tuple[tuple[str, int], ...] = ()
+    run: Fixed = _NOTHING
 
 
-def _fields(layout: Layout) -> Iterator[Field]:
-    for step in layout.steps:
-        if isinstance(step, OneField):
-            yield step.field
-        else:
-            yield from _of_run(step)
+def _split(steps: tuple[Step, ...], version: VersionAt) -> tuple[Step, ...]:
+    """The version in a run that ends with it: what follows is read in a version that is known."""
+    place = next(index for index, each in enumerate(steps) if isinstance(each, Fixed))
+    first = steps[place]
+    assert isinstance(first, Fixed)
+    end = version.offset + WIRE[version.wire].least
+    if end == first.size:
+        return steps
+    head = tuple(each for each in first.slots if each.offset < end)
+    rest = tuple(dataclasses.replace(each, offset=each.offset - end) for each in first.slots[len(head) :])
+    inside = {each.path[0] for each in head}
+    early = tuple(each for each in first.objects if each[0][0] in inside)
+    late = tuple(each for each in first.objects if each[0][0] not in inside)
+    parts = Fixed(head, end, early), Fixed(rest, first.size - end, late)
+    return (*steps[:place], *parts, *steps[place + 1 :])
 
 
 def _joined(steps: Iterable[Step], alone: frozenset[str]) -> tuple[Step, ...]:
@@ -705,21 +771,20 @@ def _joined(steps: Iterable[Step], alone: frozenset[str]) -> tuple[Step, ...]:
         else:
             found.append(step)
     return tuple(
-        dataclasses.replace(each, steps=_joined(_fused(each.steps, alone), alone))
+        dataclasses.replace(each, steps=_joined(_in_runs(each.steps, alone), alone))
         if isinstance(each, When)
         else each
         for each in found
     )
 
 
-def _fused(steps: Iterable[Step], alone: frozenset[str]) -> Iterator[Step]:
+def _in_runs(steps: Iterable[Step], alone: frozenset[str]) -> Iterator[Step]:
     """Numbers of fixed width as runs of such."""
     pending: Fixed | None = None
     for step in steps:
         run = _run_of_one(step) if isinstance(step, One) and step.name not in alone else None
         if pending is not None and run is not None and _agree(pending, run):
-            slot = dataclasses.replace(run.slots[0], offset=pending.size)
-            pending = Fixed((*pending.slots, slot), pending.size + run.size)
+            pending = _fused(pending, run)
             continue
         if pending is not None:
             yield pending
@@ -739,6 +804,17 @@ def _run_of_one(step: One) -> Fixed | None:
     return Fixed((slot,), size)
 
 
+def _fused(run: Fixed, other: Fixed) -> Fixed:
+    """The one, and the other behind it."""
+    slots = (dataclasses.replace(each, offset=run.size + each.offset) for each in other.slots)
+    return Fixed((*run.slots, *slots), run.size + other.size, run.objects + other.objects)
+
+
 def _agree(run: Fixed, other: Fixed) -> bool:
-    """Whether the two have one order of bytes."""
-    return len({each.order for each in (*run.slots, *other.slots) if each.order}) <= 1
+    """Whether the two can be one: of one order of bytes, and not larger than a run can be."""
+    orders = {
+        each.order
+        for each in (*run.slots, *other.slots)
+        if each.order and (each.bits is not None or (each.wire is not None and not WIRE[each.wire].intrinsic))
+    }
+    return len(orders) <= 1 and run.size + other.size <= _MOST_FUSED

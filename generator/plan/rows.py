@@ -11,10 +11,9 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
 
-from kodec.generator.layout import Layouts
 from kodec.generator.plan.bind import Binder, Types
+from kodec.generator.plan.layouts import Layouts
 from kodec.generator.plan.steps import (
     Chars,
     CheckLength,
@@ -43,6 +42,7 @@ from kodec.generator.plan.steps import (
 from kodec.generator.plan.values import (
     FLAG,
     Binary,
+    Choose,
     Constant,
     EnumOf,
     FieldOf,
@@ -55,6 +55,8 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    names_in,
+    rebuilt,
     text_of,
     values_in,
 )
@@ -68,22 +70,23 @@ __all__ = [
     "Bound",
     "Elements",
     "NoRows",
-    "Number",
     "Part",
     "RowColumn",
     "RowField",
+    "RowNumber",
     "RowPlan",
     "RowStep",
     "Span",
     "planned_rows",
     "rows_of",
+    "solved",
     "steps_within",
     "variables",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class RowNumber:
     """One number. Where a condition leaves it out, it is `absent`."""
 
     name: str
@@ -131,7 +134,7 @@ class Elements:
     columns: tuple[RowColumn, ...]
 
 
-RowStep = Fixed | Number | Span | Part | Elements | When | Mark | CheckLength | Checksum
+RowStep = Fixed | RowNumber | Span | Part | Elements | When | Mark | CheckLength | Checksum
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +251,13 @@ def steps_within(steps: Iterable[RowStep]) -> Iterator[RowStep]:
             yield from steps_within(step.steps)  # type: ignore[arg-type]  # a When of rows holds steps of rows
 
 
-def variables(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | Number | Span]]:
+def variables(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber | Span]]:
     """What the steps fill, by its path."""
     for step in steps_within(steps):
         if isinstance(step, Fixed):
             for slot in step.slots:
                 yield ".".join(slot.path), slot
-        elif isinstance(step, (Number, Span)):
+        elif isinstance(step, (RowNumber, Span)):
             yield step.name, step
 
 
@@ -266,7 +269,6 @@ class NoRows(Exception):
         self.place = place
 
 
-_VALUES = get_args(Value)
 _WIDTHS = re.compile(r"u?int(?:8|16|32|64)")
 
 
@@ -349,7 +351,7 @@ class _Builder:
                 yield Fixed(tuple(self._slot(each, struct, at) for each in slots), size)
             case One(name, kind, FixedNumber() | Varint() as element, rules):
                 # a condition leaves out what is null there, which a number is not
-                made = Number(
+                made = RowNumber(
                     path(name), kind, element, unit.field(name).absent, self._rules(rules, path(name), at)
                 )
                 if isinstance(element, FixedNumber) and WIRE[element.wire].kind not in ("integer", "float"):
@@ -385,9 +387,9 @@ class _Builder:
                 inside = tuple(each for one in _apart(steps) for each in self._step(one, unit, struct, at))
                 self.natural = known
                 for each in inside:
-                    absent = each.absent if isinstance(each, Number) else None
+                    absent = each.absent if isinstance(each, RowNumber) else None
                     if isinstance(each, (Part, Elements, When, Fixed)) or (
-                        isinstance(each, Number) and (absent is None or absent.value is None)
+                        isinstance(each, RowNumber) and (absent is None or absent.value is None)
                     ):
                         name = _first_of(steps)
                         raise NoRows(
@@ -473,7 +475,10 @@ class _Builder:
         return made
 
     def _rules(self, rules: Iterable[Rule], path: str, at: tuple[str, ...]) -> tuple[Rule, ...]:
-        made = tuple(Rule(_scoped(each.test, at), each.need) for each in rules)
+        made = tuple(
+            Rule(_scoped(each.test, at), each.need, tuple(_scoped(value, at) for value in each.wanted))
+            for each in rules
+        )
         for rule in made:
             if Item in {type(each) for each in values_in(rule.test)} and _not_negative(rule.test):
                 self.natural.add(path)
@@ -537,7 +542,7 @@ class _Builder:
         match self.found[path]:
             case Span() | Elements() as source:
                 return RowColumn(column.name, None, source, column.type or "")
-            case Number(type=kind) | Slot(type=kind) as source:
+            case RowNumber(type=kind) | Slot(type=kind) as source:
                 if isinstance(source, Slot) and source.bits is None and source.wire is None:
                     # bytes of a fixed number stay where they are, too
                     size = Constant(source.size, Whole(source.size, source.size))
@@ -582,7 +587,7 @@ class _Builder:
         value = _scoped(_RowBinder(self.types, self.row, self.struct)(full), ())
         made = _relocated(value, self.at)
         for each in values_in(made):
-            if isinstance(each, FieldOf) and not isinstance(self.found.get(each.name), (Number, Slot)):
+            if isinstance(each, FieldOf) and not isinstance(self.found.get(each.name), (RowNumber, Slot)):
                 raise NoRows(f"`{text_of(each)}` in an expression", self.row.place)
         return made
 
@@ -651,7 +656,7 @@ def _relocated(value: Value, at: tuple[str, ...]) -> Value:
     match value:
         case FieldOf(name, kind) if name.startswith("."):
             return FieldOf(".".join((*at, name[1:])), kind)
-    return _mapped(value, lambda part: _relocated(part, at))
+    return rebuilt(value, lambda part: _relocated(part, at))
 
 
 def _scoped(value: Value, at: tuple[str, ...]) -> Value:
@@ -666,17 +671,21 @@ def _scoped(value: Value, at: tuple[str, ...]) -> Value:
             return FieldOf(f"{inner.name}.{name}" if inner.name else name, kind)
         case Peeked():
             raise NoRows(f"`{text_of(value)}` in an expression")
-    return _mapped(value, lambda part: _scoped(part, at))
+    return rebuilt(value, lambda part: _scoped(part, at))
 
 
-def _mapped(value: Value, change: Any) -> Value:
-    """The same with the values that it is made of changed."""
-    parts = {
-        each.name: change(part)
-        for each in dataclasses.fields(value)
-        if dataclasses.is_dataclass(part := getattr(value, each.name)) and isinstance(part, _VALUES)
-    }
-    return dataclasses.replace(value, **parts)
+def solved(value: Value, path: str) -> Value | None:
+    """For a sum of a base and the field, or a choice with such a branch: the base."""
+    match value:
+        case FieldOf(name) if name == path:
+            return Constant(0, Whole(0, 0))
+        case Binary("+", left, FieldOf(name)) if name == path and path not in names_in(left):
+            return left
+        case Binary("+", FieldOf(name), right) if name == path and path not in names_in(right):
+            return right
+        case Choose(_, yes, no):
+            return solved(no, path) if path in names_in(no) else solved(yes, path)
+    return None
 
 
 def _not_negative(test: Value) -> set[str]:
@@ -704,7 +713,7 @@ def _named(part: object) -> Iterator[FieldOf]:
             yield FieldOf(".".join(part.path), part.type)
         yield from _named(part.rules)
     elif dataclasses.is_dataclass(part) and not isinstance(part, type):
-        if isinstance(part, Number) and part.rules:
+        if isinstance(part, RowNumber) and part.rules:
             yield FieldOf(part.name, part.type)
         for each in dataclasses.fields(part):
             yield from _named(getattr(part, each.name))

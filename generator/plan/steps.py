@@ -497,6 +497,22 @@ class Unit:
         """The fields whose places a length or a checksum needs."""
         return {name for each in self.ranges for name in (each.first, each.name)}
 
+    @property
+    def holds(self) -> list[str]:
+        """The units that it is made of, in the order in which it needs them."""
+        found: list[str] = []
+        for step in steps_in(self.steps):
+            match step:
+                case Fixed(objects=objects):
+                    found += [unit for _, unit in objects]
+                case One(element=element) | Many(element=element):
+                    found += _held(element)
+                case Tagged(tags=tags):
+                    found += [unit for tag in tags for unit in _held(tag.element)]
+                case Stored() if self.packed is not None:
+                    found.append(self.packed.unit)
+        return list(dict.fromkeys(found))
+
     def is_of_version(self, test: Value) -> bool:
         """Whether a condition is on the version and what else the unit is told alone."""
         told = {self.version_name, *(each.name for each in self.parameters)}
@@ -513,6 +529,15 @@ class Program:
     """All units, by name; those that others hold come first where that is possible."""
 
     units: dict[str, Unit] = field(default_factory=dict)
+
+
+def _held(element: Element | None) -> list[str]:
+    match element:
+        case Nested(unit):
+            return [unit]
+        case Choice(cases=cases, other=other):
+            return [unit for case in (*cases, other) if case is not None for unit in _held(case.element)]
+    return []
 
 
 def steps_in(steps: Iterable[Step]) -> Iterable[Step]:

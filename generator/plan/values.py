@@ -6,10 +6,11 @@ computes in, its printer has to guard the operation; `wide` says whether 64 bits
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from kodec.generator.schema.versions import VersionRange
 
@@ -43,6 +44,8 @@ __all__ = [
     "arithmetic",
     "in_versions",
     "known",
+    "names_in",
+    "rebuilt",
     "text_of",
     "values_in",
 ]
@@ -217,6 +220,8 @@ class Choose:
 
 Value = Constant | FieldOf | Peeked | Item | MemberOf | SizeOf | Number | IsNull | Unary | Binary | Choose
 
+_VALUES = get_args(Value)
+
 _CORNERS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -283,6 +288,21 @@ def values_in(value: Value) -> Iterable[Value]:
         case Choose(test=test, yes=yes, no=no):
             for each in (test, yes, no):
                 yield from values_in(each)
+
+
+def names_in(value: Value | None) -> set[str]:
+    """The fields and parameters that a value names."""
+    return set() if value is None else {each.name for each in values_in(value) if isinstance(each, FieldOf)}
+
+
+def rebuilt(value: Value, change: Callable[[Value], Value]) -> Value:
+    """The same with the values that it is made of changed."""
+    parts: dict[str, Any] = {
+        each.name: change(part)
+        for each in dataclasses.fields(value)
+        if isinstance(part := getattr(value, each.name), _VALUES)
+    }
+    return dataclasses.replace(value, **parts) if parts else value
 
 
 def known(value: Value, names: Mapping[str, int | bool]) -> Value:

@@ -29,7 +29,7 @@ from kodec.errors import FormatError
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
 from kodec.log.backends.scan import Range, Scan
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.reading import source as log_source
 from kodec.log.tables.reader import scan_headers, scan_rows
 
@@ -159,7 +159,7 @@ def outcome(name: str, question: Question) -> Outcome:
 def _table(question: Question) -> Outcome:
     given = dict(question.scan)
     columns = given.pop("columns")
-    options = ReadOptions(
+    options = LogReadOptions(
         check_crc=given.pop("check_crc"),
         control=given.pop("control"),
         on_error=question.on_error,

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kodec.generator.driver import load, render_all
-from kodec.generator.layout import Layouts
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.places import Places
 from kodec.generator.text import Text, cell, code, markdown
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -74,23 +75,19 @@ def test_a_page_by_hand() -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_places_are_those_of_the_layout(folder: str) -> None:
     model = load(FOLDERS[folder])
-    layouts = Layouts(model)
-    for schema in model.schemas:
-        for struct in schema.structs:
-            for known in layouts.bindings(struct):
-                for variant in layouts.variants(struct, known):
-                    found = [each for each in layouts.extents(variant.layout) if "." not in each.path]
-                    assert [each.field.id for each in found if each.bits is None] == [
-                        field.id
-                        for field in struct.fields
-                        if field.id in {each.path for each in found if each.bits is None}
-                    ]
-                    at = 0
-                    for each in found:
-                        if each.offset is None:
-                            break
-                        assert each.offset in (at, at - (each.size or 0))
-                        at = each.offset + (each.size or 0)
+    program = program_of(model)
+    places = Places(program)
+    for unit in program.units.values():
+        order = [field.id for field in model.struct(unit.name).fields]
+        for _, _, fields in places.layouts(unit):
+            found = [each for each in fields if "." not in each.path]
+            assert sorted((each.path for each in found), key=order.index) == [each.path for each in found]
+            at = 0
+            for each in found:
+                if each.offset is None:
+                    break
+                assert each.offset in (at, at - (each.size or 0))
+                at = each.offset + (each.size or 0)
 
 
 HOSTILE = [

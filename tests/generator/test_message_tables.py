@@ -12,7 +12,7 @@ import pytest
 from kodec.generator.driver import load
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.tables import message_tables
 from kodec.runtime import messages
 from kodec.runtime.errors import FormatError
@@ -122,7 +122,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[A
         (folder / f"note{number}.ksy").write_text(text)
     (folder / "plain.ksy").write_text("meta: {id: plain, endian: be}\nseq: [{id: number, type: s4}]\n")
     model = load(folder)
-    facts, program = Facts(model), program_of(model)
+    facts, program = ModelIndex(model), program_of(model)
     with Modules(model) as modules:
         found = {}
         for number, case in enumerate(CASES):

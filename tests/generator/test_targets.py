@@ -52,7 +52,7 @@ def test_a_target_of_a_third_party(listing: Path, tmp_path: Path) -> None:
     assert set(output.modules) == {"sensor_log.layout.txt", "sensor_message.layout.txt", "varint.layout.txt"}
     lines = output.modules["sensor_message.layout.txt"].splitlines()
     assert lines[0].startswith(f"# {MARK} ") and "sensor_message.ksy (sha256" in lines[0]
-    start = lines.index("sensor_message (versions 1)")
+    start = lines.index("sensor_message (versions 1, 2)")
     assert lines[start + 1 : start + 6] == [
         "      0     1  version",
         "      1     2  sensor",
@@ -215,3 +215,24 @@ def test_a_row_of_the_table_agrees_with_itself(row: WireType) -> None:
             assert row.least <= len(data) <= row.most and read(data, 0, len(data)) == (value, len(data))
         assert max(len(write(value)) for value in row.range) == row.most
         assert row.bits == (64 if "64" in row.name else 32) and row.signed == (row.range[0] < 0)
+
+
+def test_options_reach_the_targets_that_have_them(tmp_path: Path) -> None:
+    made = render_all(FORMATS, targets=["go", "java"], options={"package": "orders", "java.package": "a.b"})
+    go = [text for path, text in made.modules.items() if path.endswith(".go")]
+    assert go and all("\npackage orders\n" in text for text in go)
+    assert all(path.startswith("java/a/b/") for path in made.modules if path.endswith(".java"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"go.crate": "x"}, "no option 'go.crate' of the targets; there are: go.package"),
+        ({"java.package": "x"}, "no option 'java.package'"),
+        ({"package": "func"}, "`func` is no name of a Go package"),
+        ({"package": "../x"}, "is no name of a Go package"),
+    ],
+)
+def test_an_option_that_there_cannot_be(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        render_all(FORMATS, targets=["go"], options=options)

@@ -12,7 +12,7 @@ import pytest
 import real_logs
 
 import kodec
-from kodec.log.messages.plain import uuid_text
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.views.epochs import read_epochs
 from kodec.log.views.groups import Groups, read_groups
 from kodec.log.views.metadata import ClusterMetadata, read_metadata, read_metadata_snapshot

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import kodec
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.plan import SourceSegment
@@ -32,7 +32,7 @@ def python(path: Path, first: int = -(2**63), last: int = MOST, *, skip: bool = 
         part = part._replace(first=first, end=min(last, MOST - 1) + 1)
     rows = []
     try:
-        options = ReadOptions(on_error="skip" if skip else "raise")
+        options = LogReadOptions(on_error="skip" if skip else "raise")
         found = SegmentRows(part, arrow_schema(schema(headers=True)), options=options)
         for batch in found.batches():
             rows += [row(each) for each in batch.to_pylist()]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from kodec.generator.driver import load
+from kodec.generator.interpreter.reader import PlanReader
+from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import Elements, Part, Span, rows_of, steps_within
 from kodec.generator.plan.steps import Program
@@ -14,8 +16,6 @@ from kodec.generator.plan.values import text_of
 from kodec.runtime.errors import EncodeError, FormatError
 
 from .cases import CODES, Case, cases, plain
-from .plan_reader import PlanReader
-from .plan_writer import PlanWriter
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {

@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +29,8 @@ from kodec.pipeline.jobs import verify as verify_job
 from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.inventory import inventory
 from kodec.pipeline.jobs.verify import verify
-from kodec.pipeline.workers import Workers, _pickled, workers
+from kodec.pipeline.spark_workers import SparkWorkers, _pickled
+from kodec.pipeline.workers import Workers, workers
 
 DATA = Path(__file__).parents[1] / "data"
 LOGS = DATA / "kafka-4.3.1" / "logs"
@@ -65,7 +68,7 @@ def test_verify_finds_what_it_finds_in_one_process(
     damaged: Path, engine: Any, whole_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verify_job, "_WHOLE_BYTES", whole_bytes)
-    logs = [part.log for part in verify_job._parts(plan_checks(damaged)[1])]
+    logs = [part.log for part in verify_job._parts(plan_checks(damaged)[1], "spark")]
     assert any(logs) is not bool(whole_bytes)
     paths = [damaged, damaged / "orders-0", next((damaged / "orders-1").glob("*.log")), LOGS]
     wanted = [problem for path in paths for problem in kodec.repair.verify(path)]
@@ -102,6 +105,19 @@ def test_the_command_prints_the_same_by_spark(
         assert capsys.readouterr().out == wanted
     assert main(["verify", "logs", "--master", "local[2]"]) == 2
     assert "--master is for --engine spark" in capsys.readouterr().err
+
+
+def test_what_is_done_in_this_process_needs_no_spark(damaged: Path) -> None:
+    program = "import sys; sys.modules['pyspark'] = None; from kodec.cli.main import main; sys.exit(main())"
+    for words, code, told in (
+        (["verify", str(damaged)], 1, "problem"),
+        (["inventory", str(damaged), "--json"], 0, '"baseOffset"'),
+        (["verify", str(damaged), "--engine", "spark"], 1, "pip install 'kodec[spark]'"),
+        (["export", str(damaged), "--to", "out"], 1, "pip install 'kodec[spark]'"),
+    ):
+        done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert told in done.stdout + done.stderr and "Traceback" not in done.stderr
 
 
 def test_an_inventory_has_a_row_for_each_segment(damaged: Path) -> None:
@@ -358,14 +374,14 @@ def test_an_error_of_spark_is_a_line(
     def fails(*_: object, **__: object) -> None:
         raise raised.value
 
-    monkeypatch.setattr(Workers, "run", fails)
+    monkeypatch.setattr(SparkWorkers, "run", fails)
     capsys.readouterr()
     for words in (["inventory", str(LOGS)], ["verify", str(LOGS)]):
         assert main([*words, "--engine", "spark"]) == 1
         last = capsys.readouterr().err.splitlines()[-1]
         assert last.startswith("kodec: Spark: ") and "worker exited" in last
-    monkeypatch.setattr("kodec.pipeline.workers.running", lambda: None)
-    monkeypatch.setattr("kodec.pipeline.workers.session", fails)
+    monkeypatch.setattr("kodec.pipeline.spark_workers.running", lambda: None)
+    monkeypatch.setattr("kodec.pipeline.spark_workers.session", fails)
     with pytest.raises(kodec.errors.KodecError, match=r"^Spark does not start on spark://nowhere:1: "):
         inventory(LOGS, master="spark://nowhere:1")
     # A library that is missing is named, and Java too.
@@ -416,7 +432,7 @@ def test_small_pieces_share_a_task_and_large_ones_come_first() -> None:
             return [work(piece) for piece in pieces]
 
     sizes = [1, 90 << 20, 1, 200 << 20]
-    found = Recording(None, print).run_sized(str.upper, ["a", "b", "c", "d"], sizes, 100 << 20)
+    found = Recording().run_sized(str.upper, ["a", "b", "c", "d"], sizes, 100 << 20)
     assert (found, seen) == (["A", "B", "C", "D"], [["d"], ["b", "a", "c"]])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline.options import OptionError, Options
@@ -122,7 +122,7 @@ def test_bad_options_are_named(options: dict[str, str], message: str) -> None:
 def test_limits_are_options() -> None:
     given = {"path": "/", "maxBatchBytes": "1m", "maxDecompressedBytes": "2m", "maxElements": "7"}
     assert Options.parse(given).reading.limits == Limits(2**20, 2**21, 7)
-    assert Options.parse({"path": "/"}).reading == ReadOptions()
+    assert Options.parse({"path": "/"}).reading == LogReadOptions()
 
 
 @pytest.mark.parametrize(("mode", "on_error"), [("FAILFAST", "raise"), ("permissive", "skip")])

@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kodec.generator.layout import Extent, Layout, Layouts
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.layouts import Layout, Layouts
+from kodec.generator.plan.places import Extent, Places
+from kodec.generator.plan.steps import Program
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import (
     Bits,
@@ -108,9 +111,9 @@ class Page:
 
 def pages(model: Model) -> Iterator[Page]:
     """A page for each schema."""
-    layouts = Layouts(model)
+    layouts, program = Layouts(model), program_of(model)
     for schema in model.schemas:
-        yield _Pages(model, layouts, schema).page()
+        yield _Pages(model, layouts, program, schema).page()
 
 
 def _path(schema: Schema) -> str:
@@ -122,9 +125,11 @@ def _anchor(name: str) -> str:
 
 
 class _Pages:
-    def __init__(self, model: Model, layouts: Layouts, schema: Schema) -> None:
+    def __init__(self, model: Model, layouts: Layouts, program: Program, schema: Schema) -> None:
         self.model = model
         self.layouts = layouts
+        self.program = program
+        self.places = Places(program)
         self.schema = schema
 
     def page(self) -> Page:
@@ -159,7 +164,9 @@ class _Pages:
         return code(re.sub(rf"(?<![\w:]){self.schema.id}::", "", _bare(text)))
 
     def type(self, struct: Struct) -> TypePage:
-        page = self._streamed(struct) if self.schema.streamed else self._laid_out(struct)
+        # tagged sections, and types that stand for a number, have no unit of their own
+        planned = struct.name in self.program.units
+        page = self._laid_out(struct) if planned else self._streamed(struct)
         parsed = tuple(self._instance(struct, each) for each in struct.instances if each.parsed is not None)
         if self.schema.streamed:
             peeked = (each for each in struct.instances if each.parsed is None and each.reads is not None)
@@ -183,7 +190,8 @@ class _Pages:
         rows = []
         for spec, at in streams.places(self.model, struct):
             start = "" if at is None else str(at // 8)
-            rows.append(self._stream_row(struct, spec, start))
+            shown = spec if self.schema.streamed else self.layouts.folded(struct, spec, {})
+            rows.append(self._stream_row(struct, shown, start))
         return (Table("", tuple(rows)),) if rows else ()
 
     def _stream_row(self, struct: Struct, spec: Field, start: str) -> Row:
@@ -258,10 +266,20 @@ class _Pages:
     # -- fields
 
     def rows(self, struct: Struct, layout: Layout) -> tuple[Row, ...]:
-        return tuple(self.row(struct, each) for each in self.layouts.extents(layout))
+        found = self.places.of(self.program.units[struct.name].steps, dict(layout.known))
+        return tuple(self.row(struct, layout, each) for each in found)
 
-    def row(self, struct: Struct, each: Extent) -> Row:
-        spec = each.field
+    def _field(self, layout: Layout, path: str) -> Field:
+        """A field as it is in a layout, or in that of a part which is always the same."""
+        name, _, inner = path.partition(".")
+        spec = next(each for each in layout.fields if each.id == name)
+        if not inner:
+            return spec
+        assert isinstance(spec.type, Ref)
+        return self._field(self.layouts.layout(self.model.struct(spec.type.target), {}), inner)
+
+    def row(self, struct: Struct, layout: Layout, each: Extent) -> Row:
+        spec = self._field(layout, each.path)
         size = "" if each.size is None else str(each.size)
         if spec.repeat is None and each.size is None:
             size = "to the end" if spec.size_eos else "" if spec.size is None else self.shown(spec.size)

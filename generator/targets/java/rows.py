@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from kodec.generator.plan.rows import (
     Elements,
-    Number,
     RowColumn,
+    RowNumber,
     RowPlan,
     RowStep,
     Span,
@@ -155,22 +155,22 @@ class RowsPrinter:
         """The marks that a length or a checksum needs."""
         return {each.first for each in steps_within(steps) if hasattr(each, "first")}
 
-    def rules(self, step: Fixed | Number) -> Iterator[str]:
+    def rules(self, step: Fixed | RowNumber) -> Iterator[str]:
         """Where one holds, the unit is not what it should be."""
         parts = [(".".join(each.path), each.rules) for each in step.slots] if isinstance(step, Fixed) else []
-        if isinstance(step, Number):
+        if isinstance(step, RowNumber):
             parts = [(step.name, step.rules)]
         for path, rules in parts:
             for rule in rules:
                 yield self.text.opposite(rule.test, self._names[path])
 
-    def absent(self, number: Number) -> str:
+    def absent(self, number: RowNumber) -> str:
         assert number.absent is not None and isinstance(number.element, (FixedNumber, Varint))
         return literal(number.absent.value, number.type)
 
-    def conditional(self, step: When) -> list[Number | Span]:
+    def conditional(self, step: When) -> list[RowNumber | Span]:
         steps: tuple[object, ...] = step.steps
-        return [each for each in steps if isinstance(each, (Number, Span))]
+        return [each for each in steps if isinstance(each, (RowNumber, Span))]
 
     def size(self, size: Value, room: str, natural: bool) -> tuple[str, str]:
         """(a test that a size is too large or negative, the size as an int)."""

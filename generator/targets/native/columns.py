@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from kodec.generator.plan.rows import Elements, NoRows, Number, RowColumn, RowPlan, Span, variables
+from kodec.generator.plan.rows import Elements, NoRows, RowColumn, RowNumber, RowPlan, Span, variables
 from kodec.generator.plan.steps import Slot
 from kodec.generator.plan.values import FieldOf
 from kodec.generator.targets.native.expressions import Expressions, bare
 from kodec.generator.targets.native.names import Constants, c_name
 from kodec.generator.targets.native.places import Places, arrow_of, c_path, is_number, kind_of
-from kodec.generator.targets.native.steps import BoundPlan, Bytes, ColumnPlan, Flag, Flat, Lists
-from kodec.generator.targets.native.steps import Number as NumberColumn
+from kodec.generator.targets.native.steps import BoundPlan, Bytes, ColumnPlan, Flag, Flat, Lists, Number
 from kodec.generator.wire import ENCODINGS
 
 __all__ = ["Columns"]
@@ -55,9 +54,9 @@ class Columns:
             for index, each in enumerate(self._plan.columns)
         )
 
-    def of_heads(self, bounds: tuple[BoundPlan, ...]) -> tuple[NumberColumn | Flag, ...]:
+    def of_heads(self, bounds: tuple[BoundPlan, ...]) -> tuple[Number | Flag, ...]:
         """Every number in a unit's head, as a column of its own, and what it says of the rows' columns."""
-        found: dict[str, NumberColumn | Flag] = {}
+        found: dict[str, Number | Flag] = {}
         for path, made in variables(self._plan.head):
             if isinstance(made, Span) or not is_number(made):
                 continue
@@ -70,7 +69,7 @@ class Columns:
             for end, value in (("first", bound.first), ("last", bound.last)):
                 name = f"{bound.column}_{end}"
                 if value is not None and name not in found:
-                    found[name] = NumberColumn(name, c_name(name), value, "int64_t", "l", 8, computed=True)
+                    found[name] = Number(name, c_name(name), value, "int64_t", "l", 8, computed=True)
         return tuple(dataclasses.replace(column, index=index) for index, column in enumerate(found.values()))
 
     def _column(self, column: RowColumn) -> ColumnPlan:
@@ -98,7 +97,7 @@ class Columns:
             )
         if column.computed or not isinstance(source, FieldOf):
             c_type, arrow, bits, signed = _number_type(column.arrow)
-            return NumberColumn(
+            return Number(
                 column.name,
                 c_name(column.name),
                 bare(self._text.number(source)),
@@ -117,7 +116,7 @@ class Columns:
             error.place = error.place or self._plan.fields[source.name].place
             raise
 
-    def _number(self, name: str, asked: str, path: str, made: Slot | Number) -> NumberColumn | Flag:
+    def _number(self, name: str, asked: str, path: str, made: Slot | RowNumber) -> Number | Flag:
         natural, kind, source = arrow_of(made), kind_of(made), self._places(path)
         if natural == "bool" and asked in ("", "bool"):
             return Flag(name, c_name(name), source, path)
@@ -130,7 +129,7 @@ class Columns:
         )
         if kind == "uint" and arrow != "L":
             raise NoRows(f"`{path}` is an unsigned number of 64 bits in a narrower column")
-        return NumberColumn(
+        return Number(
             name,
             c_name(name),
             source,

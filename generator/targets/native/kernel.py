@@ -8,16 +8,17 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import (
     Elements,
     NoRows,
-    Number,
+    RowNumber,
     RowPlan,
     RowStep,
     Span,
     planned_rows,
+    solved,
     steps_within,
     variables,
 )
 from kodec.generator.plan.steps import CheckLength, Checksum, Fixed, FixedNumber, Mark, Slot, When
-from kodec.generator.plan.values import Binary, Choose, Constant, FieldOf, Value, Whole, values_in
+from kodec.generator.plan.values import FieldOf, Value, Whole, values_in
 from kodec.generator.problems import Place
 from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Model, Schema, Struct
@@ -129,7 +130,7 @@ class PlannedKernel:
                     case Fixed():
                         for slot in each.slots:
                             self.text.rules(slot.rules, "")
-                    case Number():
+                    case RowNumber():
                         self.text.rules(each.rules, "")
                     case When(test):
                         self.text.test(test)
@@ -169,7 +170,7 @@ class PlannedKernel:
         made = self._fields[path]
         if isinstance(made, Slot) and made.wire is not None:
             return made.wire, made.order
-        if isinstance(made, Number) and isinstance(made.element, FixedNumber):
+        if isinstance(made, RowNumber) and isinstance(made.element, FixedNumber):
             return made.element.wire, made.element.order
         raise NoRows(f"`{path}` is no number of fixed width")
 
@@ -186,7 +187,7 @@ class PlannedKernel:
             else:
                 yield f"{target} = {self._load(slot.wire, slot.order, slot.offset)};"
 
-    def load(self, step: Number) -> str:
+    def load(self, step: RowNumber) -> str:
         assert isinstance(step.element, FixedNumber)
         return f"{self.places(step.name)} = {self._load(step.element.wire, step.element.order, 0)};"
 
@@ -209,12 +210,12 @@ class PlannedKernel:
         return Whole(low, high)
 
     @staticmethod
-    def width(step: Number) -> int:
+    def width(step: RowNumber) -> int:
         return WIRE[step.element.wire].least if isinstance(step.element, FixedNumber) else 0
 
-    def ruled(self, step: Fixed | Number) -> Iterator[tuple[str, str, str]]:
+    def ruled(self, step: Fixed | RowNumber) -> Iterator[tuple[str, str, str]]:
         """What must hold, the field's constant, and where it is."""
-        if isinstance(step, Number):
+        if isinstance(step, RowNumber):
             if step.rules:
                 yield self.text.rules(step.rules, self.places(step.name)), self.field(step.name), "p"
             return
@@ -223,7 +224,7 @@ class PlannedKernel:
             if slot.rules:
                 yield self.text.rules(slot.rules, self.places(path)), self.field(path), f"p + {slot.offset}"
 
-    def absent(self, step: Number | Span) -> str:
+    def absent(self, step: RowNumber | Span) -> str:
         """The line for a field that a condition leaves out."""
         target = self.places(step.name)
         if isinstance(step, Span):
@@ -234,9 +235,9 @@ class PlannedKernel:
         real = kind_of(step) in ("float", "double")
         return f"{target} = {repr(float(value)) if real else literal(int(value))};"
 
-    def conditional(self, step: When) -> Iterator[Number | Span]:
+    def conditional(self, step: When) -> Iterator[RowNumber | Span]:
         for each in step.steps:
-            if isinstance(each, Number | Span):
+            if isinstance(each, RowNumber | Span):
                 yield each
 
     def _is_used(self, mark: Mark) -> bool:
@@ -400,7 +401,7 @@ class PlannedKernel:
             return True
         text = Expressions(self.places, bounded=False)
         for path in sorted(self._of_row(column.expression)):
-            base = _solved(column.expression, path)
+            base = solved(column.expression, path)
             if base is not None and not self._of_row(base):
                 fed[path] = f"kd_sub({name}[row], {text.number(base)}, &wrong)"
                 return True
@@ -428,26 +429,8 @@ class PlannedKernel:
             yield DerivedPlan(found, self.places(path), derived.kind, writer.values[member], result, when)
 
 
-def _is_whole(made: Slot | Number) -> bool:
+def _is_whole(made: Slot | RowNumber) -> bool:
     return kind_of(made) in ("int", "uint")
-
-
-def _solved(value: Value, path: str) -> Value | None:
-    """For a sum of a base and the field, or a choice with such a branch: the base."""
-    match value:
-        case FieldOf(name) if name == path:
-            return Constant(0, Whole(0, 0))
-        case Binary("+", left, FieldOf(name)) if name == path and path not in _names(left):
-            return left
-        case Binary("+", FieldOf(name), right) if name == path and path not in _names(right):
-            return right
-        case Choose(_, yes, no):
-            return _solved(no, path) if path in _names(no) else _solved(yes, path)
-    return None
-
-
-def _names(value: Value) -> set[str]:
-    return {each.name for each in values_in(value) if isinstance(each, FieldOf)}
 
 
 def _constant_before(sizes: list[str], of_content: str) -> int | None:

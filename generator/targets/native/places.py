@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kodec.generator.plan.rows import Elements, Number, RowPlan, RowStep, Span, steps_within, variables
+from kodec.generator.plan.rows import Elements, RowNumber, RowPlan, RowStep, Span, steps_within, variables
 from kodec.generator.plan.steps import FixedNumber, Slot
 from kodec.generator.plan.values import EnumOf, Maybe, Real, Type, Whole
 from kodec.generator.targets.native.names import c_name
@@ -92,7 +92,7 @@ def _nested(found: dict[str, object]) -> Iterator[Member]:
 _C_TYPES = {"int": "int64_t", "uint": "uint64_t", "float": "float", "double": "double", "blob": "kd_span"}
 
 
-def kind_of(made: Slot | Number | Span) -> str:
+def kind_of(made: Slot | RowNumber | Span) -> str:
     """int, uint, float, double or blob."""
     if isinstance(made, Span) or (isinstance(made, Slot) and made.wire is None and made.bits is None):
         return "blob"
@@ -104,11 +104,11 @@ def kind_of(made: Slot | Number | Span) -> str:
     return "int"
 
 
-def is_number(made: Slot | Number | Span) -> bool:
+def is_number(made: Slot | RowNumber | Span) -> bool:
     return kind_of(made) != "blob"
 
 
-def arrow_of(made: Slot | Number) -> str:
+def arrow_of(made: Slot | RowNumber) -> str:
     """The Arrow type that holds every value of the field."""
     if isinstance(made, Slot) and made.bits is not None:
         bits = made.bits[1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from kodec.generator.plan.rows import Elements, NoRows, Number, Part, RowStep, Span, steps_within
+from kodec.generator.plan.rows import Elements, NoRows, Part, RowNumber, RowStep, Span, steps_within
 from kodec.generator.plan.steps import (
     CheckLength,
     Checksum,
@@ -148,7 +148,7 @@ class Writer:
             made.lines += _check(f"{name}.data == NULL", "KD_NULL", self._kernel.field(path)).text.split("\n")
         self.spans[path] = name
 
-    def _derive(self, path: str, slot: Slot | Number, made: _Made) -> None:
+    def _derive(self, path: str, slot: Slot | RowNumber, made: _Made) -> None:
         """Declare a length or a count that follows from the field that it is of."""
         derived = self._kernel.plan.fields[path].derived
         assert derived is not None
@@ -203,7 +203,7 @@ class Writer:
                 for group in step.groups:
                     made.steps += self._group(group)
                 made.size.append(str(size))
-            case Number():
+            case RowNumber():
                 self._number(step, made)
             case Span(name):
                 made.steps.append(PutBytes(self.spans[name], self._limit(name)))
@@ -260,7 +260,7 @@ class Writer:
             yield from self._rules(first.rules, path)
             yield self._store(first.wire, first.order, path)
 
-    def _number(self, step: Number, made: _Made) -> None:
+    def _number(self, step: RowNumber, made: _Made) -> None:
         made.steps += self._rules(step.rules, step.name)
         if isinstance(step.element, FixedNumber):
             made.steps.append(self._store(step.element.wire, step.element.order, step.name))
@@ -314,12 +314,12 @@ def _flat(steps: Iterable[RowStep]) -> Iterator[RowStep]:
             yield step
 
 
-def _numbers(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | Number]]:
+def _numbers(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber]]:
     for step in _flat(steps):
         if isinstance(step, Fixed):
             for slot in step.slots:
                 yield ".".join(slot.path), slot
-        elif isinstance(step, Number):
+        elif isinstance(step, RowNumber):
             yield step.name, step
 
 

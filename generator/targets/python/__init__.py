@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kodec.generator.plan.build import program_of
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.kinds import Kinds
 from kodec.generator.target import File, Request
@@ -19,7 +18,7 @@ from kodec.generator.targets.python.emit import (
     render_streams,
     render_tests,
 )
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.module import Module
 from kodec.generator.targets.python.streams.module import stream_module
 from kodec.generator.targets.python.streams.samples import StreamTests, stream_tests
@@ -49,13 +48,12 @@ class _Python:
     def lacks(self, request: Request) -> list[Problem]:
         """Names that Python cannot tell apart, or import."""
         problems = Problems()
-        check_collisions(Facts(request.model), problems)
+        check_collisions(ModelIndex(request.model), problems)
         return problems.found
 
     def plan(self, request: Request) -> _Plan:
-        back = Facts(request.model)
+        back = ModelIndex(request.model)
         kinds = Kinds(request.model)
-        program = program_of(request.model)
         modules: list[ModuleView] = []
         streams: list[StreamModule] = []
         found: list[ContractTests | StreamTests] = []
@@ -65,7 +63,7 @@ class _Python:
                 continue
             if not back.wanted(schema):
                 continue
-            view = Module(back, program, schema).build()
+            view = Module(back, schema).build()
             modules.append(view)
             if request.package is None:
                 continue

@@ -6,11 +6,10 @@ import builtins
 import keyword
 from collections.abc import Iterator
 
-from kodec.generator.layout import BitGroup, Run, RunField
+from kodec.generator.plan.steps import Fixed, Unit, steps_in
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema.model import Model, Schema, Struct
-from kodec.generator.schema.roles import codec_field
-from kodec.generator.targets.python.facts import Facts, targets_of
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import RUNTIME, attribute
 
 __all__ = ["IMPORTED", "check_collisions"]
@@ -41,15 +40,15 @@ IMPORTED = _OWN | _BUILT_IN | _OF_STREAMS
 """Names that no class of a module can have; a type that would get one is a problem."""
 
 
-def check_collisions(facts: Facts, problems: Problems) -> None:
+def check_collisions(index: ModelIndex, problems: Problems) -> None:
     """Report what would give a module that cannot be imported, or one name with two meanings."""
-    model = facts.model
+    model = index.model
     for schema in model.schemas:
         _path(schema, problems)
-        if facts.wanted(schema):
-            _module(facts, schema, problems)
+        if index.wanted(schema):
+            _module(index, schema, problems)
     _packages(model, problems)
-    _circles(facts, problems)
+    _circles(index, problems)
 
 
 def _path(schema: Schema, problems: Problems) -> None:
@@ -67,21 +66,19 @@ def _packages(model: Model, problems: Problems) -> None:
             problems.add(schema.root.place, schema.id, text, "rename the one or the other")
 
 
-def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
+def _names(index: ModelIndex, schema: Schema) -> Iterator[tuple[str, str, Place]]:
     """Each name that the module of a schema defines, with what it stands for."""
     for struct in schema.structs:
         if schema.streamed:
-            yield facts.classes[struct.name], f"type `{struct.id}`", struct.place
+            yield index.classes[struct.name], f"type `{struct.id}`", struct.place
             continue
-        if facts.in_runtime(struct):
+        unit = index.program.units.get(struct.name)
+        if unit is None:
             continue
-        function = facts.function(struct)
+        function = index.function(struct.name)
         owner = f"type `{struct.id}`"
-        names = [facts.classes[struct.name]]
-        for known in facts.layouts.bindings(struct):
-            suffix = "".join(f"_{key}" for key, value in known.items() if value)
-            names += [f"read_{function}{suffix}", f"write_{function}{suffix}"]
-        if codec_field(struct) is not None:
+        names = [index.classes[struct.name], f"read_{function}", f"write_{function}"]
+        if unit.packed is not None:
             names += [
                 f"read_{function}_head",
                 f"read_{function}_rows",
@@ -90,23 +87,20 @@ def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
                 f"head_of_{function}_rows",
                 f"codec_of_{function}",
             ]
-        if facts.checksum(struct) is not None:
+        if index.checksum(unit) is not None:
             names.append(f"checksum_of_{function}")
-        if any(instance.peek_at is not None for instance in struct.instances):
-            names += [
-                f"peek_{function}",
-                *(f"peek_{function}_{i.id}" for i in struct.instances if i.value is not None),
-            ]
+        if unit.peeks:
+            names += [f"peek_{function}", *(f"peek_{function}_{name}" for name, _ in unit.peeked)]
         for name in names:
             yield name, owner, struct.place
     for enum in schema.enums:
-        yield facts.enum_class(enum.name), f"enum `{enum.name.rpartition('::')[2]}`", schema.root.place
+        yield index.enum_class(enum.name), f"enum `{enum.name.rpartition('::')[2]}`", schema.root.place
 
 
-def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
+def _module(index: ModelIndex, schema: Schema, problems: Problems) -> None:
     owners: dict[str, str] = {}
     taken = _OF_STREAMS if schema.streamed else _OWN | _BUILT_IN
-    for name, owner, place in _names(facts, schema):
+    for name, owner, place in _names(index, schema):
         if name in taken:
             problems.add(
                 place,
@@ -126,55 +120,32 @@ def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
             if other != each.id:
                 text = f"`{each.id}` and `{other}` would both be `{attribute(each.id)}`"
                 problems.add(each.place, struct.name.replace("::", "."), text, "rename one of them")
-    for struct in schema.structs:
-        if not facts.in_runtime(struct) and not schema.streamed:
-            _locals(facts, struct, problems)
+    for unit in index.units(schema):
+        _locals(unit, index.model.struct(unit.name), problems)
 
 
-def _locals(facts: Facts, struct: Struct, problems: Problems) -> None:
+def _locals(unit: Unit, struct: Struct, problems: Problems) -> None:
     """Values inside a type of fixed size get names of their own while it is read."""
-    own = {field.id for field in struct.fields} | {param.id for param in struct.params}
-    for known in facts.layouts.bindings(struct):
-        for variant in facts.layouts.variants(struct, known):
-            runs = [step for step in variant.layout.steps if isinstance(step, Run)]
-            for item in [item for run in runs for item in run.fields if item.inner is not None]:
-                for inner in _parts(item, ""):
-                    if item.field is not None and inner in own:
-                        text = f"`{inner}` is also what reading calls a part of `{item.field.id}`"
-                        path = struct.name.replace("::", ".")
-                        problems.add(item.field.place, path, text, "rename one of them")
+    own = {each.name for each in unit.fields} | {each.name for each in unit.parameters}
+    for step in steps_in(unit.steps):
+        for slot in step.slots if isinstance(step, Fixed) else ():
+            name = "_".join(slot.path)
+            for inner in (name, f"{name}_bits") if slot.path[1:] else ():
+                if inner in own:
+                    text = f"`{inner}` is also what reading calls a part of `{slot.path[0]}`"
+                    place = next(each.place for each in struct.fields if each.id == slot.path[0])
+                    problems.add(place, struct.name.replace("::", "."), text, "rename one of them")
 
 
-def _parts(item: RunField, prefix: str) -> Iterator[str]:
-    """The names that reading a type of fixed size gives to what is in it."""
-    if item.inner is None or item.field is None:
-        return
-    prefix = f"{prefix}{item.field.id}_"
-    for part in item.inner.fields:
-        group = part.what.members if isinstance(part.what, BitGroup) else ()
-        for member in [part.field, *(each for each, _, _ in group)]:
-            if member is not None:
-                yield f"{prefix}{member.id}"
-                yield f"{prefix}{member.id}_bits"
-        yield from _parts(part, prefix)
-
-
-def _circles(facts: Facts, problems: Problems) -> None:
+def _circles(index: ModelIndex, problems: Problems) -> None:
     """Python cannot import two modules that each need the other first."""
+    # streamed ones import each other when all their classes are there
     needs = {
-        schema.id: {
-            name.partition("::")[0]
-            for struct in schema.structs
-            if not facts.in_runtime(struct)
-            for name in targets_of(struct)
-            if not facts.in_runtime(facts.model.struct(name))
-        }
+        schema.id: {name.partition("::")[0] for unit in index.units(schema) for name in unit.holds}
         - {schema.id}
-        for schema in facts.model.schemas
+        for schema in index.model.schemas
     }
-    for schema in facts.model.schemas:
-        if schema.streamed:
-            continue  # they import each other when all their classes are there
+    for schema in index.model.schemas:
         todo, seen = set(needs[schema.id]), set[str]()
         while todo:
             each = todo.pop()

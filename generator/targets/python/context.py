@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import posixpath
 
-from kodec.generator.layout import BitGroup, Run, RunField, byte_order
-from kodec.generator.schema.model import Prim, Ref, Schema, TypeRef
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.schema.model import Schema
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import camel, member_names
 from kodec.generator.targets.python.views.modules import Run as RunView
-from kodec.generator.wire import WIRE, WireType
+from kodec.generator.wire import WIRE
 
 __all__ = ["BIT_CODES", "Context"]
 
@@ -19,17 +18,17 @@ BIT_CODES = {size: WIRE[f"u{size}"].python.code for size in (1, 2, 4, 8)}
 class Context:
     """The frame of one module: what it imports, what it is called by others, its `Struct` constants."""
 
-    def __init__(self, back: Facts, schema: Schema) -> None:
+    def __init__(self, back: ModelIndex, schema: Schema) -> None:
         self.back = back
         self.model = back.model
-        self.layouts = back.layouts
+        self.program = back.program
         self.schema = schema
         self.path = schema.path.removesuffix(".ksy") + ".py"
         self.sibling_names: dict[str, set[str]] = {}
         own = {back.classes[struct.name] for struct in schema.structs}
         own |= {back.enum_class(enum.name) for enum in schema.enums}
         for struct in schema.structs:
-            own |= {f"{verb}_{back.function(struct)}" for verb in ("read", "write")}
+            own |= {f"{verb}_{back.function(struct.name)}" for verb in ("read", "write")}
         # which schema each name of the module comes from
         self._imported = dict.fromkeys(own, schema.id)
         self.runs: dict[tuple[str, tuple[str, ...]], RunView] = {}
@@ -68,43 +67,3 @@ class Context:
         if key not in self.runs:
             self.runs[key] = RunView(len(self.runs) + 1, form, names)
         return self.runs[key].number
-
-    def run_id(self, run: Run) -> int:
-        """The number of the run of fields that are read in rows."""
-        codes, names = self._codes(run)
-        return self.run((">" if (byte_order(run.fields) or "be") == "be" else "<") + codes, tuple(names))
-
-    def _codes(self, run: Run, prefix: str = "") -> tuple[str, list[str]]:
-        codes = ""
-        names: list[str] = []
-        for item in run.fields:
-            name = prefix + (item.field.id if item.field is not None else self.group_name(item))
-            if item.inner is not None:
-                inner = self._codes(item.inner, f"{name}.")
-                codes += inner[0]
-                names += inner[1]
-                continue
-            codes += self.code(item)
-            names.append(name)
-        return codes, names
-
-    @staticmethod
-    def group_name(item: RunField) -> str:
-        assert isinstance(item.what, BitGroup)
-        return item.what.members[0][0].id
-
-    def plain(self, kind: TypeRef) -> WireType | None:
-        """The wire type of a number or a bool of fixed width, which `struct` knows; None of anything else."""
-        name = kind.name if isinstance(kind, Prim) else None
-        if isinstance(kind, Ref):
-            name = self.model.struct(kind.target).wire
-        found = WIRE.get(name or "")
-        return found if found is not None and found.python.code else None
-
-    def code(self, item: RunField) -> str:
-        plain = None if isinstance(item.what, BitGroup) else self.plain(item.what)
-        if plain is not None:
-            return plain.python.code
-        if isinstance(item.what, BitGroup):
-            return BIT_CODES.get(item.size, f"{item.size}s")
-        return f"{item.size}s"

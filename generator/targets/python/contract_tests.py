@@ -22,7 +22,7 @@ from kodec.generator.schema.model import (
     TypeRef,
 )
 from kodec.generator.schema.roles import codec_field, transparent
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import INTRINSICS, WIRE
 
@@ -85,7 +85,7 @@ class _NoStrategy(Exception):
     """The type needs values that agree with each other in ways that this does not generate."""
 
 
-def contract_tests(back: Facts, schema: Schema, package: str) -> ContractTests | None:
+def contract_tests(back: ModelIndex, schema: Schema, package: str) -> ContractTests | None:
     """The tests of a schema's types; None where it has none of its own."""
     view = ContractTests(schema, package)
     maker = _Maker(back, view)
@@ -104,7 +104,7 @@ def contract_tests(back: Facts, schema: Schema, package: str) -> ContractTests |
 
 
 class _Maker:
-    def __init__(self, back: Facts, view: ContractTests) -> None:
+    def __init__(self, back: ModelIndex, view: ContractTests) -> None:
         self.back = back
         self.model = back.model
         self.view = view
@@ -307,8 +307,9 @@ class _Maker:
         fixed: int | None = None
         if isinstance(spec.type, Ref) and not spec.type.args:
             target = self.model.struct(spec.type.target)
-            run = None if target.versions else self.back.layouts.layout(target, {}).fixed
-            fixed = WIRE[target.wire].size if target.wire in INTRINSICS else None if run is None else run.size
+            unit = self.back.program.units.get(target.name)
+            fixed = WIRE[target.wire].size if target.wire in INTRINSICS else None
+            fixed = fixed if unit is None or unit.versions else self.back.places.size(unit)
         plain = isinstance(spec.type, Bytes) and isinstance(size, ex.Literal)
         if not plain and size != ex.Literal(fixed if fixed is not None else -1):
             raise _NoStrategy
@@ -359,7 +360,7 @@ class _Maker:
         return False
 
     def case(self, struct: Struct) -> Case:
-        checksum = self.back.checksum(struct)
+        checksum = self.back.checksum(self.back.program.units[struct.name])
         compresses = self._compresses(struct, set())
         name = struct.name.replace("::", "_")
         # `a::b_c` and `a_b::c` are two types

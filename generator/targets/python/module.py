@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Iterator
 
-from kodec.generator.plan.steps import Program
-from kodec.generator.schema.model import Enum, Field, Ref, Schema, Struct
-from kodec.generator.schema.roles import transparent
+from kodec.generator.plan.rows import rows_of
+from kodec.generator.plan.steps import Unit
+from kodec.generator.plan.values import SECTION
+from kodec.generator.schema.model import Enum, Struct
 from kodec.generator.targets.python.expressions import value_text
-from kodec.generator.targets.python.facts import Facts, of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.printer import Printer
-from kodec.generator.targets.python.rows import rows_view
+from kodec.generator.targets.python.rows import rows_printer
 from kodec.generator.targets.python.tables import is_of_messages, message_tables
 from kodec.generator.targets.python.types import Types
-from kodec.generator.targets.python.units import units_view
 from kodec.generator.targets.python.views.modules import (
     Attribute,
     Checksum,
@@ -26,7 +26,6 @@ from kodec.generator.targets.python.views.modules import (
     PeekValue,
     StructView,
 )
-from kodec.generator.targets.python.views.rows import Place
 from kodec.generator.targets.python.writer import Holder, Writer
 from kodec.generator.text import Text, docstring, python_literal
 from kodec.generator.wire import WIRE
@@ -37,12 +36,8 @@ __all__ = ["Module"]
 class Module(Types):
     """The view of a module: its classes and functions."""
 
-    def __init__(self, back: Facts, program: Program, schema: Schema) -> None:
-        super().__init__(back, schema)
-        self.program = program
-
     def build(self) -> ModuleView:
-        structs = [self._struct(struct) for struct in self._ordered() if not self.back.in_runtime(struct)]
+        structs = [self._struct(unit, self.model.struct(unit.name)) for unit in self._ordered()]
         enums = [self._enum(enum) for enum in self.schema.enums]
         exports = [name for view in structs for name in view.exports] + [view.name for view in enums]
         head = self.schema.title or Text(camel(self.schema.id))
@@ -55,23 +50,23 @@ class Module(Types):
             tuple(enums),
             tuple(structs),
             tuple(sorted(exports)),
-            message_tables(self.back, self.program, self.schema),
+            message_tables(self.back, self.schema),
         )
 
-    def _ordered(self) -> list[Struct]:
+    def _ordered(self) -> list[Unit]:
         """Types before those that hold them."""
-        done: dict[str, Struct] = {}
+        done: dict[str, Unit] = {}
 
-        def visit(struct: Struct, trail: tuple[str, ...]) -> None:
-            if struct.name in done or struct.name in trail:
+        def visit(unit: Unit, trail: tuple[str, ...]) -> None:
+            if unit.name in done or unit.name in trail:
                 return
-            for name in targets_of(struct):
+            for name in unit.holds:
                 if name.partition("::")[0] == self.schema.id:
-                    visit(self.model.struct(name), (*trail, struct.name))
-            done[struct.name] = struct
+                    visit(self.program.units[name], (*trail, unit.name))
+            done[unit.name] = unit
 
-        for struct in self.schema.structs:
-            visit(struct, ())
+        for unit in self.back.units(self.schema):
+            visit(unit, ())
         return list(done.values())
 
     def _enum(self, enum: Enum) -> EnumClass:
@@ -87,83 +82,67 @@ class Module(Types):
 
     # -- classes ----------------------------------------------------------------------------------
 
-    def _attributes(self, struct: Struct) -> list[Attribute]:
-        found = []
+    def _attributes(self, printer: Printer, struct: Struct) -> Iterator[Attribute]:
+        docs = {each.id: each.doc for each in struct.fields}
         for spec in struct.fields:
             section = self.back.tag_section(spec)
-            if section is not None:
-                found += [self._attribute(struct, of_tag(tag, spec)) for tag in section.tags]
-                doc = spec.doc or Text("Tagged fields that the schema does not know: (tag, bytes).")
-                found.append(
-                    Attribute(
-                        attribute(spec.id),
-                        "list[tuple[int, bytes]]",
-                        "field(default_factory=list)",
-                        docstring(doc, "    "),
-                    )
-                )
-            elif self.stored(struct, spec):
-                found.append(self._attribute(struct, spec))
-        return found
+            docs |= {} if section is None else {tag.id: tag.doc for tag in section.tags}
+        for each in printer.unit.fields:
+            doc = docs[each.name]
+            if each.type == SECTION and not doc:
+                doc = Text("Tagged fields that the schema does not know: (tag, bytes).")
+            text = printer.fields[each.name]
+            if each.kept:
+                yield Attribute(attribute(each.name), text.annotation, text.initial, docstring(doc, "    "))
 
-    def _attribute(self, struct: Struct, spec: Field) -> Attribute:
-        default = self.default(struct, spec)
-        annotation = self.annotation(struct, spec)
-        return Attribute(attribute(spec.id), annotation, default, docstring(spec.doc, "    "))
-
-    def _struct(self, struct: Struct) -> StructView:
-        name = self.back.classes[struct.name]
-        function = self.back.function(struct)
-        inner = transparent(struct)
-        unit = self.program.units[struct.name]
-        printer = Printer(self, unit, struct)
-        exports: list[str] = [] if inner is not None else [name]
+    def _struct(self, unit: Unit, struct: Struct) -> StructView:
+        name = self.back.classes[unit.name]
+        function = self.back.function(unit.name)
+        is_class = unit.stands_for is None
+        printer = Printer(self, unit)
+        exports: list[str] = [name] if is_class else []
         exports += [f"read_{function}", f"write_{function}"]
-        if printer.unit.packed is not None:
+        if unit.packed is not None:
             exports.append(f"read_{function}_head")
-        rows = rows_view(self, struct, function)
-        if rows is not None:
-            exports += [rows.reader, rows.writer, rows.head_types, rows.head_values]
-        units = units_view(self, struct, function)
-        if units is not None:
-            exports += [units.reader]
+        found = rows_of(self.model, self.program, self.schema)
+        rows = rows_printer(printer, found) if found is not None and found.unit == unit.name else None
+        exports += [] if rows is None else rows.exports
         peek = None
-        if printer.unit.peeks:
-            peek = self.peek(struct)
+        if unit.peeks:
+            peek = self.peek(unit, struct)
             exports += [peek.name, f"PEEK_{function.upper()}_AT", f"PEEK_{function.upper()}_SIZE"]
             exports += [f"{peek.name}_{value.name}" for value in peek.derived]
-        checksum = self._checksum(struct)
+        checksum = self._checksum(unit)
         if checksum is not None:
             exports.append(checksum.name)
         return StructView(
             name=name,
             function=function,
             doc=self._class_doc(struct),
-            transparent=inner is not None,
-            returns=self.py_type(Ref(struct.name)) if inner is not None else name,
-            attrs=() if inner is not None else tuple(self._attributes(struct)),
-            constants=() if inner is not None else tuple(self._constants(struct)),
-            params=tuple(self.parameters(struct)),
+            transparent=not is_class,
+            returns=name if unit.stands_for is None else printer.fields[unit.stands_for].annotation,
+            attrs=tuple(self._attributes(printer, struct)) if is_class else (),
+            constants=tuple(self._constants(unit, struct)) if is_class else (),
+            params=tuple(self.parameters(unit)),
             printer=printer,
-            writer=Writer(self, unit, struct),
-            holder=Holder(self, unit, struct),
+            writer=Writer(self, unit),
+            holder=Holder(self, unit),
             peek=peek,
             checksum=checksum,
             rows=rows,
-            units=units,
             exports=tuple(exports),
-            base="" if inner is not None else self._base(struct),
+            base=self._base(unit) if is_class else "",
         )
 
-    def _base(self, struct: Struct) -> str:
+    def _base(self, unit: Unit) -> str:
         """The class that has the methods; empty where the parameters are others."""
         return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
-            tuple(self.parameters(struct)), ""
+            tuple(self.parameters(unit)), ""
         )
 
-    def peek(self, struct: Struct) -> Peek:
+    def peek(self, unit: Unit, struct: Struct) -> Peek:
         """The numbers looked at before the type is read, as one call, and what follows from them alone."""
-        peeks = sorted(self.program.units[struct.name].peeks, key=lambda each: each.offset)
+        peeks = sorted(unit.peeks, key=lambda each: each.offset)
         codes = ""
         at = 0
         for each in peeks:
@@ -177,23 +156,23 @@ class Module(Types):
                 value_text(value, local),
                 docstring(docs[name] or Text(f"`{name}`, from what was peeked."), "    "),
             )
-            for name, value in self.program.units[struct.name].peeked
+            for name, value in unit.peeked
         ]
         return Peek(
-            f"peek_{self.back.function(struct)}",
+            f"peek_{self.back.function(unit.name)}",
             order + codes,
             tuple(local(each.name) for each in peeks),
             at,
-            tuple(Place(each.name, each.offset) for each in peeks),
+            tuple((each.name, each.offset) for each in peeks),
             tuple(derived),
         )
 
-    def _checksum(self, struct: Struct) -> Checksum | None:
-        found = self.back.checksum(struct)
+    def _checksum(self, unit: Unit) -> Checksum | None:
+        found = self.back.checksum(unit)
         if found is None:
             return None
         kind, at, start = found
-        return Checksum(f"checksum_of_{self.back.function(struct)}", at, start, kind)
+        return Checksum(f"checksum_of_{self.back.function(unit.name)}", at, start, kind)
 
     def _class_doc(self, struct: Struct) -> str:
         doc = struct.doc or Text(f"`{struct.id}` of {self.schema.path}.")
@@ -201,7 +180,7 @@ class Module(Types):
             doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
         return docstring(doc, "    ")
 
-    def _constants(self, struct: Struct) -> list[Constant]:
+    def _constants(self, unit: Unit, struct: Struct) -> list[Constant]:
         """What holds for every object of a class: its versions, its topic, where its fields stand."""
         found = []
         if struct.versions:
@@ -217,9 +196,9 @@ class Module(Types):
         if struct.message is not None:
             found.append(Constant("KIND", "str", python_literal(struct.message.kind)))
             found.append(Constant("NUMBER", "int", str(struct.message.number)))
-        return found + self._of_fields(struct) + self._places(struct)
+        return found + self._of_fields(unit, struct) + self._places(unit)
 
-    def _of_fields(self, struct: Struct) -> list[Constant]:
+    def _of_fields(self, unit: Unit, struct: Struct) -> list[Constant]:
         """Of messages: what the format calls fields, which versions have them, which of them are tagged."""
         schema = self.schema.root
         if not schema.versions and schema.message is None:
@@ -237,7 +216,7 @@ class Module(Types):
 
         for spec in struct.fields:
             section = self.back.tag_section(spec)
-            if section is None and self.stored(struct, spec):
+            if section is None and unit.field(spec.id).kept:
                 add(attribute(spec.id), spec.orig_id, spec.since, spec.until)
             for tag in () if section is None else section.tags:
                 since = spec.since if tag.since is None else tag.since
@@ -259,21 +238,37 @@ class Module(Types):
             if found
         ]
 
-    def _places(self, struct: Struct) -> list[Constant]:
+    def _places(self, unit: Unit) -> list[Constant]:
         """Sizes and places that hold in every layout."""
         found = []
-        shape = self.back.shape(struct)
-        if shape.size is not None:
-            found.append(Constant("SIZE", "int", str(shape.size), "Bytes that one takes."))
+        layouts = [{each.path: each for each in fields} for _, _, fields in self.back.places.layouts(unit)]
+        sizes = {self.back.places.size(unit, known) for known in self.back.places.known(unit)}
+        if len(sizes) == 1 and (size := sizes.pop()) is not None:
+            found.append(Constant("SIZE", "int", str(size), "Bytes that one takes."))
         else:
-            found.append(Constant("MIN_SIZE", "int", str(shape.least), "The fewest bytes that one can take."))
+            found.append(Constant("MIN_SIZE", "int", str(unit.least), "The fewest bytes that one can take."))
         if is_of_messages(self.schema):
             return found
-        names = dict.fromkeys((*shape.offsets, *shape.formats))
-        items = ", ".join(
-            f'"{name}": ({shape.offsets.get(name, -1)}, "{shape.formats.get(name, "")}")' for name in names
-        )
-        if items:
+        places: dict[str, tuple[int, str]] = {}
+        for name, first in layouts[0].items():
+            if "." in name or first.bits:
+                continue
+            all_of = [layout.get(name) for layout in layouts]
+            same = all(each is not None and each.offset == first.offset for each in all_of)
+            offset = first.offset if same and first.offset is not None else -1
+            codes = {_code(each.number) for each in all_of if each is not None}
+            code = codes.pop() if len(codes) == 1 else ""
+            if offset >= 0 or code:
+                places[name] = offset, code
+        if places:
+            items = ", ".join(f'"{name}": ({at}, "{code}")' for name, (at, code) in places.items())
             doc = "Where fields start, in bytes, -1 where that varies; and how `struct` says one number."
             found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", doc))
         return found
+
+
+def _code(number: tuple[str, str] | None) -> str:
+    """How `struct` says a number; empty of what is none, or none that it knows."""
+    if number is None or WIRE[number[0]].intrinsic:
+        return ""
+    return ("<" if number[1] == "le" else ">") + WIRE[number[0]].python.code

@@ -44,7 +44,6 @@ from kodec.generator.plan.values import (
     Whole,
     in_versions,
 )
-from kodec.generator.schema.model import Struct
 from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import BINDS, COMPARED, PRODUCT, SUM, TERNARY, value_text
 from kodec.generator.targets.python.names import attribute, local
@@ -69,12 +68,12 @@ class Refusal:
 class Printer:
     """What a template asks of a unit that is read: its fields are locals."""
 
-    def __init__(self, module: Types, unit: Unit, struct: Struct) -> None:
+    def __init__(self, module: Types, unit: Unit) -> None:
         self.module = module
         self.unit = unit
-        self.struct = struct
-        self.name = module.back.function(struct)
-        self.fields: dict[str, FieldText] = module.field_texts(struct)
+        self.name = module.back.function(unit.name)
+        self.fields: dict[str, FieldText] = module.field_texts(unit)
+        self.plans = {each.name: each for each in unit.fields}
         self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
         self.derived = {each.name: each for each in unit.derived}
         steps = list(steps_in(unit.steps))
@@ -392,7 +391,7 @@ class Printer:
 
     def is_null(self, name: str) -> bool:
         """Whether a length or the like in front of the field says that it is null."""
-        return name in self.fields and self.fields[name].nullable
+        return any(each.of == name and each.null is not None for each in self.unit.derived)
 
     def default(self, name: str) -> str:
         return self.fields[name].default

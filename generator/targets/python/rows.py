@@ -1,275 +1,426 @@
-"""The fast path of the Python back end: the rows of a container, read and written in one straight loop.
+"""The fast paths: rows of a container, and units that are rows, each read and written in one straight loop.
 
-A row reader looks at no field twice and checks no bound that a later check covers: each record must end
-where its length says, the last one where the data ends, and indexing past the end raises. When
-anything is wrong, the careful reader of the same layout is run to say what and where.
+A reader of rows looks at no field twice and checks no bound that a later check covers: each part must end
+where its length says, the last one where the data ends, and what is past the end raises. When anything is
+wrong it gives up, and the reader of the type says what and where.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
-from kodec.generator.layout import Layout, Run, solve
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
-from kodec.generator.schema.roles import row_content
-from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.names import attribute, column_local
-from kodec.generator.targets.python.types import Types
-from kodec.generator.targets.python.views.rows import (
-    Assign,
-    Blob,
-    HeadColumn,
-    ListOp,
+from kodec.generator.plan.rows import (
+    Elements,
+    NoRows,
     Part,
     RowColumn,
-    RowOp,
-    Rows,
-    Skip,
-    Varint,
+    RowNumber,
+    RowPlan,
+    RowStep,
+    Span,
+    solved,
+    steps_within,
 )
-from kodec.generator.wire import ENCODINGS, VARINTS, WIRE
+from kodec.generator.plan.steps import (
+    Checksum,
+    Fixed,
+    FixedNumber,
+    Mark,
+    Nested,
+    Slot,
+    Varint,
+    When,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    Binary,
+    Constant,
+    FieldOf,
+    Number,
+    Real,
+    Type,
+    Value,
+    names_in,
+    rebuilt,
+)
+from kodec.generator.reserved import Taken
+from kodec.generator.targets.python.context import BIT_CODES
+from kodec.generator.targets.python.expressions import PRODUCT, SUM, TERNARY, value_text
+from kodec.generator.targets.python.names import attribute, column_local
+from kodec.generator.targets.python.printer import Printer
+from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["rows_view"]
+__all__ = ["RowsPrinter", "rows_printer"]
 
 
-class _NotFlat(Exception):
-    """The row holds something that the fast path does not do; the careful reader still does."""
-
-
-def rows_view(module: Types, struct: Struct, function: str) -> Rows | None:
-    """The view of the row functions of container `struct`, or None where it has no rows."""
-    content = row_content(module.model, struct)
-    if content is None:
-        return None
-    holder, element, row, count = content.holder, content.element, content.row, content.count
+def rows_printer(printer: Printer, plan: RowPlan) -> RowsPrinter | None:
+    """What the templates ask of the rows of a unit; None where the reader of the type has to do."""
+    if plan.element is None and printer.module.back.places.size(printer.unit) is not None:
+        return None  # what has one size is read as fast by the reader of the type
     try:
-        flat = _Flat(module, row)
-        ops = flat.ops(element, module.layouts.layout(element, {}))
-    except _NotFlat:
+        return RowsPrinter(printer, plan)
+    except NoRows:
         return None
-    columns = flat.columns()
-    hoist = _Hoist(module, struct, flat.locals)
-    computed = [module.layouts.inline(row, column.value) for column, _ in columns if column.value is not None]
-    if not {name for expr in computed for name in ex.names(expr)} <= flat.numbers | {"_batch"}:
-        return None
-    values = [
-        hoist.text(module.layouts.inline(row, column.value))
-        if column.value is not None
-        else column_local(column.name)
-        for column, _ in columns
-    ]
-    inverse = _inverse(module, columns, hoist)
-    return Rows(
-        reader=f"read_{function}_rows",
-        writer=f"write_{function}_rows",
-        container=module.back.classes[struct.name],
-        name=f"{module.back.classes[element.name]}Row",
-        field=attribute(holder.id),
-        path=holder.id,
-        count=attribute(count.id),
-        least=module.layouts.layout(element, {}).min_size,
-        columns=tuple(
-            RowColumn(attribute(column.name), kind, value)
-            for (column, kind), value in zip(columns, values, strict=True)
-        ),
-        ops=ops,
-        hoisted=tuple(hoist.lines),
-        inverse=tuple(inverse),
-        texts=flat.texts,
-        lists=any(op.kind == "list" for op in _inside(ops)),
-        texts_in_lists=any(
-            isinstance(each, Blob) and each.encoding is not None and not each.nullable
-            for op in _inside(ops)
-            if isinstance(op, ListOp)
-            for each in op.ops
-        ),
-        head_types=f"HEAD_TYPES_OF_{function.upper()}_ROWS",
-        head_values=f"head_of_{function}_rows",
-        head=tuple(
-            HeadColumn(column.name, column.type or "int64", hoist.of_container(column.value))
-            for column in row.row_head
-            if column.value is not None
-        ),
-    )
 
 
-def _inside(ops: Iterable[RowOp]) -> Iterator[RowOp]:
-    """The operations, also those inside a sized part."""
-    for op in ops:
-        yield op
-        if isinstance(op, Part):
-            yield from _inside(op.ops)
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a row: attribute, type, and the value that it gets while reading."""
+
+    name: str
+    type: str
+    value: str
 
 
-class _Hoist:
-    """Puts whatever depends on the container alone before the loop."""
+class RowsPrinter:
+    """Raises NoRows where the rows are not as plain as a straight loop needs."""
 
-    def __init__(self, module: Types, container: Struct, taken: set[str]) -> None:
-        self.module = module
-        self.container = container
-        self.taken = taken
-        """Locals that the loop has for what it reads."""
-        self.lines: list[Assign] = []
-        self._known: dict[str, str] = {}
+    def __init__(self, printer: Printer, plan: RowPlan) -> None:
+        self.printer = printer
+        self.plan = plan
+        self.function = printer.name
+        self.is_inside = plan.element is not None
+        self.steps = plan.head if plan.element is None else plan.element
+        self._taken = Taken()
+        self._locals: dict[str, str] = {}
+        self._relative: dict[str, str] = {}
+        self._stops: dict[str, str] = {}
+        self._name(self.steps, f"{plan.content}." if self.is_inside else "")
+        self._used = plan.used()
+        self.hoisted: dict[str, str] = {}
+        """What depends on the container alone, which is computed before the loop."""
+        found = [each for each in plan.columns if not each.told]
+        self.columns = [_Column(attribute(c.name), self._type(c), self._value(c)) for c in found]
+        self.sources = list(self._sources(found)) if self.is_inside else []
+        self._check(self.steps)
+        self.inside = list(steps_within(self.steps))
 
-    def text(self, expr: ex.Expr) -> str:
-        return emit(ex.replace(expr, self._swap), self._resolve, self.module.model)
+    # -- names ------------------------------------------------------------------------------------
 
-    def of_container(self, expr: ex.Expr) -> str:
-        """What depends on the container alone, as it is written where the container is `batch`."""
-        named = ex.replace(expr, lambda e: self._swap(e) if isinstance(e, ex.EnumValue) else None)
-        return emit(named, lambda name: "batch" if name == "_batch" else name, self.module.model)
+    def _name(self, steps: Iterable[RowStep], prefix: str) -> None:
+        """A local for each field, by its name in the part that it is in."""
+        for step in steps:
+            match step:
+                case Part(name):
+                    self._stops[name] = f"stop_{len(self._stops) + 1}" if self._stops else "stop"
+                    self._name(step.steps, f"{name}.")
+                case Fixed(slots):
+                    for slot in slots:
+                        self._claim(".".join(slot.path), prefix)
+                case RowNumber(name) | Span(name):
+                    self._claim(name, prefix)
+                case Elements(name):
+                    self._claim(name, prefix)
+                    self._name(step.steps, prefix)
+                case When():
+                    self._name(step.steps, prefix)  # type: ignore[arg-type]  # steps of rows
 
-    def _resolve(self, name: str) -> str:
-        return name if name in self._known.values() else column_local(name)
+    def _claim(self, path: str, prefix: str) -> None:
+        self._relative[path] = path.removeprefix(prefix)
+        name = column_local(self._relative[path].replace(".", "_"))
+        self._locals[path] = self._taken.claim(name, ("", "_bits"))
 
-    def _swap(self, part: ex.Expr) -> ex.Expr | None:
-        if isinstance(part, ex.EnumValue) and part.enum.partition("::")[0] == part.enum:
-            return ex.EnumValue(f"{self.container.name.partition('::')[0]}::{part.enum}", part.value)
-        if isinstance(part, (ex.Literal, ex.EnumValue, ex.Name)) or ex.names(part) != {"_batch"}:
-            return None
-        part = ex.replace(part, lambda e: self._swap(e) if isinstance(e, ex.EnumValue) else None)
-        text = emit(part, lambda name: "batch" if name == "_batch" else name, self.module.model)
-        if text not in self._known:
-            name = (
-                text.replace("batch.", "").replace(".", "_")
-                if isinstance(part, ex.Attr)
-                else f"known_{len(self.lines) + 1}"
-            )
-            if name in self.taken or name != column_local(name):
-                name = f"known_{len(self.lines) + 1}"
-            self._known[text] = name
-            self.lines.append(Assign(name, text))
-        return ex.Name(self._known[text])
+    def var(self, path: str) -> str:
+        return self._locals[path]
 
+    @property
+    def row(self) -> str:
+        """The class of a row."""
+        unit = self.printer.unit
+        if unit.packed is not None and self.is_inside:
+            listed = self.printer.module.program.units[unit.packed.unit]
+            element = listed.step_of(listed.stands_for or "").element
+            assert isinstance(element, Nested)
+            return f"{self.printer.module.back.classes[element.unit]}Row"
+        return f"{self.printer.module.back.classes[unit.name]}Row"
 
-def _inverse(module: Types, columns: list[tuple[Column, str]], hoist: _Hoist) -> list[Assign]:
-    """How a stored field follows from its column: `offset_delta = offset - base_offset`."""
-    found = []
-    for column, _ in columns:
-        source = f"row.{attribute(column.name)}"
-        if column.value is None:
-            found.append(Assign(column_local(column.name), source))
-            continue
-        for name in sorted(ex.names(column.value) - {"_batch"}):
-            base = solve(column.value, name)
-            if base is not None:
-                found.append(Assign(column_local(name), f"{source} - {hoist.text(base)}"))
-    return found
+    @property
+    def exports(self) -> list[str]:
+        name = self.function
+        reader = f"read_{name}_rows"
+        return (
+            [reader, f"write_{name}_rows", f"HEAD_TYPES_OF_{name.upper()}_ROWS", f"head_of_{name}_rows"]
+            if self.is_inside
+            else [reader]
+        )
 
+    @staticmethod
+    def kind(step: RowStep) -> str:
+        return type(step).__name__
 
-def _only_not_negative(spec: Field) -> bool:
-    """Whether all that is asked of a length is what its use as a length asks anyway."""
-    return spec.derive is not None and spec.derive.is_length and spec.valid == Valid(min=ex.Literal(0))
+    @property
+    def count(self) -> str:
+        assert isinstance(self.plan.count, FieldOf)
+        return attribute(self.plan.count.name)
 
+    def stop(self, part: Part) -> str:
+        return self._stops[part.name]
 
-class _Flat:
-    """Flattens a row into operations on one buffer."""
+    # -- expressions ------------------------------------------------------------------------------
 
-    def __init__(self, module: Types, row: Struct) -> None:
-        self.module = module
-        self.row = row
-        self.numbers: set[str] = set()
-        self.locals: set[str] = set()
-        self.texts = False
-        self._stops = 0
+    def text(self, value: Value, binds: int = TERNARY) -> str:
+        """A value as Python; what depends on the container alone is computed before the loop."""
+        return value_text(self._swapped(value), lambda name: self._locals.get(name, name), binds=binds)
 
-    def columns(self) -> list[tuple[Column, str]]:
-        """The row's columns in order, with their Python types."""
-        found: dict[str, tuple[Column, str]] = {}
-        for spec in self.row.fields:
-            if not self.module.stored(self.row, spec) or (spec.column is not None and spec.column.hidden):
-                continue
-            column = spec.column or Column(spec.id)
-            found[column.name] = (column, self._type(spec))
-        if not self.row.columns:
-            return list(found.values())
-        ordered = []
-        for item in self.row.columns:
-            ordered.append((item, "int") if isinstance(item, Column) else found[item])
-        return ordered
+    def size(self, value: Value) -> str:
+        """A size beside `pos +`."""
+        return self.text(value, SUM)
 
-    def _type(self, spec: Field) -> str:
-        if spec.repeat is None:
-            return self.module.annotation(self.row, spec)
-        return self._type_in(self.row, spec)
+    def _swapped(self, value: Value) -> Value:
+        names = names_in(value)
+        if isinstance(value, Number) and isinstance(value.of, FieldOf) and names <= self._locals.keys():
+            return value.of  # what was read is a number
+        if not self.is_inside or not names or names & self._locals.keys():
+            return rebuilt(value, self._swapped)
+        text = self.of_container(value)
+        known = {made: name for name, made in self.hoisted.items()}
+        if text not in known:
+            name = value.name.replace(".", "_") if isinstance(value, FieldOf) else ""
+            if not name or name != column_local(name) or name in self._locals.values():
+                name = f"known_{len(self.hoisted) + 1}"
+            self.hoisted[known.setdefault(text, name)] = text
+        return FieldOf(known[text], value.type)
 
-    def _type_in(self, owner: Struct, spec: Field) -> str:
-        assert isinstance(spec.type, Ref)
-        struct = self.module.model.struct(spec.type.target)
-        parts = [self.module.annotation(struct, f) for f in struct.fields if self.module.stored(struct, f)]
-        return f"tuple[tuple[{', '.join(parts)}], ...]"
+    @staticmethod
+    def of_container(value: Value) -> str:
+        """What depends on the container alone, as it is written where that is `batch`."""
+        return value_text(value, lambda name: ".".join(["batch", *map(attribute, name.split("."))]))
 
-    def ops(self, struct: Struct, layout: Layout, prefix: str = "") -> tuple[RowOp, ...]:
-        """`prefix` keeps the names of a list's elements apart from those of the row."""
-        found: list[RowOp] = []
-        length: Field | None = None
-        for step in layout.steps:
-            if isinstance(step, Run):
-                found.append(self._run(step))
-                continue
-            spec = step.field
-            if spec.enum is not None or (spec.valid is not None and not _only_not_negative(spec)):
-                raise _NotFlat
-            wire = self.module.layouts.wire_of(struct, spec.id)
-            if wire in VARINTS and spec.repeat is None and spec.condition is None:
-                if (
-                    spec.derive is not None
-                    and spec.derive.is_length
-                    and spec.derive.last is None
-                    and spec.derive.plus is None
-                ):
-                    if not WIRE[wire].zigzag or WIRE[wire].bits != 32:
-                        raise _NotFlat
-                    length = spec
+    def _value(self, column: RowColumn) -> str:
+        source = column.source
+        return self.var(source.name) if isinstance(source, (Span, Elements)) else self.text(source)
+
+    def _type(self, column: RowColumn) -> str:
+        match column.source:
+            case Span(nullable=nullable, encoding=encoding):
+                return ("str" if encoding else "bytes") + (" | None" if nullable else "")
+            case Elements() as listed:
+                return self.type_of(listed)
+        return _number(column.type)
+
+    def type_of(self, listed: Elements) -> str:
+        return f"tuple[tuple[{', '.join(map(self._type, listed.columns))}], ...]"
+
+    @property
+    def head(self) -> list[tuple[str, str, str]]:
+        """Columns of tables that have one value for all rows of a container: names, types, and values."""
+        return [
+            (each.name, each.arrow or "int64", self.of_container(each.source))
+            for each in self.plan.columns
+            if each.told and not isinstance(each.source, (Span, Elements))
+        ]
+
+    # -- rows of a container ----------------------------------------------------------------------
+
+    def fills(self, steps: Iterable[RowStep]) -> list[RowStep]:
+        """The steps without lengths, which are read with what they measure, and conditions that say null."""
+        length = ""
+        found: list[RowStep] = []
+        for step in steps:
+            match step:
+                case RowNumber(name) if self._measures(step):
+                    length = name
                     continue
-                self.numbers.add(prefix + spec.id)
-                self.locals.add(column_local(prefix + spec.id))
-                found.append(Varint(column_local(prefix + spec.id), wire, WIRE[wire].zigzag))
+                case When(Binary(">=", FieldOf(name), Constant(0)), (Span(nullable=True),)):
+                    if name != length or self._derived(length) != -1:
+                        raise NoRows(f"`{name}` does not say null")
+                    step = step.steps[0]  # type: ignore[assignment]  # a step of rows
+                case Span(nullable=True) | When():
+                    raise NoRows("a condition in a row")
+            of = step.count if isinstance(step, Elements) else getattr(step, "size", None)
+            if isinstance(step, (Span, Part, Elements)) and (not length or names_in(of) != {length}):
+                raise NoRows(f"`{step.name}` has no length of its own in front")
+            length = ""
+            found.append(step)
+        return found
+
+    def _measures(self, number: RowNumber) -> bool:
+        """Whether a number is a length that is written of what it measures, and no more is asked of it."""
+        form, derived = WIRE[number.element.wire], self.plan.fields[number.name].derived
+        if derived is None or derived.kind not in ("length", "count") or derived.plus is not None:
+            return False
+        if not form.zigzag or form.bits != 32:
+            return False
+        return all(each.need == "least" and each.wanted[0].value == 0 for each in number.rules)  # type: ignore[union-attr]
+
+    def _derived(self, length: str) -> int | None:
+        derived = self.plan.fields[length].derived
+        return None if derived is None else derived.null
+
+    def _check(self, steps: Iterable[RowStep]) -> None:
+        for step in self.fills(steps) if self.is_inside else steps:
+            match step:
+                case Part() | Elements() if self.is_inside or isinstance(step, Part):
+                    self._check(step.steps)
+                case When() if not self.is_inside:
+                    self._check(step.steps)  # type: ignore[arg-type]  # steps of rows
+                case Fixed(slots) if self.is_inside:
+                    if any(each.rules or self._is_kept(each) for each in slots):
+                        raise NoRows("a number of fixed width in a row")
+                case Fixed(slots):
+                    if any(each.bits is not None and each.size not in BIT_CODES for each in slots):
+                        raise NoRows("bit fields that are no number")
+                case RowNumber(element=Varint(), rules=()) if self.is_inside:
+                    pass
+                case RowNumber(element=FixedNumber(), rules=()) if not self.is_inside:
+                    pass
+                case Span() | Mark():
+                    pass
+                case Checksum() if not self.is_inside:
+                    pass
+                case _:
+                    raise NoRows("a row has what is not read in a straight loop")
+
+    def _is_kept(self, slot: Slot) -> bool:
+        """Whether a number of a run is needed, or not written as it is by default."""
+        return slot.wire is None or isinstance(slot.type, Real) or ".".join(slot.path) in self._used
+
+    def names(self, run: Fixed) -> str:
+        return ", ".join(each.path[-1] for each in run.slots)
+
+    def default(self, run: Fixed) -> str:
+        """The bytes of a run that is no column, as Python."""
+        found = b""
+        for slot in run.slots:
+            known = self.plan.fields[".".join(slot.path)].default
+            value = 0 if known is None or not isinstance(known.value, int) else known.value
+            order: Literal["little", "big"] = "little" if slot.order == "le" else "big"
+            found += value.to_bytes(slot.size, order, signed=WIRE[slot.wire or ""].signed)
+        return repr(found)
+
+    def is_zigzag(self, number: RowNumber) -> bool:
+        return WIRE[number.element.wire].zigzag
+
+    def coding(self, span: Span) -> str:
+        """The arguments with which text is encoded and decoded; empty of bytes."""
+        form = ENCODINGS[span.encoding] if span.encoding else None
+        return "" if form is None else f'"{form.python}", "{form.errors}"'
+
+    def texts(self, steps: Iterable[RowStep]) -> list[Span]:
+        return [each for each in steps if isinstance(each, Span) and each.encoding]
+
+    @property
+    def lists(self) -> list[Elements]:
+        return [each for each in self.inside if isinstance(each, Elements)]
+
+    @property
+    def texts_in_lists(self) -> list[Span]:
+        """Texts that are decoded once, as they come again and again."""
+        found = (each for listed in self.lists for each in self.texts(listed.steps))
+        return [each for each in found if not each.nullable]
+
+    def items(self, listed: Elements) -> str:
+        """The columns of an element as locals."""
+        return ", ".join(map(self._value, listed.columns))
+
+    def _sources(self, columns: list[RowColumn]) -> Iterator[tuple[str, str]]:
+        """How a stored field follows from its column: `offset_delta = offset - base_offset`."""
+        made: set[str] = set()
+        for column in columns:
+            source = f"row.{attribute(column.name)}"
+            if isinstance(column.source, (Span, Elements)):
+                made.add(column.source.name)
+                yield self.var(column.source.name), source
                 continue
-            if length is None or length.derive is None or length.derive.first != spec.id:
-                raise _NotFlat
-            found.append(self._measured(struct, spec, prefix))
-            length = None
-        return tuple(found)
+            for path in sorted(names_in(column.source) & self._locals.keys()):
+                base = solved(column.source, path)
+                if base is not None and path not in made:
+                    made.add(path)
+                    plain = isinstance(base, Constant) and base.value == 0
+                    yield self.var(path), source if plain else f"{source} - {self.text(base, PRODUCT)}"
+        for listed in (each for each in steps_within(self.steps) if isinstance(each, Elements)):
+            made |= {name for each in listed.columns for name in _named(each)}
+        for step in steps_within(self.steps):
+            measures = isinstance(step, RowNumber) and self._measures(step)
+            if isinstance(step, (RowNumber, Span)) and step.name not in made and not measures:
+                raise NoRows(f"no column says what `{step.name}` is")
 
-    def _run(self, run: Run) -> Skip:
-        default = b""
-        for item in run.fields:
-            spec = item.field
-            if (
-                spec is None
-                or not isinstance(item.what, Prim)
-                or spec.column is None
-                or not spec.column.hidden
-                or spec.valid is not None
-                or spec.enum is not None
-                or item.what.floating
-            ):
-                raise _NotFlat
-            value = spec.default.value if isinstance(spec.default, ex.Literal) else 0
-            order: Literal["little", "big"] = "little" if item.what.endian == "le" else "big"
-            default += int(value).to_bytes(item.size, order, signed=item.what.signed)
-        return Skip(run.size, repr(default), ", ".join(item.field.id for item in run.fields if item.field))
+    # -- units that are rows ----------------------------------------------------------------------
 
-    def _measured(self, struct: Struct, spec: Field, prefix: str) -> Blob | ListOp | Part:
-        var = column_local(prefix + spec.id)
-        self.locals.add(var)
-        if spec.repeat == "expr" and isinstance(spec.type, Ref):
-            element = self.module.model.struct(spec.type.target)
-            inner = self.ops(element, self.module.layouts.layout(element, {}), f"{var}_")
-            names = [column_local(f"{var}_{f.id}") for f in element.fields if self.module.stored(element, f)]
-            return ListOp(var, inner, tuple(names), self._type_in(struct, spec))
-        if isinstance(spec.type, (Bytes, Str)):
-            text = ENCODINGS[spec.type.encoding] if isinstance(spec.type, Str) else None
-            self.texts = self.texts or text is not None
-            python, errors = (None, "") if text is None else (text.python, text.errors)
-            return Blob(var, spec.nullable is not None, python, errors)
-        if isinstance(spec.type, Ref):
-            element = self.module.model.struct(spec.type.target)
-            self._stops += 1
-            stop = "stop" if self._stops == 1 else f"stop_{self._stops}"
-            return Part(self.ops(element, self.module.layouts.layout(element, {}), prefix), stop)
-        raise _NotFlat
+    @property
+    def runs(self) -> list[int]:
+        found = [self.run(each) for each in self.inside if isinstance(each, (Fixed, RowNumber))]
+        return list(dict.fromkeys(found))
+
+    def run(self, step: Fixed | RowNumber) -> int:
+        """The number of the `Run` of these fields."""
+        if isinstance(step, RowNumber):
+            assert isinstance(step.element, FixedNumber)
+            return self.printer.run_of_one(step.element, self._relative[step.name])
+        slots = (
+            dataclasses.replace(each, path=tuple(self._relative[".".join(each.path)].split(".")))
+            for each in step.slots
+        )
+        return self.printer.run(dataclasses.replace(step, slots=tuple(slots)))
+
+    def width(self, number: RowNumber) -> int:
+        return WIRE[number.element.wire].least
+
+    def targets(self, run: Fixed) -> str:
+        names = [self._target(group[0]) for group in run.groups]
+        return ", ".join(names) + ("" if names[1:] else ",")
+
+    def _target(self, slot: Slot) -> str:
+        name = self.var(".".join(slot.path))
+        return name if slot.bits is None else f"{name}_bits"
+
+    def made(self, run: Fixed) -> Iterator[tuple[str, str]]:
+        """Of numbers that several bit fields share, those that are used."""
+        for group in run.groups:
+            for slot in group:
+                path = ".".join(slot.path)
+                if slot.bits is not None and path in self._used:
+                    shift, width = slot.bits
+                    raw = self._target(group[0])
+                    text = (f"{raw} >> {shift}" if shift else raw) + f" & {hex((1 << width) - 1)}"
+                    yield self.var(path), f"{text} != 0" if slot.type == FLAG else text
+
+    def refused(self, run: Fixed) -> Iterator[str]:
+        """The tests that a number is none that the schema allows."""
+        for slot in run.slots:
+            for rule in slot.rules:
+                yield self.printer.refusal(rule, self.var(".".join(slot.path)), self._locals.__getitem__).bad
+
+    def absent(self, step: RowNumber | Span) -> str:
+        """What a field is that a condition leaves out."""
+        if isinstance(step, Span):
+            return "None" if step.nullable else '""' if step.encoding else 'b""'
+        assert step.absent is not None
+        return repr(step.absent.value)
+
+    def marks(self, steps: Iterable[RowStep], run: RowStep) -> Iterator[Mark]:
+        """The places inside a run, or at the start of another step, that a checksum covers from."""
+        found: list[Mark] = []
+        needed = {each.first for each in self.inside if isinstance(each, Checksum)}
+        for step in steps:
+            if step is run:
+                yield from found
+            elif isinstance(step, Mark):
+                found += [step] if step.name in needed or step.end else []
+                continue
+            found = []
+
+    def place(self, path: str) -> str:
+        return self._relative.get(path, path).replace(".", "_")
+
+    @property
+    def plain(self) -> str:
+        """The test that a unit is compressed; empty where none is."""
+        packed = self.plan.packed
+        if packed is None:
+            return ""
+        return f"{self.text(packed.by)} != {next(value for value, name in packed.codecs if name == 'none')}"
+
+
+def _number(kind: Type | None) -> str:
+    if kind == FLAG:
+        return "bool"
+    return "float" if isinstance(kind, Real) else "int"
+
+
+def _named(column: RowColumn) -> set[str]:
+    source = column.source
+    return {source.name} if isinstance(source, (Span, Elements)) else names_in(source)

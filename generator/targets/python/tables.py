@@ -19,7 +19,6 @@ from kodec.generator.plan.steps import (
     Nested,
     Octets,
     One,
-    Program,
     Require,
     Rule,
     Size,
@@ -43,7 +42,7 @@ from kodec.generator.plan.values import (
     known,
 )
 from kodec.generator.schema.model import Schema
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS, VARINTS, WIRE
 
@@ -87,22 +86,22 @@ def is_of_messages(schema: Schema) -> bool:
     return bool(schema.root.versions) or schema.root.message is not None
 
 
-def message_tables(back: Facts, program: Program, schema: Schema) -> dict[str, list[str]]:
+def message_tables(back: ModelIndex, schema: Schema) -> dict[str, list[str]]:
     """The rows of each class; empty where the schema is none of messages, or needs more than there is."""
     if not is_of_messages(schema):
         return {}
-    tables = _Tables(back, program, schema)
-    units = [program.units[each.name] for each in schema.structs if each.name in program.units]
+    tables = _Tables(back, schema)
+    units = [unit for unit in back.units(schema) if unit.stands_for is None]
     try:
-        return {back.classes[unit.name]: tables.rows(unit) for unit in units if unit.stands_for is None}
+        return {back.classes[unit.name]: tables.rows(unit) for unit in units}
     except _Beyond:
         return {}
 
 
 class _Tables:
-    def __init__(self, back: Facts, program: Program, schema: Schema) -> None:
+    def __init__(self, back: ModelIndex, schema: Schema) -> None:
         self.back = back
-        self.program = program
+        self.program = back.program
         self.schema = schema
 
     def rows(self, unit: Unit) -> list[str]:

@@ -30,6 +30,7 @@ from kodec.generator.plan.steps import (
 )
 from kodec.generator.plan.values import (
     FLAG,
+    SECTION,
     Binary,
     Constant,
     FieldOf,
@@ -253,13 +254,13 @@ class Writer(Printer):
             return
         of_version = self.unit.is_of_version(step.test)
         for name in set_by(steps_in((step,))):
-            text = self.fields[name]
-            if name not in self.kept or text.droppable or name in self.derived or name in self.ranged:
+            plan = self.plans[name]
+            if name not in self.kept or plan.droppable or name in self.derived or name in self.ranged:
                 continue
-            if not of_version and (text.section or self.holds_content(name)):
+            if not of_version and (plan.type == SECTION or self.holds_content(name)):
                 continue
             reason = self.lacking if of_version else '"given, but its condition does not hold"'
-            yield name, self.holds(name), reason, text.default
+            yield name, self.holds(name), reason, self.fields[name].default
 
     def holds(self, name: str) -> str:
         """The test that a field is not its default."""
@@ -271,7 +272,7 @@ class Writer(Printer):
         return f"{value} != {text.default}"
 
     def is_droppable(self, name: str) -> bool:
-        return self.fields[name].droppable
+        return self.plans[name].droppable
 
     def until(self, step: Many) -> str:
         """The condition that ends a list, as it will be when `item` was read."""

@@ -77,8 +77,10 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 def _of_the_source(error: KodecError) -> str | None:
     """What the options of `kafka-log` say of a job's, in the command's words; None for another error."""
-    from kodec.pipeline.options import OptionError
-
+    try:
+        from kodec.pipeline.options import OptionError
+    except ImportError:  # without Spark there is no source
+        return None
     if not isinstance(error, OptionError):
         return None
     text = error.text.partition("; failOnDataLoss=false")[0]

@@ -10,7 +10,7 @@ from kodec.cli import output
 from kodec.cli.outcome import FAILED
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.resolve import NotALog
-from kodec.log.messages.plain import uuid_text
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.views.producers import Producers
 from kodec.log.views.reading import Completeness

@@ -13,9 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kodec.formats.collect import collect
-from kodec.generator.layout import Layout, Layouts
 from kodec.generator.passes import run_passes
-from kodec.generator.passes.order import members
+from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.problems import Place, Problem, Problems
 from kodec.generator.schema.build import build
 from kodec.generator.schema.expr import Literal, text_of
@@ -369,8 +368,7 @@ def _tags(layouts: Layouts, struct: Struct) -> tuple[Tag, ...]:
 
 def _fields(layout: Layout) -> dict[str, Field]:
     """The fields of a layout in their order, by what the format calls them."""
-    fields = [field for step in layout.steps for field in members(step)]
-    return {field.orig_id.raw or field.id: field for field in fields}
+    return {field.orig_id.raw or field.id: field for field in layout.fields}
 
 
 def _default(default: object) -> str:

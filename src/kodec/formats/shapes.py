@@ -26,7 +26,7 @@ from kodec.generator.schema.model import (
     TypeRef,
 )
 from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import INTRINSICS, WIRE
 
@@ -110,14 +110,14 @@ class Shapes:
         """`load` gives the generated module of a schema by its path without .ksy."""
         self.model = model
         self.kinds = Kinds(model)
-        self.facts = Facts(model)
+        self.index = ModelIndex(model)
         self.left_out: dict[str, str] = {}
         self._load = load
         self._count = 0
 
     def class_of(self, target: str) -> type:
         schema = self.model.schema_of(target)
-        found: type = getattr(self._load(schema.path.removesuffix(".ksy")), self.facts.classes[target])
+        found: type = getattr(self._load(schema.path.removesuffix(".ksy")), self.index.classes[target])
         return found
 
     # -- types ----------------------------------------------------------------------------------------

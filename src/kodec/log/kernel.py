@@ -13,8 +13,8 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import RowReader, read_rows
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.large import Stored
-from kodec.log.batches.opening import open_batch as _open_batch
-from kodec.log.batches.options import EncodeOptions, ReadOptions
+from kodec.log.batches.open_batch import open_batch as _open_batch
+from kodec.log.batches.options import EncodeOptions, LogReadOptions
 from kodec.log.batches.records import Limits, Record
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ def open_batch(data: bytes | Stored, position: int, limits: Limits) -> Batch:
     return _open_batch(data, position, limits, row_reader())
 
 
-def batch_decoder(options: ReadOptions, *, keeps: bool = True) -> Decoder[Batch]:
+def batch_decoder(options: LogReadOptions, *, keeps: bool = True) -> Decoder[Batch]:
     """Gives batches as they are stored; the same for both. Large ones stay in the source without `keeps`."""
     from kodec.log.backends.pure.records import BatchDecoder
 
     return BatchDecoder(options, keeps=keeps)
 
 
-def record_decoder(options: ReadOptions) -> Decoder[Iterable[Record]]:
+def record_decoder(options: LogReadOptions) -> Decoder[Iterable[Record]]:
     """Gives the records of a batch, or of several, at once."""
     if backend() == "native":
         from kodec.log.backends.native.records import NativeRecordDecoder
@@ -117,7 +117,7 @@ def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], i
     return (item for found in items for item in found), lambda: 0
 
 
-def row_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:
+def row_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
     """Gives the records of a log as Arrow batches."""
     if backend() == "native":
         from kodec.log.backends.native.rows import NativeRowDecoder
@@ -128,7 +128,7 @@ def row_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:
     return RowDecoder(scan, options)
 
 
-def header_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:
+def header_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
     """Gives the headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
     if backend() == "native":
         from kodec.log.backends.native.headers import NativeHeaderDecoder
@@ -180,7 +180,7 @@ def partitions_of(keys: Any, partitions: int) -> Any:
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
-    """What `encode` writes of the rows in batches that `plain_batches` gave, with its arguments."""
+    """What `encode` writes of the rows in batches that `normalized_batches` gave, with its arguments."""
     if backend() == "native":
         from kodec.log.backends.native.encoding import encode_rows as native
 

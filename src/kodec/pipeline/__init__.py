@@ -5,13 +5,6 @@ from typing import TYPE_CHECKING
 
 from kodec.runtime.errors import MissingDependency
 
-try:
-    import pyarrow as _pyarrow  # noqa: F401  # only whether it is there
-    import pyspark as _pyspark  # noqa: F401  # the same
-except ImportError as missing:
-    text = f"the pipeline needs `{missing.name}`: pip install 'kodec[spark]'"
-    raise MissingDependency(text, name=missing.name) from missing
-
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.compact_view import compact_view
     from kodec.pipeline.jobs.convert import convert
@@ -45,10 +38,17 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """A public name, imported when it is asked for: a worker that reads rows needs none of the jobs."""
+        """A public name, imported when it is asked for: not every job needs Spark, and a worker needs no job.
+
+        Raises: MissingDependency where what it needs is not installed.
+        """
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-        found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        try:
+            found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        except ImportError as missing:
+            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: pip install 'kodec[spark]'"
+            raise MissingDependency(text, name=missing.name) from missing
         globals()[name] = found
         return found
 

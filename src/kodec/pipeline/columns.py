@@ -24,9 +24,9 @@ __all__ = [
     "QUARANTINE",
     "Column",
     "arrow_schema",
-    "made_of",
     "quarantine_schema",
     "schema",
+    "source_columns",
 ]
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
@@ -36,14 +36,14 @@ class Column(NamedTuple):
     """A column as Spark has it.
 
     Attributes:
-        made_of: the columns of `scan_table` that it needs, the first of which has its values; none where it
-            is the same for a whole segment.
+        source_columns: the columns of `scan_table` that it needs, the first of which has its values; none
+            where it is the same for a whole segment.
         option: the option without which it is there only where it is asked for by name; "" for always.
     """
 
     name: str
     type: DataType
-    made_of: tuple[str, ...] = ()
+    source_columns: tuple[str, ...] = ()
     option: str = ""
 
 
@@ -88,7 +88,7 @@ QUARANTINE = (
 )
 """What `mode=quarantine` gives: a row for each range of bytes, or of offsets, that is not among the rows."""
 
-_MADE_OF = {column.name: column.made_of for column in COLUMNS}
+_SOURCE_COLUMNS = {column.name: column.source_columns for column in COLUMNS}
 _ARROW = {
     "binary": pa.binary(),
     "string": pa.string(),
@@ -102,9 +102,9 @@ _ARROW = {
 }
 
 
-def made_of(name: str) -> tuple[str, ...]:
+def source_columns(name: str) -> tuple[str, ...]:
     """The columns of `scan_table` that a column needs."""
-    return _MADE_OF[name]
+    return _SOURCE_COLUMNS[name]
 
 
 def schema(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
@@ -175,7 +175,7 @@ class Options:
     trigger_offsets: int | None = None
     least_offsets: int | None = None
     trigger_delay: float = 900
-    reading: ReadOptions = field(default=ReadOptions())
+    reading: LogReadOptions = field(default=LogReadOptions())
     task_bytes: int | None = None
 
     @classmethod
@@ -214,7 +214,7 @@ class Options:
             trigger_offsets=_count(given, "maxOffsetsPerTrigger"),
             least_offsets=_count(given, "minOffsetsPerTrigger"),
             trigger_delay=_seconds(given, "maxTriggerDelay", 900),
-            reading=ReadOptions(
+            reading=LogReadOptions(
                 check_crc=_flag(given, "verifyCrc", default=True),
                 control=_flag(given, "includeControlRecords"),
                 on_error="skip" if permissive else "raise",

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import up_to
 from kodec.log.directories.partition import PartitionLog
@@ -65,7 +65,7 @@ _OPEN_COST = 64 * 2**10
 _LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
-_DEFAULT = ReadOptions()
+_DEFAULT = LogReadOptions()
 # A listing is soon out of date; one that is so again and again is no broker's work.
 MOST_LISTINGS = 20
 P = ParamSpec("P")
@@ -172,7 +172,7 @@ class FoundLog:
     start: int = 0
     tiered: TieredFolder | None = None
     alone: SegmentFiles | None = None
-    reading: ReadOptions = field(default=ReadOptions())
+    reading: LogReadOptions = field(default=LogReadOptions())
 
     @cached_property
     def segments(self) -> list[SegmentFiles]:
@@ -219,7 +219,7 @@ class FoundLog:
         return [piece for piece in found if piece is not None]
 
 
-def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -> int:
+def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False) -> int:
     """The offset after the last batch; with `whole`, of those at the end only one that is there to its last
     byte.
 
@@ -249,7 +249,7 @@ def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -
     return end
 
 
-def _pinned(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
+def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
     """The piece with an end, that of the last whole batch there is now; with what lies behind it where that
     is no batch.
 
@@ -435,7 +435,7 @@ class Log:
     so on. What one of them says is deleted, by its log start offset, is deleted in all.
     """
 
-    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], reading: ReadOptions) -> None:
+    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], reading: LogReadOptions) -> None:
         self.owner = owner
         self._reading = reading
         self._logs = logs
@@ -624,7 +624,7 @@ def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
     return min(_MOST_TASK, max(_LEAST_TASK, total // cores))
 
 
-def _ended(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
+def _ended(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
     """The piece with an end, if only that of what is there now."""
     if piece.stop is not None:
         return piece
@@ -635,7 +635,7 @@ def pack(
     listed: Iterable[SourceSegment],
     task_bytes: int,
     task_offsets: int | None = None,
-    reading: ReadOptions = _DEFAULT,
+    reading: LogReadOptions = _DEFAULT,
 ) -> list[Task]:
     """Put consecutive pieces together into tasks of about `task_bytes`; with `task_offsets` they are cut.
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from kodec.log.backends.arrow import columns_of, headed_schema
 from kodec.log.backends.scan import Range, Scan
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -28,18 +28,25 @@ from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.tiered import list_tiered, tiered_folders
 from kodec.log.reading.order import Order
 from kodec.log.tables.reader import TableReader, scan_rows
-from kodec.pipeline.columns import made_of
+from kodec.pipeline.columns import source_columns
 from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, relisted, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
-__all__ = ["BATCH_BYTES", "BATCH_ROWS", "FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_ROWS",
+    "FIRST_ROWS",
+    "QuarantinedRange",
+    "SegmentRows",
+    "TimestampOutOfRange",
+]
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
 # Larger than elsewhere: after each one Spark's JVM has the processor, and its caches, for a while.
 BATCH_ROWS = 65_536
 BATCH_BYTES = 8 << 20
-_DEFAULT = ReadOptions()
+_DEFAULT = LogReadOptions()
 _log = logging.getLogger("kodec")
 
 
@@ -47,7 +54,7 @@ class TimestampOutOfRange(KodecError):
     """A record's timestamp, in ms, does not fit Spark's type, which counts microseconds in 64 bits."""
 
 
-class Left(NamedTuple):
+class QuarantinedRange(NamedTuple):
     """What is not among the rows of a segment.
 
     Attributes:
@@ -91,7 +98,7 @@ class SegmentRows:
         part: SourceSegment,
         schema: pa.Schema,
         *,
-        options: ReadOptions = _DEFAULT,
+        options: LogReadOptions = _DEFAULT,
         committed: bool = False,
         fail_on_loss: bool = True,
     ) -> None:
@@ -101,7 +108,7 @@ class SegmentRows:
         self._fail_on_loss = fail_on_loss
         # By its offsets what lies behind the end of a piece with a tail is left out, once it was looked at.
         more = ("offset",) if part.tail and schema.names else ()
-        wanted = dict.fromkeys(chain(more, chain.from_iterable(map(made_of, schema.names))))
+        wanted = dict.fromkeys(chain(more, chain.from_iterable(map(source_columns, schema.names))))
         self._scan = Scan(
             columns_of(headed_schema(), wanted),
             _range(part),
@@ -110,7 +117,7 @@ class SegmentRows:
             topic=part.topic_partition.topic,
         )
         self._filled: dict[str, pa.Array] = {}
-        self._left: list[Left] = []
+        self._left: list[QuarantinedRange] = []
         self._readers: list[TableReader] = []
         # A file that has another size since, and segments that are there in place of one that is not.
         self._replaced = self._relisted = False
@@ -122,7 +129,7 @@ class SegmentRows:
             failed = ReadFailed.of(error, source=shown(part.segment.log))
             if options.on_error == "raise":
                 raise failed from error
-            self._leave(Left(part.segment.log, "unreadable", str(failed)))
+            self._leave(QuarantinedRange(part.segment.log, "unreadable", str(failed)))
 
     # -- opening ----------------------------------------------------------------------------------
 
@@ -163,7 +170,7 @@ class SegmentRows:
         path = self.part.segment.log
         if self._fail_on_loss:
             raise DataLoss(f"{shown(path)}: {text}; failOnDataLoss=false reads on")
-        self._leave(Left(path, "missing", text, first_offset=first, last_offset=last))
+        self._leave(QuarantinedRange(path, "missing", text, first_offset=first, last_offset=last))
 
     def _reader(self, files: SegmentFiles, lowest: int = 0) -> TableReader:
         """The reader of a file; of the offsets alone that belong to the piece, and not below `lowest`."""
@@ -298,7 +305,7 @@ class SegmentRows:
             case "headers":
                 return _headers(found["headers"], field.type)
             case name:
-                values = found[made_of(name)[0]]
+                values = found[source_columns(name)[0]]
                 return values if values.type == field.type else values.cast(field.type)
 
     def _same(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
@@ -323,11 +330,11 @@ class SegmentRows:
     # -- what is not among them -------------------------------------------------------------------
 
     @property
-    def left(self) -> list[Left]:
+    def left(self) -> list[QuarantinedRange]:
         """What was left out, known after the iteration."""
         return self._left
 
-    def _leave(self, left: Left) -> None:
+    def _leave(self, left: QuarantinedRange) -> None:
         self._left.append(left)
         _log.warning("skipped: %s", left)
 
@@ -335,12 +342,14 @@ class SegmentRows:
         path = self.part.segment.log
         for lost in reader.skipped:
             kind = "unreadable" if isinstance(lost.error, ReadFailed) else "damaged"
-            self._left.append(Left(path, kind, str(lost.error), lost.start, lost.end - lost.start))
+            self._left.append(
+                QuarantinedRange(path, kind, str(lost.error), lost.start, lost.end - lost.start)
+            )
         if (more := reader.skipped.omitted) > 0:
             text = f"{more} more ranges, {reader.skipped.omitted_bytes} bytes"
-            self._left.append(Left(path, "damaged", text))
+            self._left.append(QuarantinedRange(path, "damaged", text))
         if (tail := reader.torn_tail) is not None:
-            self._left.append(Left(path, "torn tail", tail.reason, tail.position, tail.size))
+            self._left.append(QuarantinedRange(path, "torn tail", tail.reason, tail.position, tail.size))
 
     @relisted
     def _late(self, reader: TableReader) -> list[TableReader]:
@@ -405,7 +414,7 @@ def _range(part: SourceSegment) -> Range:
 
 @relisted
 def _transactions(
-    folder: Path, tiered: bool, start: int, stop: int | None, options: ReadOptions
+    folder: Path, tiered: bool, start: int, stop: int | None, options: LogReadOptions
 ) -> Transactions:
     """The aborted transactions with records from `start` on and below `stop`. Raises FormatError."""
     if tiered:

@@ -13,7 +13,7 @@ from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.reading.reader import read_batches
 from kodec.log.tables.table import encode_table
-from kodec.log.writing.addition import FinishedSegment
+from kodec.log.writing.add_segments import FinishedSegment
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError, KodecError
 

@@ -3,7 +3,7 @@
 The columns are those of Spark's Kafka sink (`org.apache.spark.sql.kafka010.KafkaWriteTask`): key, value,
 headers, topic, partition; offset, timestamp and timestampType too, for logs that are restored. Tasks write
 segments into a staging folder beside the log directory, each attempt into a folder of its own; the driver
-adds those of the attempts that Spark took (`kodec.log.writing.addition`), under the lock of a broker.
+adds those of the attempts that Spark took (`kodec.log.writing.add_segments`), under the lock of a broker.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kodec.log import kernel
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.paths import require_no_link, require_outside_logs
-from kodec.log.writing.addition import (
+from kodec.log.writing.add_segments import (
     FinishedSegment,
     add_segments,
     finish_additions,

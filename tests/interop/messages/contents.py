@@ -17,7 +17,7 @@ from kodec.generator.schema.versions import VersionRange
 from kodec.importer.definitions import FieldDef, MessageDef, StructDef
 from kodec.importer.places import place_of
 from kodec.importer.schemas import snake
-from kodec.log.messages.plain import uuid_text
+from kodec.log.messages.as_json import uuid_text
 from kodec.runtime.errors import KodecError
 from kodec.runtime.messages import in_python
 

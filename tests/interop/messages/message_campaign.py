@@ -13,7 +13,7 @@ from message_judge import MessageJudge, Refused
 
 from kodec.importer.definitions import MessageDef
 from kodec.importer.places import place_of
-from kodec.log.messages.plain import plain
+from kodec.log.messages.as_json import plain
 from kodec.runtime.errors import EncodeError, KodecError
 
 __all__ = ["Tally", "compare", "run"]

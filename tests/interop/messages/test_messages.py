@@ -17,7 +17,7 @@ from message_judge import KAFKA, SOURCE, MessageJudge
 from scale import stored
 from vectors import FILE
 
-from kodec.log.messages.plain import plain
+from kodec.log.messages.as_json import plain
 from kodec.runtime.messages import in_python
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -18,7 +18,7 @@ from kodec.log.adoption.adopt import plan_adoption
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.lock import locked
 from kodec.log.views.metadata import read_metadata
-from kodec.log.writing.addition import staging_folder
+from kodec.log.writing.add_segments import staging_folder
 from tests.log.faults import Faults
 
 LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"

@@ -18,7 +18,7 @@ import pytest
 
 import kodec
 from kodec.log import kernel
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from tests.log.conftest import Sample
 from tests.log.wire import PAIRS, batch, log_of, record
 
@@ -58,7 +58,7 @@ def many(count: int, *, per_batch: int = 100, codec: str = "none") -> bytes:
 
 
 def test_it_is_the_reader_in_use() -> None:
-    assert isinstance(kernel.record_decoder(ReadOptions()), NativeRecordDecoder)
+    assert isinstance(kernel.record_decoder(LogReadOptions()), NativeRecordDecoder)
 
 
 # -- a record is a record -------------------------------------------------------------------------

@@ -15,9 +15,7 @@ import kodec
 from kodec.log.batches.records import ControlRecordType
 from kodec.log.directories.producer_state import Marker, ProducerState
 from kodec.log.reading.reader import read_batches
-from kodec.log.verification.problems import Problem
-from kodec.log.verification.producers import Producers
-from kodec.log.verification.steps import (
+from kodec.log.verification.findings import (
     CompareSnapshots,
     EndOfSegment,
     Finding,
@@ -29,6 +27,8 @@ from kodec.log.verification.steps import (
     Unreliable,
     concluded,
 )
+from kodec.log.verification.problems import Problem
+from kodec.log.verification.producers import Producers
 from kodec.log.verification.verify import plan_readings, verify_partition
 
 DATA = Path(__file__).parents[2] / "data"

@@ -13,7 +13,7 @@ import kodec
 from kodec.errors import EncodeError, Malformed
 from kodec.log.files.listing import TopicPartition
 from kodec.log.writing import addition
-from kodec.log.writing.addition import (
+from kodec.log.writing.add_segments import (
     JOURNAL,
     FinishedSegment,
     add_segments,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kodec
-from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
+from kodec.log.writing.add_segments import FinishedSegment, add_segments, finish_additions
 from tests.log.faults import Faults
 from tests.log.writing.test_addition import finished, offsets
 from tests.log.writing.test_changes_on_disk import lose

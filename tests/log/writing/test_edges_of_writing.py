@@ -13,7 +13,7 @@ from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import list_partition
 from kodec.log.files.names import file_name
 from kodec.log.recovery.planning import plan_recovery, plan_reindex
-from kodec.log.writing.opening import drop_snapshots
+from kodec.log.writing.prepare import drop_snapshots
 from tests.log.files.test_paths import another_process
 from tests.log.made import batch, files, make
 

@@ -6,7 +6,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import Kinds, Scope
 from kodec.generator.schema.model import Enum, Field, Instance, Param, Schema, Struct
 from kodec.generator.targets.python.context import Context
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute, camel
 from kodec.generator.targets.python.streams.expressions import Here
 from kodec.generator.targets.python.streams.reader import Reader
@@ -19,13 +19,13 @@ from kodec.generator.text import Text, docstring
 __all__ = ["stream_module"]
 
 
-def stream_module(back: Facts, kinds: Kinds, schema: Schema) -> StreamModule:
+def stream_module(back: ModelIndex, kinds: Kinds, schema: Schema) -> StreamModule:
     """The view of the module of a streamed schema."""
     return _Module(back, kinds, schema).build()
 
 
 class _Module:
-    def __init__(self, back: Facts, kinds: Kinds, schema: Schema) -> None:
+    def __init__(self, back: ModelIndex, kinds: Kinds, schema: Schema) -> None:
         self.context = Context(back, schema)
         self.back = back
         self.kinds = kinds

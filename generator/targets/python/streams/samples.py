@@ -13,7 +13,7 @@ from kodec.generator.contract import Sample, same
 from kodec.generator.modules import Modules
 from kodec.generator.schema.kinds import Kinds
 from kodec.generator.schema.model import Model, Param, Prim, Schema, Struct
-from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.streams import StreamNode
 
@@ -66,7 +66,7 @@ class StreamTests:
     kinds: list[str] = field(default_factory=list)
 
 
-def stream_tests(back: Facts, kinds: Kinds, package: str) -> Iterator[StreamTests]:
+def stream_tests(back: ModelIndex, kinds: Kinds, package: str) -> Iterator[StreamTests]:
     """The tests of each streamed schema for which there are samples, or classes without parameters."""
     schemas = [schema for schema in back.model.schemas if schema.streamed]
     if not schemas:

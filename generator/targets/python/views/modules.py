@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
-from kodec.generator.targets.python.views.rows import Place, Rows, Units
 
 if TYPE_CHECKING:
     from kodec.generator.targets.python.context import Context
     from kodec.generator.targets.python.printer import Printer
+    from kodec.generator.targets.python.rows import RowsPrinter
     from kodec.generator.targets.python.writer import Holder, Writer
 
 __all__ = [
@@ -76,7 +76,7 @@ class Peek:
     format: str
     names: tuple[str, ...]
     size: int
-    places: tuple[Place, ...]
+    places: tuple[tuple[str, int], ...]
     derived: tuple[PeekValue, ...]
 
 
@@ -93,8 +93,8 @@ class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
 
     `params` are what it is told when it is read or written: names and types. `printer` spells what reads it,
-    `writer` what writes it, and `holder` what opens its compressed content. `base` is the class of
-    `kodec.runtime.messages` that has the methods; empty where the class has its own.
+    `writer` what writes it, `holder` what opens its compressed content, and `rows` what reads and writes its
+    rows. `base` is the class of `kodec.runtime.messages` that has the methods; empty where it has them.
     """
 
     name: str
@@ -110,8 +110,7 @@ class StructView:
     holder: Holder
     peek: Peek | None
     checksum: Checksum | None
-    rows: Rows | None
-    units: Units | None
+    rows: RowsPrinter | None
     exports: tuple[str, ...]
     base: str
 
@@ -156,7 +155,26 @@ class ModuleView:
         return sorted((self.context.relative(schema), sorted(found)) for schema, found in names.items())
 
     @property
+    def standard(self) -> list[tuple[str, list[str]]]:
+        """What is imported from Python's own modules, by module."""
+        return _imported(_STANDARD, self.uses)
+
+    @property
     def runtime(self) -> list[tuple[str, list[str]]]:
         """What is imported from kodec.runtime, by module."""
-        found = [(module, sorted(self.uses.intersection(names))) for module, names in RUNTIME.items()]
-        return [(module, names) for module, names in found if names]
+        return [(f"kodec.runtime.{module}", names) for module, names in _imported(RUNTIME, self.uses)]
+
+
+_STANDARD = {
+    "collections.abc": ("Iterable", "Iterator"),
+    "dataclasses": ("dataclass", "field"),
+    "enum": ("IntEnum",),
+    "struct": ("Struct", "StructError"),
+    "typing": ("Any", "ClassVar", "TypeVar"),
+}
+_ALIASES = {"StructError": "error as StructError"}
+
+
+def _imported(modules: Mapping[str, Iterable[str]], uses: frozenset[str]) -> list[tuple[str, list[str]]]:
+    found = [(module, sorted(uses.intersection(names))) for module, names in modules.items()]
+    return [(module, [_ALIASES.get(name, name) for name in names]) for module, names in found if names]

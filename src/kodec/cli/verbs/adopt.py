@@ -14,7 +14,7 @@ from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, logs_at
 from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
-from kodec.log.writing.addition import finish_additions
+from kodec.log.writing.add_segments import finish_additions
 
 __all__ = ["adopt"]
 

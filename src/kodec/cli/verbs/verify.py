@@ -10,11 +10,10 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.outcome import FAILED
 from kodec.cli.progress import progress
 from kodec.cli.selection import LOGS, logs_at
 from kodec.log.verification.verify import Problem
-from kodec.log.verification.verify import verify as verify_path
 
 __all__ = ["verify"]
 
@@ -37,38 +36,21 @@ def verify(
     master = require_spark(engine, master)
     # What the reader skips it also logs; here each has its line already.
     logging.getLogger("kodec").addHandler(logging.NullHandler())
-    with errors_reported():
-        if engine is Engine.spark:
-            code = _by_spark(paths, json=json, master=master)
-        else:
-            code = _verify(paths, json=json)
-    raise typer.Exit(code)
-
-
-def _by_spark(paths: list[Path], *, json: bool, master: str) -> int:
+    local = engine is Engine.local
     with job():
         from kodec.pipeline.jobs.verify import verify as run_verify
 
-        summary = run_verify(*paths, master=master, progress=output.say)
-    for problem in summary.problems:
-        _print(problem, json)
+        with progress("verify", sum(logs_at(path)[1] for path in paths) if local else 0) as step:
+            summary = run_verify(
+                *paths,
+                engine=engine.value,
+                master=master,
+                progress=None if local else output.say,
+                step=step,
+                found=lambda problem: _print(problem, json),
+            )
     _sum_up(summary.segments, summary.bytes, sum(not each.note for each in summary.problems), json)
-    return 0 if summary.ok else FAILED
-
-
-def _verify(paths: list[Path], *, json: bool) -> int:
-    """Print a line for each problem and a summary; 1 where there is a problem, else 0."""
-    problems = segments = size = 0
-    for path in paths:
-        count, total = logs_at(path)
-        with progress(path.name, total) as step:
-            for problem in verify_path(path, progress=step):
-                problems += not problem.note
-                _print(problem, json)
-        segments += count
-        size += total
-    _sum_up(segments, size, problems, json)
-    return FAILED if problems else 0
+    raise typer.Exit(0 if summary.ok else FAILED)
 
 
 def _print(found: Problem, as_json: bool) -> None:

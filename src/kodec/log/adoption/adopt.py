@@ -52,7 +52,7 @@ from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
 from kodec.log.verification.verify import verify
 from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic, read_metadata
-from kodec.log.writing.addition import is_unfinished
+from kodec.log.writing.add_segments import is_unfinished
 from kodec.log.writing.new_folder import working_name
 from kodec.runtime.errors import StalePlan
 
@@ -350,8 +350,8 @@ def plan_adoption(
 
     Raises: NotALog where there is nothing to adopt; ValueError where `into` is no broker's log directory, or
     lies in `source`, where `source` or the metadata is of another cluster, and where segments are to be moved
-    into `source` still (`kodec.log.writing.addition.finish_additions`); KeyError for a topic that is not in
-    `source`; OSError; FormatError for a log that is damaged at its end.
+    into `source` still (`kodec.log.writing.add_segments.finish_additions`); KeyError for a topic that is
+    not in `source`; OSError; FormatError for a log that is damaged at its end.
     """
     given = Path(source).resolve()
     targets = [into] if isinstance(into, (str, os.PathLike)) else into

@@ -9,7 +9,7 @@ from kodec.log.arguments import require
 from kodec.log.batches.records import Limits, TimestampType
 from kodec.runtime.errors import ArgumentError, EncodeError
 
-__all__ = ["EncodeOptions", "OnError", "ReadOptions"]
+__all__ = ["EncodeOptions", "LogReadOptions", "OnError"]
 
 OnError = Literal["raise", "skip"]
 """What becomes of damage, and of what cannot be read: an error that ends reading, or a range that is skipped,
@@ -17,7 +17,7 @@ kept and logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
+class LogReadOptions:
     """How a log is read, from `read_records` and the other readers down to the last decoder.
 
     Attributes:

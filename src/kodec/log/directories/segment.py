@@ -15,7 +15,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
 from kodec.log.batches.large import Stored
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
 from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
 from kodec.log.files.descriptors import read_regular
@@ -238,7 +238,7 @@ class Segment:
         """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
         # Not by its name: a broker may have deleted the file since, or put another one in its place.
         with self._lock, self._log().rest(0) as file:
-            options = ReadOptions(check_crc=False, limits=self._limits)
+            options = LogReadOptions(check_crc=False, limits=self._limits)
             walk = Walk(file, options, start=pos)
             reader = BatchReader(walk, walk.items(kernel.batch_decoder(options)))
             try:

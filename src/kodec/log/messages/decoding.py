@@ -19,7 +19,7 @@ from kodec.generated.control.control_record_key import ControlRecordKey
 from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.generated.index import MESSAGES
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
-from kodec.log.messages.plain import plain
+from kodec.log.messages.as_json import plain
 from kodec.runtime.errors import FormatError
 from kodec.runtime.varint import read_uvarint32
 

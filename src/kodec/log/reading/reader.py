@@ -8,7 +8,7 @@ from typing import Generic, Self, TypeVar
 
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.options import OnError, ReadOptions
+from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, Record, SkippedRanges, TornTail
 from kodec.log.reading.order import Order
 from kodec.log.reading.source import Source
@@ -72,7 +72,7 @@ class BatchReader(Reader[Batch]):
 class RecordReader(Reader[Record]):
     """An iterator of records; see `read_records`."""
 
-    def __init__(self, walk: Walk, options: ReadOptions) -> None:
+    def __init__(self, walk: Walk, options: LogReadOptions) -> None:
         self._decoder = kernel.record_decoder(options)
         items, self._left = kernel.flattened(walk.items(self._decoder))
         super().__init__(walk, items)
@@ -115,7 +115,7 @@ def read_records(
         field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
         cannot be read on; TypeError for another source.
     """
-    options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
     return RecordReader(Walk(source, options, order=True), options)
 
 
@@ -131,10 +131,10 @@ def read_batches(
     Arguments, torn tails and errors as in `read_records`; records are decoded only by `Batch.records()`.
     With `check_crc=False` a batch with a wrong checksum is given, and its `crc_ok` is false.
     """
-    return batch_reader(source, ReadOptions(check_crc=check_crc, on_error=on_error, limits=limits))
+    return batch_reader(source, LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits))
 
 
-def batch_reader(source: Source, options: ReadOptions, *, keeps: bool = True) -> BatchReader:
+def batch_reader(source: Source, options: LogReadOptions, *, keeps: bool = True) -> BatchReader:
     """As `read_batches`; without `keeps` a large batch stays in its source, of use up to the next one."""
     walk = Walk(source, options)
     return BatchReader(walk, walk.items(kernel.batch_decoder(options, keeps=keeps)))

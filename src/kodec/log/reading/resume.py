@@ -39,7 +39,7 @@ from kodec.log.reading.source import CHUNK, ByteSource
 from kodec.runtime.errors import FormatError, Truncated
 from kodec.runtime.varint import read_zigzag32
 
-__all__ = ["Before", "Resumption"]
+__all__ = ["PrecedingLog", "Resumption"]
 
 _FIRST_BLOCK = 4096
 # The most bytes of which it is tried whether they are the damaged batch: they are held, twice.
@@ -59,7 +59,7 @@ _LENGTH = Struct(Message.PLACES["len_value"][1])
 _VARINT = 5  # bytes
 
 
-class Before(NamedTuple):
+class PrecedingLog(NamedTuple):
     """What is known of the log before damage.
 
     Attributes:
@@ -117,7 +117,7 @@ class Resumption:
         self._doubted = _NOWHERE
         self._cut_short = -1, -1
 
-    def after(self, pos: int, before: Before) -> int:
+    def after(self, pos: int, before: PrecedingLog) -> int:
         """Where to resume after a bad batch at `pos`; `before` is what is known there.
 
         Where its own length points, if that can be right. Else at the next batch that is believed, and
@@ -135,7 +135,7 @@ class Resumption:
             return found
         return pos + self._source.remaining(pos, 1 << 62) if own is None else own
 
-    def is_damage(self, pos: int, before: Before) -> bool:
+    def is_damage(self, pos: int, before: PrecedingLog) -> bool:
         """Whether the batch at `pos`, of which not all is there, was damaged: a batch is believed after it.
 
         Else it is a torn tail.
@@ -147,7 +147,7 @@ class Resumption:
 
     # -- the search -------------------------------------------------------------------------------
 
-    def _next(self, pos: int, before: Before) -> int | None:
+    def _next(self, pos: int, before: PrecedingLog) -> int | None:
         """Where the next batch that is believed starts; None where there is none."""
         if pos < self._doubted < self._searched:
             # what was not believed after other damage may be after this
@@ -159,7 +159,7 @@ class Resumption:
             self._search(pos, before)
         return self._believed(pos, before)
 
-    def _search(self, pos: int, before: Before) -> None:
+    def _search(self, pos: int, before: PrecedingLog) -> None:
         """Collect candidates after `pos`, up to one whose lengths lead on to the end."""
         claimed = self._claimed_end(pos, before)
         at = start = max(pos + 1, self._searched)
@@ -203,7 +203,7 @@ class Resumption:
         return None
 
     def _candidate(
-        self, pos: int, before: Before, claimed: int, at: int, frame: Frame
+        self, pos: int, before: PrecedingLog, claimed: int, at: int, frame: Frame
     ) -> _Candidate | int | None:
         """What starts at `at`, after damage at `pos`.
 
@@ -254,7 +254,7 @@ class Resumption:
 
     # -- evidence ---------------------------------------------------------------------------------
 
-    def _believed(self, pos: int, before: Before) -> int | None:
+    def _believed(self, pos: int, before: PrecedingLog) -> int | None:
         """The first candidate that can be believed as things are known now."""
         anchor = self._candidates[-1] if self._candidates and self._candidates[-1].leads_out else None
         stop = self._offsets.stop if anchor is None else anchor.first
@@ -268,7 +268,7 @@ class Resumption:
                 return found.start
         return None
 
-    def _is_followed(self, pos: int, batch: Batch, before: Before, chain: Chain) -> bool:
+    def _is_followed(self, pos: int, batch: Batch, before: PrecedingLog, chain: Chain) -> bool:
         """Whether what its length leads to can follow `batch`.
 
         A message of magic 0 or 1 ends where its value does: lengths lead on from the batches in it, too.
@@ -318,7 +318,7 @@ class Resumption:
         """The frame of the whole batch at `pos`, where the chain leads to one."""
         return Frame.peek(self._source.read(pos, FRAME_SIZE)) if pos in chain else None
 
-    def _is_much(self, pos: int, chain: Chain, at: int, before: Before) -> bool:
+    def _is_much(self, pos: int, chain: Chain, at: int, before: PrecedingLog) -> bool:
         """Whether more leads on from `at` than the batch at `pos` is likely to hold.
 
         A wrapper holds many messages, but a value not many batches.
@@ -327,7 +327,7 @@ class Resumption:
             return True
         return chain.count(at) >= _MANY and not is_wrapper(self._source, pos)
 
-    def _weight(self, before: Before, largest: int) -> int:
+    def _weight(self, before: PrecedingLog, largest: int) -> int:
         """More bytes than a batch is likely to have, by those before damage and the largest one after it."""
         return max(_WEIGHT * max(before.largest, largest), _LEAST_WEIGHT)
 
@@ -338,12 +338,12 @@ class Resumption:
         except FormatError:
             return None
 
-    def _goes_on(self, frame: Frame, before: Before) -> bool:
+    def _goes_on(self, frame: Frame, before: PrecedingLog) -> bool:
         """Whether a batch with this frame can follow here."""
         ahead = frame.offset - before.low
         return frame.offset in self._offsets and 0 <= ahead <= (MAX_RELATIVE if before.low else _PLAUSIBLE)
 
-    def _has_wrong_offset(self, pos: int, before: Before) -> bool:
+    def _has_wrong_offset(self, pos: int, before: PrecedingLog) -> bool:
         """Whether a good batch is at `pos` whose offset, which no checksum covers, was damaged.
 
         It does not fit between what is before and what is after it, which fit.
@@ -358,7 +358,7 @@ class Resumption:
         # where the next one goes on from this one, both may be of another log that was put after the first
         return following is None or self._goes_on(following, before) or following.offset <= frame.offset
 
-    def _claimed_end(self, pos: int, before: Before) -> int:
+    def _claimed_end(self, pos: int, before: PrecedingLog) -> int:
         """Where the bad batch at `pos` ends by its length, if its frame can be right; maybe after the
         source's end.
         """
@@ -400,7 +400,7 @@ class Resumption:
                 continue
         return False
 
-    def _value_ends_at(self, pos: int, end: int, before: Before) -> bool:
+    def _value_ends_at(self, pos: int, end: int, before: PrecedingLog) -> bool:
         """Whether the message of magic 0 or 1 at `pos` has a value that ends here, by the lengths in it.
 
         Not where the length says nothing, null or 0: bytes that were overwritten alike often read so.

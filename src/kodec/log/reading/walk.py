@@ -20,14 +20,14 @@ from kodec.log.batches.frame import (
     Frame,
 )
 from kodec.log.batches.large import Stored
-from kodec.log.batches.opening import open_batch, wrong_checksum
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.open_batch import open_batch, wrong_checksum
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.batches.sizes import LENGTH
 from kodec.log.files.listing import segment_offsets
 from kodec.log.reading.foreign import foreign_error
 from kodec.log.reading.order import Order
-from kodec.log.reading.resume import Before, Resumption
+from kodec.log.reading.resume import PrecedingLog, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.errors import (
@@ -67,7 +67,7 @@ class Walk:
     def __init__(
         self,
         source: Source,
-        options: ReadOptions,
+        options: LogReadOptions,
         *,
         order: Order | Literal[True] | None = None,
         start: int = 0,
@@ -87,7 +87,7 @@ class Walk:
         self.torn_tail: TornTail | None = None
         self.skipped = SkippedRanges()
         # from where on all is good, and what is known of the log before that
-        self._good = start, Before()
+        self._good = start, PrecedingLog()
         # where the window or the batch before started, and this one: of what was read so much is kept
         self._before = self._now = start
         if start and self._order is not None:
@@ -351,11 +351,11 @@ class Walk:
     def _resume(self) -> Resumption:
         if self._resumption is None:
             offsets = segment_offsets(self._source.name)
-            self._good = self._good[0], Before(offsets.start)
+            self._good = self._good[0], PrecedingLog(offsets.start)
             self._resumption = Resumption(self._source, self._limits, offsets)
         return self._resumption
 
-    def _known(self, pos: int) -> Before:
+    def _known(self, pos: int) -> PrecedingLog:
         """What the good batches before damage at `pos` say of what can follow."""
         self._resume()
         good, before = self._good
@@ -368,7 +368,7 @@ class Walk:
         if last is not None:
             start, size = last
             batch = open_batch(self._source.read(start, size), start, self._limits, self._rows)
-            before = Before(batch.next_offset, max(largest, before.largest), batch.magic)
+            before = PrecedingLog(batch.next_offset, max(largest, before.largest), batch.magic)
             self._good = pos, before
         return before
 

@@ -10,14 +10,14 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes, read_leader_epochs
 from kodec.log.files.listing import ReplicaKind, parse_folder_name
 from kodec.log.files.names import LEADER_EPOCHS, RECOVERY_POINTS
-from kodec.log.recovery.draft import Draft
+from kodec.log.recovery.planned_folder import PlannedFolder
 from kodec.log.recovery.steps import LowerRecoveryPoint
 from kodec.runtime.errors import FormatError
 
 __all__ = ["lower_recovery_point", "write_leader_epochs"]
 
 
-def write_leader_epochs(draft: Draft, end: int) -> None:
+def write_leader_epochs(draft: PlannedFolder, end: int) -> None:
     path = draft.names.get(LEADER_EPOCHS)
     there: list[LeaderEpoch] | None = None
     found = EpochRuns()
@@ -42,7 +42,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
         draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs))
 
 
-def _epochs_of_all(draft: Draft) -> EpochRuns:
+def _epochs_of_all(draft: PlannedFolder) -> EpochRuns:
     """The leader epochs in the batches of all segments, by their headers where not read yet."""
     found = EpochRuns()
     for files in draft.segments():
@@ -61,7 +61,7 @@ def _epochs_of_all(draft: Draft) -> EpochRuns:
     return found
 
 
-def lower_recovery_point(draft: Draft, end: int) -> None:
+def lower_recovery_point(draft: PlannedFolder, end: int) -> None:
     key = draft.plan.topic_partition
     name = parse_folder_name(draft.plan.path.name)
     point = draft.given.recovery_points.get(key, 0)

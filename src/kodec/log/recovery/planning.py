@@ -19,8 +19,8 @@ from kodec.log.files.listing import ReplicaKind, TopicPartition
 from kodec.log.files.names import CLEAN_SHUTDOWN, LOG_START_OFFSETS, RECOVERY_POINTS
 from kodec.log.files.paths import partition_path
 from kodec.log.recovery.checkpoints import lower_recovery_point, write_leader_epochs
-from kodec.log.recovery.draft import Draft, Given
 from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planned_folder import Given, PlannedFolder
 from kodec.log.recovery.replacement import finish_replacement
 from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
 from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
@@ -133,7 +133,7 @@ def plan_reindex(
     if segments is not None and not isinstance(segments, Collection):
         raise ArgumentError(f"segments: a list of base offsets is needed, not {type(segments).__name__}")
     given = _given(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
-    return _reindex(Draft(folder.path, folder.topic_partition, given), segments)
+    return _reindex(PlannedFolder(folder.path, folder.topic_partition, given), segments)
 
 
 def _given(
@@ -165,14 +165,14 @@ def _offsets(path: Path) -> dict[TopicPartition, int]:
 
 
 def _recovery(path: Path, topic_partition: TopicPartition, given: Given) -> RecoveryPlan:
-    plan = _recovered(Draft(path, topic_partition, given))
+    plan = _recovered(PlannedFolder(path, topic_partition, given))
     if plan.steps and given.clean:
         # They take the clean-shutdown marker away, and what is to be done without it belongs to them.
-        plan = _recovered(Draft(path, topic_partition, replace(given, clean=False)))
+        plan = _recovered(PlannedFolder(path, topic_partition, replace(given, clean=False)))
     return plan
 
 
-def _recovered(draft: Draft) -> RecoveryPlan:
+def _recovered(draft: PlannedFolder) -> RecoveryPlan:
     plan = draft.plan
     if draft.refuse_irregular():
         return plan
@@ -195,14 +195,14 @@ def _recovered(draft: Draft) -> RecoveryPlan:
     return plan
 
 
-def _drop_orphans(draft: Draft) -> None:
+def _drop_orphans(draft: PlannedFolder) -> None:
     logs = draft.logs()
     for name, base_offset in draft.index_names():
         if base_offset not in logs:
             draft.quarantine(name, "an index without its log", draft.plan.steps)
 
 
-def _reindex(draft: Draft, wanted: Collection[int] | None) -> RecoveryPlan:
+def _reindex(draft: PlannedFolder, wanted: Collection[int] | None) -> RecoveryPlan:
     plan = draft.plan
     if draft.refuse_irregular():
         return plan

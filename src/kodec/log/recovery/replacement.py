@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from kodec.log.files.listing import LeftoverKind
-from kodec.log.recovery.draft import Draft
+from kodec.log.recovery.planned_folder import PlannedFolder
 from kodec.log.recovery.steps import Rename
 from kodec.log.writing.segment_scan import scan_segment
 
@@ -21,7 +21,7 @@ _KRAFT = ".checkpoint."
 _MAX_INT64 = 2**63 - 1
 
 
-def finish_replacement(draft: Draft) -> None:
+def finish_replacement(draft: PlannedFolder) -> None:
     """Roll back, or complete, what the replacement of segments has left."""
     steps = draft.plan.steps
     kinds: dict[LeftoverKind, list[str]] = {kind: [] for kind in LeftoverKind}
@@ -51,7 +51,7 @@ def finish_replacement(draft: Draft) -> None:
         steps.append(Rename(path, draft.plan.path / final))
 
 
-def _drop_replaced(draft: Draft, swaps: list[str]) -> None:
+def _drop_replaced(draft: PlannedFolder, swaps: list[str]) -> None:
     """Plan that what the complete replacement replaces goes."""
     first, end = _MAX_INT64, -1
     for name in swaps:

@@ -123,11 +123,6 @@ class SalvagePlan:
     fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
-    @property
-    def has_changes(self) -> bool:
-        """Always: the target is not there yet."""
-        return True
-
     def preview(self) -> SalvageReport:
         """Read the log and say what would be kept; nothing is written.
 

@@ -12,7 +12,7 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.durable import drop_cached
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.names import INDEXES, file_name
-from kodec.log.recovery.draft import Draft
+from kodec.log.recovery.planned_folder import PlannedFolder
 from kodec.log.recovery.snapshots import write_snapshot
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
@@ -21,7 +21,7 @@ from kodec.runtime.errors import FormatError
 __all__ = ["scan_one", "scan_segments", "write_indexes"]
 
 
-def scan_segments(draft: Draft) -> int:
+def scan_segments(draft: PlannedFolder) -> int:
     """Read the segments that are to be read; where the log ends then."""
     files, given = draft.segments(), draft.given
     draft.first = files[0].base_offset if files else 0
@@ -67,7 +67,7 @@ def scan_segments(draft: Draft) -> int:
     return end
 
 
-def _start_again(draft: Draft, files: list[SegmentFiles]) -> None:
+def _start_again(draft: PlannedFolder, files: list[SegmentFiles]) -> None:
     """Plan that all segments go: what is left of the log ends before it starts."""
     draft.truncated.clear()
     draft.written.clear()
@@ -77,7 +77,7 @@ def _start_again(draft: Draft, files: list[SegmentFiles]) -> None:
         draft.drop(each.base_offset, f"the log starts at {draft.log_start}")
 
 
-def _first_unflushed(draft: Draft, files: list[SegmentFiles]) -> int:
+def _first_unflushed(draft: PlannedFolder, files: list[SegmentFiles]) -> int:
     """From which segment on batches may be damaged."""
     if draft.given.from_start:
         return 0
@@ -87,7 +87,9 @@ def _first_unflushed(draft: Draft, files: list[SegmentFiles]) -> int:
     return max(sum(each.base_offset <= point for each in files) - 1, 0)
 
 
-def scan_one(draft: Draft, files: SegmentFiles, state: ProducerState, before: int | None) -> SegmentScan:
+def scan_one(
+    draft: PlannedFolder, files: SegmentFiles, state: ProducerState, before: int | None
+) -> SegmentScan:
     plan, given = draft.plan, draft.given
     scan = scan_segment(
         files.log,
@@ -105,7 +107,7 @@ def scan_one(draft: Draft, files: SegmentFiles, state: ProducerState, before: in
     return scan
 
 
-def write_indexes(draft: Draft, base: int, scan: SegmentScan) -> None:
+def write_indexes(draft: PlannedFolder, base: int, scan: SegmentScan) -> None:
     indexes = scan.indexes
     indexes.end()
     for kind, data in zip(INDEXES, (indexes.offsets, indexes.times, indexes.aborted), strict=True):
@@ -114,7 +116,7 @@ def write_indexes(draft: Draft, base: int, scan: SegmentScan) -> None:
             draft.write(name, data)
 
 
-def _truncate(draft: Draft, files: SegmentFiles, scan: SegmentScan) -> None:
+def _truncate(draft: PlannedFolder, files: SegmentFiles, scan: SegmentScan) -> None:
     log = draft.plan.path / file_name(files.base_offset, "log")
     zeros = scan.fault == "zeros"
     draft.truncated.append(Truncate(log, scan.valid_bytes, scan.size, scan.fault, zeros))

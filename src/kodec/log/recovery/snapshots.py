@@ -9,13 +9,13 @@ from bisect import bisect_right
 
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.files.names import file_name
-from kodec.log.recovery.draft import Draft
+from kodec.log.recovery.planned_folder import PlannedFolder
 from kodec.runtime.errors import FormatError
 
 __all__ = ["drop_snapshots", "write_snapshot"]
 
 
-def write_snapshot(draft: Draft, offset: int, state: ProducerState) -> ProducerState:
+def write_snapshot(draft: PlannedFolder, offset: int, state: ProducerState) -> ProducerState:
     """Plan the producer snapshot at `offset`; the state to go on with, which may know more."""
     name = file_name(offset, "snapshot")
     path = draft.names.get(name)
@@ -33,7 +33,7 @@ def write_snapshot(draft: Draft, offset: int, state: ProducerState) -> ProducerS
     return state
 
 
-def drop_snapshots(draft: Draft, end: int) -> None:
+def drop_snapshots(draft: PlannedFolder, end: int) -> None:
     """Plan that snapshots above the end go, unreadable ones, and those within what was read.
 
     A broker keeps those at the start of a segment, and the newest.

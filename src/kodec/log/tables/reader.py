@@ -10,7 +10,7 @@ from kodec.log.backends.arrow import scan_schema
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
@@ -47,7 +47,7 @@ class TableReader(Reader["pa.RecordBatch"]):
 def scan_rows(
     source: Source,
     scan: Scan,
-    options: ReadOptions,
+    options: LogReadOptions,
     *,
     order: Order | Literal[True] = True,
     start: int = 0,
@@ -68,7 +68,7 @@ def scan_rows(
     return _reader(walk, scan, RowDecoder(scan, options, drops))
 
 
-def scan_headers(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
+def scan_headers(source: Source, scan: Scan, options: LogReadOptions) -> TableReader:
     """The headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
     return _reader(Walk(source, options), scan, kernel.header_decoder(scan, options))
 

@@ -10,11 +10,11 @@ from kodec.log import kernel
 from kodec.log.arguments import as_keywords
 from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_schema, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
-from kodec.log.batches.options import EncodeOptions, OnError, ReadOptions
+from kodec.log.batches.options import EncodeOptions, LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.topics import topic_of
 from kodec.log.reading.source import Source
-from kodec.log.tables.plain import plain_batches
+from kodec.log.tables.normalized import normalized_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def scan_table(
         min(batch_bytes, _MOST_BYTES_DECODED if decoded else _MOST_BYTES),
         _topic(source, topic) if decoded else "",
     )
-    options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
     return scan_rows(source, scan, options)
 
 
@@ -173,7 +173,7 @@ def scan_batch_table(
     Nothing is decompressed, and a wrong checksum is no error: `check_crc` only fills `crc_ok`. The rest is as
     in `scan_table`.
     """
-    options = ReadOptions(check_crc=check_crc, on_error=on_error, limits=limits)
+    options = LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits)
     return scan_headers(source, Scan(batch_schema()), options)
 
 
@@ -206,4 +206,4 @@ def encode_table(table: SupportsArrowStream | SupportsArrowArray, options: Encod
         MissingDependency without pyarrow.
     """
     pyarrow()
-    return kernel.encode_rows(list(plain_batches(table, lossy=options.lossy)), options)
+    return kernel.encode_rows(list(normalized_batches(table, lossy=options.lossy)), options)

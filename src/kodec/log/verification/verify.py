@@ -36,10 +36,10 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
-from kodec.log.verification.steps import Reading, concluded
 from kodec.runtime.errors import FormatError
 
 # A broker has renamed the files of a segment, or made an index, long before.
@@ -160,7 +160,7 @@ def verify_partition(
     *,
     progress: Callable[[int], None] | None = None,
     live: bool = False,
-    readings: Iterable[Reading] | None = None,
+    readings: Iterable[SegmentFindings] | None = None,
 ) -> Iterator[Problem]:
     """Check all segments of a topic-partition and the files beside them.
 
@@ -291,13 +291,13 @@ class SegmentPiece:
     after: int | None
     snapshots: tuple[int, ...]
 
-    def read(self, *, limits: Limits = Limits()) -> Reading:
+    def read(self, *, limits: Limits = Limits()) -> SegmentFindings:
         """What is in it, for `verify_partition`."""
         try:
             segment = Segment.of(self.path, self.base_offset, beside=True)
         except OSError as error:
-            return Reading(error=error)
-        return Reading.of(SegmentCheck(segment, self.after, self.snapshots, limits, None).run())
+            return SegmentFindings(error=error)
+        return SegmentFindings.of(SegmentCheck(segment, self.after, self.snapshots, limits, None).run())
 
 
 def plan_readings(log: PartitionLog) -> list[SegmentPiece]:

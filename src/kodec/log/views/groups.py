@@ -9,10 +9,76 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
+from kodec.generated.messages.consumer_group_current_member_assignment_key import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+)
+from kodec.generated.messages.consumer_group_current_member_assignment_value import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+)
+from kodec.generated.messages.consumer_group_member_metadata_key import ConsumerGroupMemberMetadataKey
+from kodec.generated.messages.consumer_group_member_metadata_value import ConsumerGroupMemberMetadataValue
+from kodec.generated.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
+from kodec.generated.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
+from kodec.generated.messages.consumer_group_target_assignment_metadata_key import (
+    ConsumerGroupTargetAssignmentMetadataKey,
+)
+from kodec.generated.messages.consumer_group_target_assignment_metadata_value import (
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kodec.generated.messages.group_metadata_key import GroupMetadataKey
+from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from kodec.generated.messages.legacy_offset_commit_key import LegacyOffsetCommitKey
+from kodec.generated.messages.legacy_offset_commit_value import LegacyOffsetCommitValue
+from kodec.generated.messages.offset_commit_key import OffsetCommitKey
+from kodec.generated.messages.offset_commit_value import OffsetCommitValue
+from kodec.generated.messages.share_group_current_member_assignment_key import (
+    ShareGroupCurrentMemberAssignmentKey,
+)
+from kodec.generated.messages.share_group_current_member_assignment_value import (
+    ShareGroupCurrentMemberAssignmentValue,
+)
+from kodec.generated.messages.share_group_member_metadata_key import ShareGroupMemberMetadataKey
+from kodec.generated.messages.share_group_member_metadata_value import ShareGroupMemberMetadataValue
+from kodec.generated.messages.share_group_metadata_key import ShareGroupMetadataKey
+from kodec.generated.messages.share_group_metadata_value import ShareGroupMetadataValue
+from kodec.generated.messages.share_group_state_partition_metadata_value import (
+    ShareGroupStatePartitionMetadataValue,
+)
+from kodec.generated.messages.share_group_target_assignment_metadata_key import (
+    ShareGroupTargetAssignmentMetadataKey,
+)
+from kodec.generated.messages.share_group_target_assignment_metadata_value import (
+    ShareGroupTargetAssignmentMetadataValue,
+)
+from kodec.generated.messages.share_snapshot_key import ShareSnapshotKey
+from kodec.generated.messages.share_snapshot_value import ShareSnapshotValue
+from kodec.generated.messages.share_update_key import ShareUpdateKey
+from kodec.generated.messages.share_update_value import ShareUpdateValue
+from kodec.generated.messages.streams_group_current_member_assignment_key import (
+    StreamsGroupCurrentMemberAssignmentKey,
+)
+from kodec.generated.messages.streams_group_current_member_assignment_value import (
+    StreamsGroupCurrentMemberAssignmentValue,
+)
+from kodec.generated.messages.streams_group_member_metadata_key import StreamsGroupMemberMetadataKey
+from kodec.generated.messages.streams_group_member_metadata_value import StreamsGroupMemberMetadataValue
+from kodec.generated.messages.streams_group_metadata_key import StreamsGroupMetadataKey
+from kodec.generated.messages.streams_group_metadata_value import StreamsGroupMetadataValue
+from kodec.generated.messages.streams_group_target_assignment_metadata_key import (
+    StreamsGroupTargetAssignmentMetadataKey,
+)
+from kodec.generated.messages.streams_group_target_assignment_metadata_value import (
+    StreamsGroupTargetAssignmentMetadataValue,
+)
+from kodec.generated.messages.streams_group_topology_key import StreamsGroupTopologyKey
+from kodec.generated.messages.streams_group_topology_value import StreamsGroupTopologyValue
 from kodec.log.batches.records import ControlRecordType, Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
@@ -228,41 +294,90 @@ class _Transaction(NamedTuple):
 
 
 class _Commit(NamedTuple):
-    value: Any
+    value: OffsetCommitValue | LegacyOffsetCommitValue
     source: TopicPartition
     record_offset: int
     producer: tuple[int, int] | None
 
 
+_Epoch = ConsumerGroupMetadataValue | ShareGroupMetadataValue | StreamsGroupMetadataValue
+_Target = (
+    ConsumerGroupTargetAssignmentMetadataValue
+    | ShareGroupTargetAssignmentMetadataValue
+    | StreamsGroupTargetAssignmentMetadataValue
+)
+_Member = ConsumerGroupMemberMetadataValue | ShareGroupMemberMetadataValue | StreamsGroupMemberMetadataValue
+_Current = (
+    ConsumerGroupCurrentMemberAssignmentValue
+    | ShareGroupCurrentMemberAssignmentValue
+    | StreamsGroupCurrentMemberAssignmentValue
+)
+_T = TypeVar("_T")
+
+
 @dataclass(slots=True)
 class _Stored:
-    """The messages of one group, the newest of each key."""
+    """The messages of one group, the newest of each key; of members by their ids."""
 
-    classic: Any = None
-    kind: str | None = None
-    epoch: Any = None
-    target: Any = None
-    members: dict[str, Any] = field(default_factory=dict)
-    current: dict[str, Any] = field(default_factory=dict)
-    topology: Any = None
+    classic: GroupMetadataValue | None = None
+    epoch: _Epoch | None = None
+    target: _Target | None = None
+    members: dict[str, _Member] = field(default_factory=dict)
+    current: dict[str, _Current] = field(default_factory=dict)
+    topology: StreamsGroupTopologyValue | None = None
+
+    def replay(self, key: object, value: object) -> None:
+        """Take a message; None removes what its key had."""
+        match key, value:
+            case GroupMetadataKey(), GroupMetadataValue() | None as classic:
+                self.classic = classic
+            case (
+                ConsumerGroupMetadataKey() | ShareGroupMetadataKey() | StreamsGroupMetadataKey(),
+                ConsumerGroupMetadataValue()
+                | ShareGroupMetadataValue()
+                | StreamsGroupMetadataValue()
+                | None as epoch,
+            ):
+                self.epoch = epoch
+            case (
+                ConsumerGroupTargetAssignmentMetadataKey()
+                | ShareGroupTargetAssignmentMetadataKey()
+                | StreamsGroupTargetAssignmentMetadataKey(),
+                ConsumerGroupTargetAssignmentMetadataValue()
+                | ShareGroupTargetAssignmentMetadataValue()
+                | StreamsGroupTargetAssignmentMetadataValue()
+                | None as target,
+            ):
+                self.target = target
+            case (
+                ConsumerGroupMemberMetadataKey(member_id=name)
+                | ShareGroupMemberMetadataKey(member_id=name)
+                | StreamsGroupMemberMetadataKey(member_id=name),
+                ConsumerGroupMemberMetadataValue()
+                | ShareGroupMemberMetadataValue()
+                | StreamsGroupMemberMetadataValue()
+                | None as member,
+            ):
+                _put(self.members, name, member)
+            case (
+                ConsumerGroupCurrentMemberAssignmentKey(member_id=name)
+                | ShareGroupCurrentMemberAssignmentKey(member_id=name)
+                | StreamsGroupCurrentMemberAssignmentKey(member_id=name),
+                ConsumerGroupCurrentMemberAssignmentValue()
+                | ShareGroupCurrentMemberAssignmentValue()
+                | StreamsGroupCurrentMemberAssignmentValue()
+                | None as current,
+            ):
+                _put(self.current, name, current)
+            case StreamsGroupTopologyKey(), StreamsGroupTopologyValue() | None as topology:
+                self.topology = topology
 
 
-# The kind of group, and what of it a key says.
-_PARTS = {
-    "ConsumerGroupMetadataKey": ("consumer", "epoch"),
-    "ConsumerGroupTargetAssignmentMetadataKey": ("consumer", "target"),
-    "ConsumerGroupMemberMetadataKey": ("consumer", "members"),
-    "ConsumerGroupCurrentMemberAssignmentKey": ("consumer", "current"),
-    "ShareGroupMetadataKey": ("share", "epoch"),
-    "ShareGroupTargetAssignmentMetadataKey": ("share", "target"),
-    "ShareGroupMemberMetadataKey": ("share", "members"),
-    "ShareGroupCurrentMemberAssignmentKey": ("share", "current"),
-    "StreamsGroupMetadataKey": ("streams", "epoch"),
-    "StreamsGroupTargetAssignmentMetadataKey": ("streams", "target"),
-    "StreamsGroupMemberMetadataKey": ("streams", "members"),
-    "StreamsGroupCurrentMemberAssignmentKey": ("streams", "current"),
-    "StreamsGroupTopologyKey": ("streams", "topology"),
-}
+def _put(held: dict[str, _T], name: str, value: _T | None) -> None:
+    if value is None:
+        held.pop(name, None)
+    else:
+        held[name] = value
 
 
 class _State:
@@ -286,6 +401,9 @@ class _State:
         """Whether something is known by a topic's id alone, so that the files of all topics are asked."""
         return bool(self._share) or any(stored.current for stored in self._groups.values())
 
+    def _wants(self, group: str) -> bool:
+        return self._wanted is None or group in self._wanted
+
     def load(self, log: PartitionLog, account: Completeness) -> None:
         """Go on by a partition of a coordinator's topic."""
         source = log.topic_partition
@@ -308,29 +426,42 @@ class _State:
                     continue
                 key, value = found
                 message = None if value is None else value.message
-                if key.name in ("OffsetCommitKey", "LegacyOffsetCommitKey"):
-                    self._commit(key.message, message, _Commit(message, source, record.offset, producer))
-                elif key.name in ("ShareSnapshotKey", "ShareUpdateKey"):
-                    self._share_state(key.message, message)
-                else:
-                    self._group(key.name or "", key.message, message)
+                match key.message, message:
+                    case (
+                        (OffsetCommitKey() | LegacyOffsetCommitKey()) as at,
+                        OffsetCommitValue() | LegacyOffsetCommitValue() as stored,
+                    ):
+                        self._commit(at, _Commit(stored, source, record.offset, producer))
+                    case OffsetCommitKey() | LegacyOffsetCommitKey() as at, None:
+                        self._remove(at)
+                    case (
+                        (ShareSnapshotKey() | ShareUpdateKey()) as share,
+                        ShareSnapshotValue() | ShareUpdateValue() | None as state,
+                    ):
+                        self._share_state(share, state)
+                    case GroupMetadataKey(group=name), _:
+                        self._group(name, key.message, message)
+                    case _:
+                        self._group(getattr(key.message, "group_id", None), key.message, message)
 
     # -- offsets ----------------------------------------------------------------------------------
 
-    def _commit(self, key: Any, value: Any, commit: _Commit) -> None:
+    def _commit(self, key: OffsetCommitKey | LegacyOffsetCommitKey, commit: _Commit) -> None:
         at = _Key(key.group, key.topic, key.partition)
-        if self._wanted is not None and at.group not in self._wanted:
+        if not self._wants(at.group):
             return
-        if value is None:
-            self._offsets.pop(at, None)
-            for each in self._waiting.pop(at, ()):
-                del self._pending[each][at]
-        elif commit.producer is None:
+        if commit.producer is None:
             self._offsets[at] = commit
         else:
             transaction = _Transaction(commit.source, commit.producer[0])
             self._pending.setdefault(transaction, {})[at] = commit
             self._waiting.setdefault(at, set()).add(transaction)
+
+    def _remove(self, key: OffsetCommitKey | LegacyOffsetCommitKey) -> None:
+        at = _Key(key.group, key.topic, key.partition)
+        self._offsets.pop(at, None)
+        for each in self._waiting.pop(at, ()):
+            del self._pending[each][at]
 
     def _ended(self, transaction: _Transaction, kind: ControlRecordType) -> None:
         if kind not in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
@@ -359,9 +490,11 @@ class _State:
 
     # -- share groups -----------------------------------------------------------------------------
 
-    def _share_state(self, key: Any, value: Any) -> None:
+    def _share_state(
+        self, key: ShareSnapshotKey | ShareUpdateKey, value: ShareSnapshotValue | ShareUpdateValue | None
+    ) -> None:
         at = key.group_id, key.topic_id, key.partition
-        if self._wanted is not None and key.group_id not in self._wanted:
+        if not self._wants(key.group_id):
             return
         if value is None:
             self._share.pop(at, None)
@@ -371,18 +504,24 @@ class _State:
         # An update says of what it does not change that it is -1.
         if start < 0 and before is not None:
             start = before.start_offset
-        if complete < 0 and before is not None and type(value).__name__ == "ShareUpdateValue":
-            complete = -1 if before.delivery_complete_count is None else before.delivery_complete_count
+        if isinstance(value, ShareSnapshotValue):
+            state_epoch, write_timestamp = value.state_epoch, value.write_timestamp
+        elif before is None:
+            state_epoch = write_timestamp = -1
+        else:
+            state_epoch, write_timestamp = before.state_epoch, before.write_timestamp
+            if complete < 0 and before.delivery_complete_count is not None:
+                complete = before.delivery_complete_count
         self._share[at] = ShareOffset(
             key.group_id,
             key.topic_id,
             None,
             key.partition,
             start,
-            getattr(value, "state_epoch", before.state_epoch if before else -1),
+            state_epoch,
             value.leader_epoch,
             None if complete < 0 else complete,
-            getattr(value, "write_timestamp", before.write_timestamp if before else -1),
+            write_timestamp,
             None,
         )
 
@@ -411,42 +550,24 @@ class _State:
 
     # -- groups -----------------------------------------------------------------------------------
 
-    def _group(self, name: str, key: Any, value: Any) -> None:
-        group = key.group if name == "GroupMetadataKey" else key.group_id
-        if self._wanted is not None and group not in self._wanted:
+    def _group(self, name: str | None, key: object, value: object) -> None:
+        if name is None or not self._wants(name):
             return
-        if name == "ShareGroupStatePartitionMetadataKey":
-            if value is not None:
-                for each in [*value.initializing_topics, *value.initialized_topics, *value.deleting_topics]:
-                    self.names[each.topic_id] = each.topic_name
+        if isinstance(value, ShareGroupStatePartitionMetadataValue):
+            topics = (value.initializing_topics, value.initialized_topics, value.deleting_topics)
+            self.names |= {each.topic_id: each.topic_name for listed in topics for each in listed}
             return
-        if name == "GroupMetadataKey":
-            stored = self._groups.setdefault(group, _Stored())
-            stored.classic = value
-        elif name in _PARTS:
-            kind, part = _PARTS[name]
-            stored = self._groups.setdefault(group, _Stored())
-            if value is not None:
-                stored.kind = kind
-            if part in ("members", "current"):
-                held = getattr(stored, part)
-                if value is None:
-                    held.pop(key.member_id, None)
-                else:
-                    held[key.member_id] = value
-            else:
-                setattr(stored, part, value)
-        else:
-            return
-        if stored == _Stored(kind=stored.kind):
-            del self._groups[group]
+        stored = self._groups.setdefault(name, _Stored())
+        stored.replay(key, value)
+        if stored == _Stored():
+            del self._groups[name]
 
     def all_groups(self, names: dict[UUID, str]) -> Iterable[Group]:
         # Who commits without being a member makes a group all the same.
         simple = {key.group for keys in (self._offsets, self._waiting) for key in keys}
         for group, stored in self._groups.items():
             if stored.epoch is not None:
-                yield _group_of(group, stored, names)
+                yield _group_of(group, stored, stored.epoch, names)
             elif stored.classic is not None:
                 yield _classic(group, stored.classic)
             else:
@@ -458,15 +579,19 @@ class _State:
 
 def _committed(key: _Key, commit: _Commit, pending: bool, ends: _Ends) -> CommittedOffset:
     value = commit.value
-    found = getattr(value, "topic_id", _NO_ID)
-    identity = None if found == _NO_ID else found
+    epoch = expiry = -1
+    identity = None
+    match value:
+        case OffsetCommitValue():
+            offset, epoch, expiry = value.committed_offset, value.leader_epoch, value.expire_timestamp
+            identity = None if value.topic_id == _NO_ID else value.topic_id
+        case LegacyOffsetCommitValue():
+            offset = value.offset
     start, end = ends.of(key.topic, key.partition, identity)
-    epoch = getattr(value, "leader_epoch", -1)
-    expiry = getattr(value, "expire_timestamp", -1)
     producer, producer_epoch = commit.producer or (None, None)
     return CommittedOffset(
         *key,
-        value.offset if hasattr(value, "offset") else value.committed_offset,
+        offset,
         None if epoch < 0 else epoch,
         value.metadata,
         value.commit_timestamp,
@@ -515,7 +640,7 @@ class _Ends:
 # -- what a group's messages say ------------------------------------------------------------------
 
 
-def _classic(group: str, value: Any) -> Group:
+def _classic(group: str, value: GroupMetadataValue) -> Group:
     members = sorted(
         (_classic_member(each, value) for each in value.members), key=lambda each: each.member_id
     )
@@ -533,16 +658,14 @@ def _classic(group: str, value: Any) -> Group:
     )
 
 
-def _classic_member(member: Any, value: Any) -> GroupMember:
-    subscription: Any = None
-    assignment: Any = None
+def _classic_member(member: MemberMetadata, value: GroupMetadataValue) -> GroupMember:
+    subscription = assignment = None
     if value.protocol_type == "consumer":
-        # imported late: who reads records imports no message
-        from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-        from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-
-        subscription = _of_client(ConsumerProtocolSubscription, member.subscription)
-        assignment = _of_client(ConsumerProtocolAssignment, member.assignment)
+        # Clients wrote them; nobody but clients has to be able to read them.
+        with suppress(FormatError):
+            subscription = ConsumerProtocolSubscription.from_bytes(member.subscription, exact=False)
+        with suppress(FormatError):
+            assignment = ConsumerProtocolAssignment.from_bytes(member.assignment, exact=False)
     assigned = None
     if assignment is not None:
         assigned = [Assigned(each.topic, None, each.partitions) for each in assignment.assigned_partitions]
@@ -551,7 +674,7 @@ def _classic_member(member: Any, value: Any) -> GroupMember:
         member.group_instance_id,
         member.client_id,
         member.client_host,
-        getattr(subscription, "rack_id", None),
+        None if subscription is None else subscription.rack_id,
         None,
         None,
         None if subscription is None else subscription.topics,
@@ -560,18 +683,16 @@ def _classic_member(member: Any, value: Any) -> GroupMember:
     )
 
 
-def _of_client(kind: Any, data: bytes) -> Any:
-    """What a client wrote, where it can be read: nobody but clients has to."""
-    try:
-        return kind.from_bytes(data, exact=False)
-    except FormatError:
-        return None
+_KINDS: dict[type, str] = {
+    ConsumerGroupMetadataValue: "consumer",
+    ShareGroupMetadataValue: "share",
+    StreamsGroupMetadataValue: "streams",
+}
 
 
-def _group_of(group: str, stored: _Stored, names: dict[UUID, str]) -> Group:
-    kind = stored.kind or "consumer"
-    target = -1 if stored.target is None else stored.target.assignment_epoch
-    epoch = stored.epoch.epoch
+def _group_of(group: str, stored: _Stored, epoch: _Epoch, names: dict[UUID, str]) -> Group:
+    kind = _KINDS[type(epoch)]
+    target = None if stored.target is None else stored.target.assignment_epoch
     stable = 1 if kind == "streams" else 0
     settled = all(
         now is not None and now.state == stable and now.member_epoch == target
@@ -583,39 +704,49 @@ def _group_of(group: str, stored: _Stored, names: dict[UUID, str]) -> Group:
         state = "Stable"
     elif kind == "streams" and stored.topology is None:
         state = "NotReady"
-    elif epoch > target:
+    elif target is None or epoch.epoch > target:
         state = "Assigning"
     else:
         state = "Stable" if settled else "Reconciling"
     members = [
-        _member(name, member, stored.current.get(name), kind, names)
+        _member(name, member, stored.current.get(name), names)
         for name, member in sorted(stored.members.items())
     ]
-    assignment = None if stored.target is None else target
-    return Group(group, kind, state, None, None, None, None, epoch, assignment, members)
+    return Group(group, kind, state, None, None, None, None, epoch.epoch, target, members)
 
 
-def _member(name: str, member: Any, now: Any, kind: str, names: dict[UUID, str]) -> GroupMember:
+def _member(name: str, member: _Member, now: _Current | None, names: dict[UUID, str]) -> GroupMember:
+    instance_id = topics = regex = None
+    match member:
+        case ConsumerGroupMemberMetadataValue():
+            instance_id, topics = member.instance_id, member.subscribed_topic_names
+            regex = member.subscribed_topic_regex or None
+        case ShareGroupMemberMetadataValue():
+            topics = member.subscribed_topic_names
+        case StreamsGroupMemberMetadataValue():
+            instance_id = member.instance_id
     state = None
     if now is not None:
-        states = _STREAMS_STATES if kind == "streams" else _MEMBER_STATES
+        states = (
+            _STREAMS_STATES if isinstance(now, StreamsGroupCurrentMemberAssignmentValue) else _MEMBER_STATES
+        )
         state = states.get(now.state, f"unknown ({now.state})")
     return GroupMember(
         name,
-        getattr(member, "instance_id", None),
+        instance_id,
         member.client_id,
         member.client_host,
         member.rack_id,
         None if now is None else now.member_epoch,
         state,
-        getattr(member, "subscribed_topic_names", None),
-        getattr(member, "subscribed_topic_regex", None) or None,
-        None if now is None else _assigned(now, kind, names),
+        topics,
+        regex,
+        None if now is None else _assigned(now, names),
     )
 
 
-def _assigned(now: Any, kind: str, names: dict[UUID, str]) -> list[Assigned]:
-    if kind != "streams":
+def _assigned(now: _Current, names: dict[UUID, str]) -> list[Assigned]:
+    if not isinstance(now, StreamsGroupCurrentMemberAssignmentValue):
         return [
             Assigned(names.get(each.topic_id), each.topic_id, each.partitions)
             for each in now.assigned_partitions

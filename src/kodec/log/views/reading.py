@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Record, SkippedRange
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
@@ -148,7 +148,7 @@ def _position(segment: Segment, start: int) -> int:
 def _segment(
     log: PartitionLog, segment: Segment, account: Completeness, position: int, start: int, last: bool
 ) -> Iterator[Batch]:
-    options = ReadOptions(on_error="skip", limits=log.limits)
+    options = LogReadOptions(on_error="skip", limits=log.limits)
     order = Order(segment.base_offset, str(segment.path))
     walk = Walk(segment.path, options, order=order, start=position)
     with BatchReader(walk, walk.items(kernel.batch_decoder(options))) as reader:

@@ -30,7 +30,7 @@ from kodec.log.files.paths import writable_partition
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.incoming import Encoding, Incoming, batches_of, refuse_unfit, with_offsets
-from kodec.log.writing.opening import (
+from kodec.log.writing.prepare import (
     checkpointed_start,
     drop_leftovers,
     drop_snapshots,

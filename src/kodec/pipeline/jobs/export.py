@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kodec.log.batches.options import OnError, ReadOptions
+from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.pipeline.columns import arrow_schema, schema
@@ -252,7 +252,7 @@ def export(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    ReadOptions(on_error=on_error)
+    LogReadOptions(on_error=on_error)
     target, given = prepared(log_dir, out, compression, topics, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
     given["mode"] = "permissive" if on_error == "skip" else "failfast"

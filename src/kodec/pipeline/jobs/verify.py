@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -12,7 +12,7 @@ from typing import cast
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import list_partition
-from kodec.log.verification.steps import Reading
+from kodec.log.verification.findings import SegmentFindings
 from kodec.log.verification.verify import (
     Check,
     Problem,
@@ -54,14 +54,15 @@ class VerifySummary:
 
 @dataclass(frozen=True, slots=True)
 class _Verify:
-    """Does a whole check, or reads a segment of one."""
+    """Does a whole check, or reads a segment of one; `step` is called with the bytes read since then."""
 
     limits: Limits
+    step: Callable[[int], None] | None = None
 
-    def __call__(self, piece: Check | SegmentPiece) -> list[Problem] | Reading:
+    def __call__(self, piece: Check | SegmentPiece) -> list[Problem] | SegmentFindings:
         if isinstance(piece, SegmentPiece):
             return piece.read(limits=self.limits)
-        return list(piece.run(limits=self.limits))
+        return list(piece.run(progress=self.step, limits=self.limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +92,20 @@ class _Part:
         sizes = [segment.size for segment in log.segments]
         return _Part(self.check, list(pieces), sizes, len(pieces), log)
 
-    def problems(self, found: Iterator[list[Problem] | Reading]) -> Iterator[Problem]:
+    def problems(self, found: Iterator[list[Problem] | SegmentFindings]) -> Iterator[Problem]:
         """What is wrong, of what came of its pieces, which are the next in `found`."""
         results = [next(found) for _ in self.pieces]
         if self.log is not None:
-            yield from verify_partition(self.log, readings=cast(list[Reading], results))
+            yield from verify_partition(self.log, readings=cast(list[SegmentFindings], results))
         else:
             yield from cast(list[Problem], results[0])
 
 
-def _parts(checks: Sequence[Check]) -> list[_Part]:
-    """The parts of a verification: a log for which the others would wait is divided."""
+def _parts(checks: Sequence[Check], engine: Engine) -> list[_Part]:
+    """The parts of a verification: for Spark, a log for which the others would wait is divided."""
     parts = [_Part.of(check) for check in checks]
+    if engine == "local":
+        return parts
     large = max(_WHOLE_BYTES, sum(sum(part.sizes) for part in parts) // _TASKS)
     return [
         part.divided()
@@ -130,35 +133,50 @@ def verify(
     limits: Limits = Limits(),
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
+    step: Callable[[int], None] | None = None,
+    found: Callable[[Problem], None] | None = None,
 ) -> VerifySummary:
-    """Check logs as `kodec.verify` does, small topic-partitions several to a task; reads only.
+    """Check logs as `kodec.repair.verify` does, small topic-partitions several to a task; reads only.
 
     What the batches of a log say of producers and transactions goes on from segment to segment. So the
     segments of a topic-partition are one task; those of a large one are read apart, and the driver puts
     together what they say, and opens the snapshots. The log of a live broker is not divided.
 
     Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
-    and all workers share; the rest as of `export`.
+    and all workers share; `step` is called with the bytes read since the last call (engine="local" alone);
+    `found` with each problem, when its topic-partition is checked; the rest as of `export`.
     Raises: ValueError for a path at which there is no log; OSError where it cannot be listed;
     MissingDependency where there is no Java; PySparkException where a task fails otherwise.
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
     plans = [plan_checks(path) for path in paths]
-    parts = _parts([_absolute(check) for _, checks in plans for check in checks])
+    parts = _parts([_absolute(check) for _, checks in plans for check in checks], engine)
     segments = sum(part.segments for part in parts)
     say(f"{sum(part.check.kind == 'partition' for part in parts)} topic-partitions, {segments} segments")
     pieces = [piece for part in parts for piece in part.pieces]
     sizes = [size for part in parts for size in part.sizes]
-    with workers("verify", engine=engine, master=master, config=config, progress=progress) as crew:
-        results = iter(crew.run_sized(_Verify(limits), pieces, sizes))
     problems: list[Problem] = []
-    waiting = iter(parts)
-    for notes, checks in plans:
-        problems += notes
-        for check in checks:
-            problems += [_as_given(each, check) for each in next(waiting).problems(results)]
+    with workers("verify", engine=engine, master=master, config=config, progress=progress) as crew:
+        results = crew.run_in_turn(_Verify(limits, step if engine == "local" else None), pieces, sizes)
+        for problem in _in_order(plans, iter(parts), results):
+            problems.append(problem)
+            if found is not None:
+                found(problem)
     return VerifySummary(problems, segments, sum(sizes), time.monotonic() - started)
+
+
+def _in_order(
+    plans: Iterable[tuple[list[Problem], list[Check]]],
+    parts: Iterator[_Part],
+    results: Iterator[list[Problem] | SegmentFindings],
+) -> Iterator[Problem]:
+    """What was found before anything is read, and then by each check, path by path."""
+    for notes, checks in plans:
+        yield from notes
+        for check in checks:
+            for each in next(parts).problems(results):
+                yield _as_given(each, check)
 
 
 def _size(check: Check) -> tuple[int, int]:

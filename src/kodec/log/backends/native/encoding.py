@@ -59,7 +59,7 @@ class _Unable(Exception):
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
-    """What `encode` writes of the rows in batches that `plain_batches` gave, with its arguments."""
+    """What `encode` writes of the rows in batches that `normalized_batches` gave, with its arguments."""
     try:
         return b"".join(_Encoder(options).parts(batches))
     except _Unable:

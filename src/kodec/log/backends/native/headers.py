@@ -15,7 +15,7 @@ from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import CODECS
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
 
 __all__ = ["NativeHeaderDecoder"]
@@ -26,7 +26,7 @@ _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 class NativeHeaderDecoder(TableDecoder):
     """Gathers the headers of batches."""
 
-    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+    def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         gatherers = _BatchHeaders(scan, options), _MessageHeaders(scan, options)
         super().__init__(scan, gatherers, HeaderDecoder(scan, options))
 
@@ -36,7 +36,7 @@ class _HeadersOf(Gatherer):
 
     module: ModuleType
 
-    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+    def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         self.scan = scan
         self.check_crc = options.check_crc
         self.kernel = self.module.Heads(check=options.check_crc, unit_bytes=options.limits.batch_bytes)

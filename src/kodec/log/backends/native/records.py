@@ -11,7 +11,7 @@ from kodec.log.backends.native.kernels import KernelDecoder, content_of
 from kodec.log.backends.pure.records import RecordDecoder
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import read_rows as read_rows_pure
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType
 from kodec.log.batches.wrapper import Wrapper
 
@@ -36,7 +36,7 @@ def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits)
 class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
     """Gives the records of batches and messages, as many at once as a kernel makes."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: LogReadOptions) -> None:
         limits = options.limits
         self._decompressed_bytes = limits.decompressed_bytes
         self._pure = RecordDecoder(options)

@@ -14,7 +14,7 @@ from kodec.log.backends.native.kernels import MOST_NATIVE, content_of
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.rows import RowDecoder
 from kodec.log.backends.scan import Scan
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
 from kodec.log.batches.wrapper import Wrapper
 
@@ -28,7 +28,7 @@ _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 class NativeRowDecoder(TableDecoder):
     """Gathers the columns of records."""
 
-    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+    def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         gatherers = _Batches(scan, options), _Messages(scan, options)
         super().__init__(scan, gatherers, RowDecoder(scan, options))
 
@@ -38,7 +38,7 @@ class _RowsOf(Gatherer):
 
     module: ModuleType
 
-    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+    def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         self.scan = scan
         self.limits = limits = options.limits
         self.names = self._wanted()

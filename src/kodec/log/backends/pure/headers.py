@@ -10,7 +10,7 @@ import pyarrow as pa
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, Scan
 from kodec.log.batches.batch import CODECS, Batch
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.runtime.errors import Malformed
 
 __all__ = ["HeaderDecoder"]
@@ -21,7 +21,7 @@ class HeaderDecoder(Decoder[Any]):
 
     runs = False
 
-    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+    def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         self._scan = scan
         self._check_crc = options.check_crc
         self._rows: list[tuple[Any, ...]] = []

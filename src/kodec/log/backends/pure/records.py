@@ -8,7 +8,7 @@ from kodec.generated.log import message_set as legacy
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.frame import LEGACY
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime import fields
 
@@ -23,7 +23,7 @@ class BatchDecoder(Decoder[Batch]):
 
     runs = False
 
-    def __init__(self, options: ReadOptions, *, keeps: bool = True) -> None:
+    def __init__(self, options: LogReadOptions, *, keeps: bool = True) -> None:
         self.keeps = keeps
         self._check_crc = options.check_crc
 
@@ -39,7 +39,7 @@ class BatchDecoder(Decoder[Batch]):
 class RecordDecoder(Decoder[Sequence[Record]]):
     """Gives the records of each batch; of messages that are not compressed, many in a row."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: LogReadOptions) -> None:
         self._check_crc = options.check_crc
         self._control = options.control
         self._batch_bytes = options.limits.batch_bytes

@@ -16,7 +16,7 @@ from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
-from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Record
 from kodec.runtime.errors import FormatError, Malformed
 
@@ -39,7 +39,7 @@ class RowDecoder(Decoder[Any]):
     runs = False
 
     def __init__(
-        self, scan: Scan, options: ReadOptions, drops: Callable[[Batch], bool] | None = None
+        self, scan: Scan, options: LogReadOptions, drops: Callable[[Batch], bool] | None = None
     ) -> None:
         self._scan = scan
         self._drops = drops

@@ -23,13 +23,13 @@ public final class SegmentDump {
         String[] words = new String(text, java.nio.charset.StandardCharsets.UTF_8).split("\t");
         Configuration conf = new Configuration(false);
         boolean skip = words[6].equals("1");
-        Reading reading = new Reading(true, 1 << 30, 256 << 20, 1_000_000, skip, false, false, false,
+        ReadSettings reading = new ReadSettings(true, 1 << 30, 256 << 20, 1_000_000, skip, false, false, false,
                 Long.parseLong(words[3]), Long.parseLong(words[4]), Long.MIN_VALUE, null, Long.MAX_VALUE);
         long size = Files.at(words[0], conf).size();
-        Piece piece = Piece.of(new Names.TopicPartition("orders", 0), words[0], Long.parseLong(words[1]), size,
+        SegmentSlice piece = SegmentSlice.of(new Names.TopicPartition("orders", 0), words[0], Long.parseLong(words[1]), size,
                 Long.parseLong(words[2]));
         StringJoiner found = new StringJoiner(",", "[", "]");
-        for (List<Piece> task : Planner.pack(List.of(piece), Planner.Bounds.NONE, Long.parseLong(words[5]), -1, reading, conf)) {
+        for (List<SegmentSlice> task : Planner.pack(List.of(piece), Planner.Bounds.NONE, Long.parseLong(words[5]), -1, reading, conf)) {
             read(new LogPartition(task), reading, conf, found);
             if (skip) {
                 left(new LogPartition(task), reading, conf, found);
@@ -38,9 +38,9 @@ public final class SegmentDump {
         return found.toString();
     }
 
-    private static void left(LogPartition task, Reading reading, Configuration conf, StringJoiner into)
+    private static void left(LogPartition task, ReadSettings reading, Configuration conf, StringJoiner into)
             throws IOException {
-        try (LeftReader reader = new LeftReader(task, reading, Columns.QUARANTINE, conf)) {
+        try (QuarantineReader reader = new QuarantineReader(task, reading, Columns.QUARANTINE, conf)) {
             while (reader.next()) {
                 into.add("[" + quoted(reader.get(), 7) + "," + reader.get().getLong(3) + "," + reader.get().getLong(4)
                         + "," + quoted(reader.get(), 8) + "]");
@@ -52,7 +52,7 @@ public final class SegmentDump {
         return "\"" + org.kodec.runtime.Values.hex(row.getUTF8String(column).getBytes()) + "\"";
     }
 
-    private static void read(LogPartition task, Reading reading, Configuration conf, StringJoiner into)
+    private static void read(LogPartition task, ReadSettings reading, Configuration conf, StringJoiner into)
             throws IOException {
         try (LogReader reader = new LogReader(task, reading, Columns.WITH_HEADERS, conf)) {
             while (reader.next()) {

@@ -44,7 +44,7 @@ public final class SourceDump {
         ObjectNode found = JSON.createObjectNode();
         try {
             return answer.give();
-        } catch (Elsewhere error) {
+        } catch (NeedsPythonSource error) {
             return found.put("elsewhere", error.getMessage());
         } catch (IllegalArgumentException | FormatException | IOException error) {
             return found.put("error", error.getMessage());

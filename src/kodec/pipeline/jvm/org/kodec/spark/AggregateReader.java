@@ -31,7 +31,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     /** Whether all records are looked at: a batch whose records cannot be read has none where damage is skipped. */
     private final boolean looks;
 
-    AggregateReader(LogPartition task, Reading reading, List<String> wanted, Configuration conf) {
+    AggregateReader(LogPartition task, ReadSettings reading, List<String> wanted, Configuration conf) {
         looks = reading.skip();
         this.wanted = wanted;
         offsets = wanted.stream().anyMatch(each -> each.endsWith(" offset"));

@@ -43,7 +43,7 @@ record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, Messa
     }
 
     /** The first offset; null where what is in it cannot be read. */
-    Long first(Reading reading) {
+    Long first(ReadSettings reading) {
         if (rows != null) {
             return rows.headBaseOffset;
         }
@@ -51,16 +51,16 @@ record Batch(byte[] data, long position, long last, RecordBatch.Rows rows, Messa
     }
 
     /** Fills the arrays with the offsets and timestamps of its records; false where they cannot be read. */
-    boolean decode(Reading reading) {
+    boolean decode(ReadSettings reading) {
         Buffer raw = new Buffer(1 << 12);
         try (Codecs codecs = new Codecs()) {
             if (rows != null) {
                 rows.clear();
-                return Wrapped.records(rows, data, codecs, raw, reading);
+                return CompressedContent.records(rows, data, codecs, raw, reading);
             }
             old.clear();
             old.head(data, 0, data.length, false);
-            return old.codec().equals("none") ? old.add() : Wrapped.messages(old, data, codecs, raw, reading);
+            return old.codec().equals("none") ? old.add() : CompressedContent.messages(old, data, codecs, raw, reading);
         }
     }
 

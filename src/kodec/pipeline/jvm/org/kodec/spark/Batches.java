@@ -14,29 +14,31 @@ import org.kodec.runtime.FormatException;
 final class Batches implements Closeable {
     final RowBuffers rows;
     final Window window = new Window();
-    final LeftOut left;
+    final DamagePolicy left;
     /** The piece whose batches are read now, or were read last. */
-    PieceWalk walk;
+    SliceWalk walk;
 
-    private final Reading reading;
+    private final ReadSettings reading;
     private final Configuration conf;
     private final boolean ordered;
     private final Siblings siblings;
-    private final Deque<Piece> pieces = new ArrayDeque<>();
+    private final Deque<SegmentSlice> pieces = new ArrayDeque<>();
     private boolean open;
 
-    Batches(Iterable<Piece> given, Reading reading, Configuration conf, long columns, long oldColumns) {
+    Batches(Iterable<SegmentSlice> given, ReadSettings reading, Configuration conf, long columns, long oldColumns) {
         this(given, reading, conf, columns, oldColumns, true);
     }
 
     /** With {@code ordered}, offsets that are out of order are damage. */
-    Batches(Iterable<Piece> given, Reading reading, Configuration conf, long columns, long oldColumns, boolean ordered) {
+    Batches(
+            Iterable<SegmentSlice> given, ReadSettings reading, Configuration conf, long columns, long oldColumns,
+            boolean ordered) {
         this.reading = reading;
         this.conf = conf;
         this.ordered = ordered;
         given.forEach(pieces::add);
         rows = new RowBuffers(columns, oldColumns);
-        left = new LeftOut(reading);
+        left = new DamagePolicy(reading);
         siblings = new Siblings(reading, conf, left);
     }
 
@@ -55,7 +57,7 @@ final class Batches implements Closeable {
             if (walk != null && rows.count() > 0 && !pieces.peek().owner().equals(walk.piece.owner())) {
                 return Step.FLUSH;
             }
-            Piece next = pieces.poll();
+            SegmentSlice next = pieces.poll();
             try {
                 open(next);
             } catch (FormatException error) {
@@ -67,23 +69,23 @@ final class Batches implements Closeable {
         return Step.END;
     }
 
-    private void open(Piece next) throws IOException {
+    private void open(SegmentSlice next) throws IOException {
         Files.Source source;
         try {
             source = Files.open(next.path(), conf);
         } catch (FileNotFoundException error) {
-            List<Piece> now = next.tiered() ? null : siblings.inPlaceOf(next);
+            List<SegmentSlice> now = next.tiered() ? null : siblings.inPlaceOf(next);
             if (now == null) {
-                throw new IOException(LeftOut.GONE, error);
+                throw new IOException(DamagePolicy.GONE, error);
             }
             readNext(now);
             return;
         }
-        walk = new PieceWalk(next, source, ordered, rows, window, left, reading, conf);
+        walk = new SliceWalk(next, source, ordered, rows, window, left, reading, conf);
         open = true;
     }
 
-    private void readNext(List<Piece> found) {
+    private void readNext(List<SegmentSlice> found) {
         for (int index = found.size() - 1; index >= 0; index--) {
             pieces.addFirst(found.get(index));
         }

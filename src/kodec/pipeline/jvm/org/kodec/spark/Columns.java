@@ -29,7 +29,7 @@ final class Columns {
             .add("timestampType", DataTypes.IntegerType);
     static final StructType WITH_HEADERS = PLAIN.add("headers", new ArrayType(HEADER, true));
 
-    /** What the batch of a record says; see {@link OfBatch} for where they stand there. */
+    /** What the batch of a record says; see {@link BatchVector} for where they stand there. */
     private static final StructType METADATA = new StructType()
             .add("leaderEpoch", DataTypes.IntegerType)
             .add("producerId", DataTypes.LongType)
@@ -123,13 +123,13 @@ final class Columns {
     }
 
     /** A column that is the same for all records of a batch, or the sequence, which is counted from it. */
-    static final class OfBatch extends Vector {
+    static final class BatchVector extends Vector {
         private final Heads heads;
         private final int column;
         /** The offsets of the rows. */
         long[] offsets;
 
-        OfBatch(String name, Heads heads) {
+        BatchVector(String name, Heads heads) {
             super(METADATA.apply(name).dataType());
             this.heads = heads;
             column = METADATA.fieldIndex(name);

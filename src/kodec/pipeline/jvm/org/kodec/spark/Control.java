@@ -19,19 +19,19 @@ final class Control {
 
     /** The type of the first record of a control batch; null for one that is not known. Throws FormatException. */
     static ControlRecordType type(byte[] data, long position, long offset) {
-        Careful.Content found = Careful.content(data, position, offset);
+        ErrorExplainer.Content found = ErrorExplainer.content(data, position, offset);
         return read(found, found.records().get(0), 0);
     }
 
     /** Reads all records of a control batch, which are right as records. Throws FormatException. */
     static void check(byte[] data, long position, long offset) {
-        Careful.Content found = Careful.content(data, position, offset);
+        ErrorExplainer.Content found = ErrorExplainer.content(data, position, offset);
         for (int index = 0; index < found.records().size(); index++) {
             read(found, found.records().get(index), index);
         }
     }
 
-    private static ControlRecordType read(Careful.Content content, Record record, int index) {
+    private static ControlRecordType read(ErrorExplainer.Content content, Record record, int index) {
         try {
             return read(record.body().key(), record.body().value());
         } catch (FormatException error) {

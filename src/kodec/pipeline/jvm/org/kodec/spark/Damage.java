@@ -8,10 +8,10 @@ import org.kodec.runtime.FormatException;
 final class Damage {
     /** Where the last damage ends that was skipped; -1 for none. */
     long skippedEnd = -1;
-    private final Piece piece;
+    private final SegmentSlice piece;
     private final Files.Source source;
-    private final Reading reading;
-    private final LeftOut left;
+    private final ReadSettings reading;
+    private final DamagePolicy left;
     private final Pages pages;
     private final boolean ordered;
     private final boolean replaced;
@@ -19,7 +19,9 @@ final class Damage {
     private Resumption resumption;
 
     /** With {@code ordered}, what names of segments say of offsets counts. */
-    Damage(Piece piece, Files.Source source, boolean ordered, boolean replaced, Reading reading, LeftOut left, Configuration conf)
+    Damage(
+            SegmentSlice piece, Files.Source source, boolean ordered, boolean replaced, ReadSettings reading,
+            DamagePolicy left, Configuration conf)
             throws IOException {
         this.piece = piece;
         this.source = source;

@@ -12,7 +12,7 @@ import org.kodec.runtime.FormatException;
 /** What explains that offsets are in no segment: the rule of {@code kodec.log.directories.gaps}, which gives reasons. */
 final class Gaps {
     /** To look at headers alone, however large their batches are. */
-    private static final Reading HEADS = new Reading(false, 1L << 30, 256L << 20, 1_000_000, false, false, false, false,
+    private static final ReadSettings HEADS = new ReadSettings(false, 1L << 30, 256L << 20, 1_000_000, false, false, false, false,
             Long.MIN_VALUE, Long.MAX_VALUE, Long.MIN_VALUE, null, Long.MAX_VALUE);
 
     private Gaps() {}
@@ -31,12 +31,12 @@ final class Gaps {
     }
 
     /** The same behind a piece: as it was listed, unless that is of no use now; of the last one as it is now. */
-    static long nextBase(Piece piece, boolean outdated, Configuration conf) throws IOException {
+    static long nextBase(SegmentSlice piece, boolean outdated, Configuration conf) throws IOException {
         return piece.after() >= 0 && !outdated ? piece.after() : nextBase(piece.path(), piece.base(), conf);
     }
 
     /** The first of the offsets up to {@code last}, in no segment of a folder, that nothing explains. */
-    static long firstLost(String folder, Piece piece, long first, long last, Configuration conf) throws IOException {
+    static long firstLost(String folder, SegmentSlice piece, long first, long last, Configuration conf) throws IOException {
         List<Files.Entry> logs = new ArrayList<>();
         List<Files.Entry> deleted = new ArrayList<>();
         for (Files.Entry each : Files.in(folder, conf)) {
@@ -81,7 +81,7 @@ final class Gaps {
     }
 
     /** What a checkpoint of the log directory says of a topic-partition; -1 for nothing. */
-    private static long offset(String folder, String name, Piece piece, Configuration conf) throws IOException {
+    private static long offset(String folder, String name, SegmentSlice piece, Configuration conf) throws IOException {
         String text = Files.text(Files.child(Files.parent(folder), name), conf);
         try {
             Map<Names.TopicPartition, Long> offsets = text == null ? Map.of() : Names.checkpoint(text);

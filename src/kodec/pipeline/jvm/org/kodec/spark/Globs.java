@@ -16,7 +16,7 @@ final class Globs {
 
     private Globs() {}
 
-    /** The paths; a path that is there is none. Throws Elsewhere where nothing is called so. */
+    /** The paths; a path that is there is none. Throws NeedsPythonSource where nothing is called so. */
     static List<String> expanded(String text, Configuration conf) throws IOException {
         if (!MAGIC.matcher(text).find() || exists(text, conf)) {
             return List.of(text);
@@ -36,7 +36,7 @@ final class Globs {
             }
         }
         if (found.isEmpty()) {
-            throw Elsewhere.paths(text + ": nothing is called so");
+            throw NeedsPythonSource.paths(text + ": nothing is called so");
         }
         return List.copyOf(found);
     }

@@ -76,7 +76,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         reads = true;
         try {
             return followed(options).schema();
-        } catch (Elsewhere reason) {
+        } catch (NeedsPythonSource reason) {
             python = elsewhere(reason, options);
             return inferred(python, options);
         }
@@ -127,7 +127,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             Options followed = followed(given);
             known(schema, followed);
             return new LogTable(this, followed, schema, properties);
-        } catch (Elsewhere reason) {
+        } catch (NeedsPythonSource reason) {
             return elsewhere(reason, given).getTable(schema, new Transform[0], properties);
         }
     }
@@ -143,7 +143,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             Planner.relisted(() -> Planner.logs(read, Planner.Bounds.NONE, conf(given)));
         } catch (IOException error) {
             if (read.paths.stream().allMatch(Files::isLocal)) {
-                throw Elsewhere.paths(error.toString());
+                throw NeedsPythonSource.paths(error.toString());
             }
             throw new IllegalArgumentException(
                     "kafka-log: " + String.join(", ", read.paths) + " cannot be read: " + Files.said(error), error);
@@ -153,7 +153,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return read;
     }
 
-    /** Refuses a schema that names other columns, or other types, than the source has. Throws Wrong, Elsewhere. */
+    /** Refuses a schema that names other columns, or other types, than the source has. Throws Wrong, NeedsPythonSource. */
     private static void known(StructType schema, Options options) {
         List<String> known = new ArrayList<>();
         List<String> others = new ArrayList<>();
@@ -172,7 +172,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
         for (String each : named) {
             if (others.contains(each)) {
-                throw Elsewhere.only("the column " + each);
+                throw NeedsPythonSource.only("the column " + each);
             }
         }
     }
@@ -181,20 +181,22 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return column.name() + " " + column.dataType().simpleString();
     }
 
-    private static TableProvider elsewhere(Elsewhere reason, CaseInsensitiveStringMap options) {
+    private static TableProvider elsewhere(NeedsPythonSource reason, CaseInsensitiveStringMap options) {
         TableProvider found = python();
         if (!Files.isLocal(options.getOrDefault("path", ""))) {
-            if (reason.kind == Elsewhere.Kind.OPTION && found != null) {
+            if (reason.kind == NeedsPythonSource.Kind.OPTION && found != null) {
                 // says what would be right, and refuses the path where that is all
                 inferred(found, options);
             }
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
-                    + (reason.kind == Elsewhere.Kind.ONLY ? ": this cannot be had of a path that is not of this machine" : ""));
+                    + (reason.kind == NeedsPythonSource.Kind.ONLY
+                            ? ": this cannot be had of a path that is not of this machine"
+                            : ""));
         }
         if (found == null) {
-            boolean value = reason.kind == Elsewhere.Kind.OPTION && reason.getMessage().contains("=");
+            boolean value = reason.kind == NeedsPythonSource.Kind.OPTION && reason.getMessage().contains("=");
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
-                    + (reason.kind == Elsewhere.Kind.ONLY ? REGISTER : value ? ": expected another value" : ""));
+                    + (reason.kind == NeedsPythonSource.Kind.ONLY ? REGISTER : value ? ": expected another value" : ""));
         }
         return found;
     }
@@ -286,9 +288,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                             + String.join(", ", followed.schema().fieldNames()) + "; make a table with these options");
                 }
                 return new LogScan(followed, schema, conf(new CaseInsensitiveStringMap(properties)));
-            } catch (Elsewhere reason) {
+            } catch (NeedsPythonSource reason) {
                 TableProvider found = python();
-                if (reason.kind == Elsewhere.Kind.OPTION && found != null) {
+                if (reason.kind == NeedsPythonSource.Kind.OPTION && found != null) {
                     inferred(found, new CaseInsensitiveStringMap(all));
                 }
                 throw new IllegalArgumentException("kafka-log: " + reason.getMessage()

@@ -8,4 +8,4 @@ import org.apache.spark.sql.connector.read.InputPartition;
  *
  * @param pieces in order
  */
-record LogPartition(List<Piece> pieces) implements InputPartition {}
+record LogPartition(List<SegmentSlice> pieces) implements InputPartition {}

@@ -24,7 +24,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private static final long MOST_MILLIS = Long.MAX_VALUE / 1000;
 
     final Batches batches;
-    private final Reading reading;
+    private final ReadSettings reading;
     private final ColumnarBatch given;
     private final Map<String, ColumnVector> all = new HashMap<>();
     private final Columns.Spans key = new Columns.Spans(DataTypes.BinaryType);
@@ -42,7 +42,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private long left;
     private int wanted = FIRST_ROWS;
 
-    LogReader(LogPartition task, Reading reading, StructType columns, Configuration conf) {
+    LogReader(LogPartition task, ReadSettings reading, StructType columns, Configuration conf) {
         this.reading = reading;
         left = reading.limit();
         all.put("key", key);
@@ -61,7 +61,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         headed = Arrays.stream(names).anyMatch(Columns::isOfBatch);
         for (int index = 0; index < names.length; index++) {
             if (Columns.isOfBatch(names[index])) {
-                all.put(names[index], new Columns.OfBatch(names[index], heads));
+                all.put(names[index], new Columns.BatchVector(names[index], heads));
             }
             vectors[index] = all.get(names[index]);
             switch (names[index]) {
@@ -176,7 +176,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         int[] chosen = chosen(count);
         for (ColumnVector each : all.values()) {
             ((Columns.Vector) each).chosen = chosen;
-            if (each instanceof Columns.OfBatch of) {
+            if (each instanceof Columns.BatchVector of) {
                 of.offsets = offset.values;
             }
         }

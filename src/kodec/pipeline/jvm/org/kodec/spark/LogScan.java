@@ -226,7 +226,7 @@ final class LogScan
         if (!streams) {
             try {
                 size = OptionalLong.of(Arrays.stream(planInputPartitions())
-                        .flatMap(each -> ((LogPartition) each).pieces().stream()).mapToLong(Piece::weight).sum());
+                        .flatMap(each -> ((LogPartition) each).pieces().stream()).mapToLong(SegmentSlice::weight).sum());
             } catch (RuntimeException error) {
                 // whoever plans the query says so
             }
@@ -274,8 +274,8 @@ final class LogScan
 
     /** The tasks for pieces that are found by listing folders. */
     static InputPartition[] tasks(Options options, Planner.Bounds bounds, Configuration conf,
-            Planner.Listing<List<Piece>> pieces) {
-        List<List<Piece>> found = planned(() -> Planner.tasks(options, bounds, pieces.list(), conf));
+            Planner.Listing<List<SegmentSlice>> pieces) {
+        List<List<SegmentSlice>> found = planned(() -> Planner.tasks(options, bounds, pieces.list(), conf));
         return found.stream().map(LogPartition::new).toArray(InputPartition[]::new);
     }
 
@@ -286,7 +286,7 @@ final class LogScan
         } catch (FormatException | IOException error) {
             // of these PySpark shows what they say, and not where in Java they were made
             throw new IllegalArgumentException(error.getMessage(), error);
-        } catch (Elsewhere error) {
+        } catch (NeedsPythonSource error) {
             throw new IllegalStateException(
                     "kafka-log: " + error.getMessage() + ", which was not so when the query was made: load it again");
         }
@@ -294,7 +294,7 @@ final class LogScan
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        Reading reading = options.reading().asked(first, last, firstTimestamp, key, limit);
+        ReadSettings reading = options.reading().asked(first, last, firstTimestamp, key, limit);
         return Factory.of(options, reading, columns, aggregates, conf);
     }
 
@@ -305,10 +305,10 @@ final class LogScan
      * @param settings of Hadoop, where its file systems are needed
      * @param bytes how many are read, and how many ranges skipped, of a stream; else null
      */
-    record Factory(Reading reading, StructType columns, List<String> aggregates, boolean left,
+    record Factory(ReadSettings reading, StructType columns, List<String> aggregates, boolean left,
             Map<String, String> settings, LongAccumulator bytes, LongAccumulator skipped)
             implements PartitionReaderFactory {
-        static Factory of(Options options, Reading reading, StructType columns, List<String> aggregates,
+        static Factory of(Options options, ReadSettings reading, StructType columns, List<String> aggregates,
                 Configuration conf) {
             Map<String, String> settings = new HashMap<>();
             if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
@@ -336,7 +336,7 @@ final class LogScan
         @Override
         public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition task) {
             LogReader made = new LogReader((LogPartition) task, reading, columns, conf());
-            return new ToldReader<>(made, () -> counted(made.batches));
+            return new ErrorTranslatingReader<>(made, () -> counted(made.batches));
         }
 
         private void counted(Batches batches) {
@@ -349,7 +349,7 @@ final class LogScan
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition task) {
             LogPartition given = (LogPartition) task;
-            return new ToldReader<>(left ? new LeftReader(given, reading, columns, conf())
+            return new ErrorTranslatingReader<>(left ? new QuarantineReader(given, reading, columns, conf())
                     : new AggregateReader(given, reading, aggregates, conf()), () -> { });
         }
     }

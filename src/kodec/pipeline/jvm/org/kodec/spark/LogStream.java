@@ -254,7 +254,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
     }
 
     /** What lies between two offsets. Throws DataLossException where some of it is not there. */
-    private List<Piece> pieces(Map<Names.TopicPartition, Long> first, Map<Names.TopicPartition, Long> until)
+    private List<SegmentSlice> pieces(Map<Names.TopicPartition, Long> first, Map<Names.TopicPartition, Long> until)
             throws IOException {
         Map<Names.TopicPartition, TopicLog> logs = logs();
         for (Names.TopicPartition each : new TreeSet<>(first.keySet())) {
@@ -262,7 +262,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, 
                 TopicLog.loss(options, each + " is gone; the query had read up to " + first.get(each));
             }
         }
-        List<Piece> found = new ArrayList<>();
+        List<SegmentSlice> found = new ArrayList<>();
         for (Map.Entry<Names.TopicPartition, Long> each : until.entrySet()) {
             TopicLog log = logs.get(each.getKey());
             long from = first.getOrDefault(each.getKey(), -1L);

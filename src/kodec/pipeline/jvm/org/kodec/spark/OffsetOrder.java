@@ -8,13 +8,13 @@ import org.kodec.runtime.FormatException;
 final class OffsetOrder {
     /** The last offset so far. */
     long last;
-    private final Piece piece;
+    private final SegmentSlice piece;
     private final boolean replaced;
     private final Configuration conf;
     /** What the next segment leaves room for, once that was looked at. */
     private long highest = -1;
 
-    OffsetOrder(Piece piece, boolean replaced, long last, Configuration conf) {
+    OffsetOrder(SegmentSlice piece, boolean replaced, long last, Configuration conf) {
         this.piece = piece;
         this.replaced = replaced;
         this.last = last;

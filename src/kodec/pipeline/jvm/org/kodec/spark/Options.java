@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 import org.apache.spark.sql.types.StructType;
 
-/** The options that this source follows itself; whatever else is asked for, or is wrong, is {@link Elsewhere}. */
+/** The options that this source follows itself; whatever else is asked for, or is wrong, is {@link NeedsPythonSource}. */
 final class Options {
     /** What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets. */
     static final long EARLIEST = -2;
@@ -104,7 +104,7 @@ final class Options {
         }
     }
 
-    /** Reads options. Throws Elsewhere for those that are not followed here, or cannot be read. */
+    /** Reads options. Throws NeedsPythonSource for those that are not followed here, or cannot be read. */
     Options(Map<String, String> given) {
         Map<String, String> options = new HashMap<>();
         given.forEach((name, value) -> options.put(name.toLowerCase(Locale.ROOT), value));
@@ -120,13 +120,13 @@ final class Options {
             }
         }
         if (topics != null && assigned != null || pattern != null && (topics != null || assigned != null)) {
-            throw new Elsewhere("more than one of subscribe, subscribePattern and assign");
+            throw new NeedsPythonSource("more than one of subscribe, subscribePattern and assign");
         }
         failOnDataLoss = loss == null ? !skips() : flag("failondataloss", loss);
         if (columns != null) {
             List<String> known = Arrays.asList((quarantine() ? Columns.QUARANTINE : Columns.ALL).fieldNames());
             if (columns.isEmpty() || !known.containsAll(columns) || new HashSet<>(columns).size() < columns.size()) {
-                throw new Elsewhere("columns=" + columns);
+                throw new NeedsPythonSource("columns=" + columns);
             }
         }
         paths(options);
@@ -143,7 +143,7 @@ final class Options {
             case "includebatchmetadata" -> metadata = flag(name, value);
             case "includedecoded" -> {
                 if (flag(name, value)) {
-                    throw Elsewhere.only("includeDecoded=true");
+                    throw NeedsPythonSource.only("includeDecoded=true");
                 }
             }
             case "includecontrolrecords" -> control = flag(name, value);
@@ -163,7 +163,7 @@ final class Options {
             case "maxbatchbytes" -> batchBytes = size(name, value);
             case "maxdecompressedbytes" -> decompressedBytes = size(name, value);
             case "maxelements" -> elements = size(name, value);
-            default -> throw new Elsewhere(name + ": there is no such option");
+            default -> throw new NeedsPythonSource(name + ": there is no such option");
         }
     }
 
@@ -224,7 +224,7 @@ final class Options {
         List<String> values = names.stream().map(each -> options.remove(each.toLowerCase(Locale.ROOT))).toList();
         if (values.get(0) != null) {
             if (!NUMBER.matcher(values.get(0)).matches()) {
-                throw new Elsewhere(names.get(0) + "=" + values.get(0));
+                throw new NeedsPythonSource(names.get(0) + "=" + values.get(0));
             }
             return new Edge(names.get(0), Long.parseLong(values.get(0).strip()), null, true);
         }
@@ -242,7 +242,7 @@ final class Options {
     private static Map<Names.TopicPartition, Long> byPartition(String name, String text, long least) {
         Map<Names.TopicPartition, Long> found = offsets(text);
         if (found == null || found.isEmpty() || found.values().stream().anyMatch(each -> each < least)) {
-            throw new Elsewhere(name + "=" + text);
+            throw new NeedsPythonSource(name + "=" + text);
         }
         return found;
     }
@@ -280,7 +280,7 @@ final class Options {
     private static int word(String name, String value, String... words) {
         int found = Arrays.asList(words).indexOf(value.toLowerCase(Locale.ROOT));
         if (found < 0) {
-            throw new Elsewhere(name + "=" + value);
+            throw new NeedsPythonSource(name + "=" + value);
         }
         return found;
     }
@@ -292,18 +292,18 @@ final class Options {
     private static long size(String name, String value) {
         Matcher match = SIZE.matcher(value.toLowerCase(Locale.ROOT));
         if (!match.matches() || !UNITS.containsKey(match.group(2)) || Long.parseLong(match.group(1)) == 0) {
-            throw new Elsewhere(name + "=" + value);
+            throw new NeedsPythonSource(name + "=" + value);
         }
         try {
             return Math.multiplyExact(Long.parseLong(match.group(1)), UNITS.get(match.group(2)));
         } catch (ArithmeticException error) {
-            throw new Elsewhere(name + "=" + value);
+            throw new NeedsPythonSource(name + "=" + value);
         }
     }
 
     private static long count(String name, String value) {
         if (!NUMBER.matcher(value).matches() || Long.parseLong(value.strip()) == 0) {
-            throw new Elsewhere(name + "=" + value);
+            throw new NeedsPythonSource(name + "=" + value);
         }
         return Long.parseLong(value.strip());
     }
@@ -312,12 +312,12 @@ final class Options {
     private static long duration(String name, String value) {
         Matcher match = SIZE.matcher(value.toLowerCase(Locale.ROOT));
         if (!match.matches() || !TIMES.containsKey(match.group(2))) {
-            throw new Elsewhere(name + "=" + value);
+            throw new NeedsPythonSource(name + "=" + value);
         }
         try {
             return Math.multiplyExact(Long.parseLong(match.group(1)), TIMES.get(match.group(2)));
         } catch (ArithmeticException error) {
-            throw new Elsewhere(name + "=" + value);
+            throw new NeedsPythonSource(name + "=" + value);
         }
     }
 
@@ -328,7 +328,7 @@ final class Options {
     private static Set<String> names(String value) {
         Set<String> found = new LinkedHashSet<>(list(value));
         if (found.isEmpty()) {
-            throw new Elsewhere("subscribe=" + value);
+            throw new NeedsPythonSource("subscribe=" + value);
         }
         return found;
     }
@@ -341,7 +341,7 @@ final class Options {
         } catch (PatternSyntaxException error) {
             // the other source says what is wrong with it
         }
-        throw new Elsewhere("subscribePattern=" + value);
+        throw new NeedsPythonSource("subscribePattern=" + value);
     }
 
     /** {@code {"orders":[0,1]}}. */
@@ -353,16 +353,16 @@ final class Options {
                 String topic = topics.next();
                 for (JsonNode each : tree.get(topic)) {
                     if (!tree.get(topic).isArray() || !each.isIntegralNumber() || !each.canConvertToInt()) {
-                        throw new Elsewhere("assign=" + value);
+                        throw new NeedsPythonSource("assign=" + value);
                     }
                     found.add(new Names.TopicPartition(topic, each.intValue()));
                 }
             }
         } catch (JsonProcessingException error) {
-            throw new Elsewhere("assign=" + value);
+            throw new NeedsPythonSource("assign=" + value);
         }
         if (found.isEmpty()) {
-            throw new Elsewhere("assign=" + value);
+            throw new NeedsPythonSource("assign=" + value);
         }
         return found;
     }
@@ -376,22 +376,22 @@ final class Options {
             try {
                 JSON.readTree(several).forEach(each -> paths.add(each.asText()));
             } catch (JsonProcessingException error) {
-                throw new Elsewhere("its paths");
+                throw new NeedsPythonSource("its paths");
             }
         }
         if (paths.isEmpty()) {
-            throw new Elsewhere("its paths");
+            throw new NeedsPythonSource("its paths");
         }
         for (String each : paths) {
             if (Files.isLocal(each) && each.matches(".*[%#].*")) {
-                throw Elsewhere.only("the path " + each);
+                throw NeedsPythonSource.only("the path " + each);
             }
         }
     }
 
     /** How segments are read, with nothing that a query asks for. */
-    Reading reading() {
-        return new Reading(checkCrc, batchBytes, decompressedBytes, elements, skips(), control, committed, failOnDataLoss);
+    ReadSettings reading() {
+        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skips(), control, committed, failOnDataLoss);
     }
 
     /** Whether rows of a topic-partition are wanted; {@code named} where the path is its own. */

@@ -14,7 +14,7 @@ import org.apache.hadoop.conf.Configuration;
 
 /**
  * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, which
- * docs/spark.md has in words. A cleaner's unfinished work is {@link Elsewhere}.
+ * docs/spark.md has in words. A cleaner's unfinished work is {@link NeedsPythonSource}.
  */
 final class Planner {
     /** What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task. */
@@ -27,7 +27,7 @@ final class Planner {
     private static final int MOST_LISTINGS = 20;
 
     private final Options options;
-    private final Reading reading;
+    private final ReadSettings reading;
     private final Configuration conf;
     private final TreeMap<Names.TopicPartition, List<Replica>> found = new TreeMap<>();
     /** What there is, whether it is wanted or not. */
@@ -70,7 +70,7 @@ final class Planner {
         }
     }
 
-    /** The logs that the options choose, and that the bounds want. Throws Elsewhere, IOException. */
+    /** The logs that the options choose, and that the bounds want. Throws NeedsPythonSource, IOException. */
     static Map<Names.TopicPartition, TopicLog> logs(Options options, Bounds bounds, Configuration conf)
             throws IOException {
         Planner planner = new Planner(options, conf);
@@ -80,7 +80,7 @@ final class Planner {
                 planner.kafkas = false;
                 planner.look(each);
                 if (planner.folders.size() > before && !planner.kafkas) {
-                    throw Elsewhere.paths("path: " + each + ": no file of Kafka's is in "
+                    throw NeedsPythonSource.paths("path: " + each + ": no file of Kafka's is in "
                             + some(planner.found.keySet()));
                 }
             }
@@ -110,11 +110,11 @@ final class Planner {
         }
         if (!missing.isEmpty()) {
             String option = options.assigned == null ? "subscribe" : "assign";
-            throw Elsewhere.paths(option + ": not in the log directory: " + String.join(", ", missing)
+            throw NeedsPythonSource.paths(option + ": not in the log directory: " + String.join(", ", missing)
                     + "; there are " + some(seen));
         }
         if (found.isEmpty()) {
-            throw Elsewhere.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
+            throw NeedsPythonSource.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
                     + "no topic-partition; there are " + some(seen) + "; say allowEmpty=true where no rows are expected");
         }
     }
@@ -140,7 +140,7 @@ final class Planner {
             what = Files.isLocal(path) ? Files.at(path, conf) : Files.folder(path);
             inside = what.folder() ? Files.in(what.path(), conf) : List.of();
         } catch (FileNotFoundException error) {
-            throw Elsewhere.paths("path: there is no " + path);
+            throw NeedsPythonSource.paths("path: there is no " + path);
         }
         if (inside.size() == 1 && Files.isSame(inside.get(0).path(), what.path())) {
             what = inside.get(0);
@@ -163,7 +163,7 @@ final class Planner {
                 add(owner, what.path(), inside, null, start(root, owner));
             }
         } else if (!tier(what.path(), inside) && inside(inside).isEmpty() && !options.allowEmpty) {
-            throw Elsewhere.paths("path: " + path
+            throw NeedsPythonSource.paths("path: " + path
                     + ": neither a log directory, which holds folders named like orders-0, nor such a folder");
         }
     }
@@ -223,7 +223,7 @@ final class Planner {
         String folder = Files.parent(what.path());
         Names.TopicPartition owner = Names.replica(Files.name(folder));
         if (base < 0 || owner == null) {
-            throw Elsewhere.paths("path: " + what.path() + " is not a segment in a topic-partition's folder");
+            throw NeedsPythonSource.paths("path: " + what.path() + " is not a segment in a topic-partition's folder");
         }
         if (wants(owner, true)) {
             String root = Names.live(Files.name(folder)) == null ? null : Files.parent(folder);
@@ -254,7 +254,7 @@ final class Planner {
             try {
                 known = text == null ? Map.of() : Names.checkpoint(text);
             } catch (NumberFormatException error) {
-                throw Elsewhere.paths("path: " + Files.child(root, Names.LOG_START_OFFSETS) + " cannot be read: "
+                throw NeedsPythonSource.paths("path: " + Files.child(root, Names.LOG_START_OFFSETS) + " cannot be read: "
                         + error.getMessage());
             }
             starts.put(root, known);
@@ -264,8 +264,8 @@ final class Planner {
 
     // -- from logs to pieces ----------------------------------------------------------------------
 
-    /** The pieces of a batch query, by topic, partition and offset. Throws Wrong, DataLossException, Elsewhere. */
-    static List<Piece> pieces(Options options, Bounds bounds, Configuration conf) throws IOException {
+    /** The pieces of a batch query, by topic, partition and offset. Throws Wrong, DataLossException, NeedsPythonSource. */
+    static List<SegmentSlice> pieces(Options options, Bounds bounds, Configuration conf) throws IOException {
         Map<Names.TopicPartition, TopicLog> logs = logs(options, bounds, conf);
         Options.Edge start = options.startOfBatch();
         Options.Edge end = options.endOfBatch();
@@ -273,18 +273,19 @@ final class Planner {
             named(start, logs.keySet());
             named(end, logs.keySet());
         }
-        List<Piece> made = new ArrayList<>();
+        List<SegmentSlice> made = new ArrayList<>();
         for (TopicLog log : logs.values()) {
             long first = start.is(Options.EARLIEST) ? -1 : log.resolved(start, options, false);
             long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options, false);
             if (options.committed) {
-                stop = Piece.least(stop, log.lastStable());
+                stop = SegmentSlice.least(stop, log.lastStable());
             }
             // what is there now is what is wanted, however long it takes until it is read, and how often it is
-            Piece.cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(true)));
+            SegmentSlice.cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true)
+                    .forEach(each -> made.add(each.askedFor(true)));
         }
         long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
-        return Piece.cut(made, Math.max(0, bounds.first()), stop, false);
+        return SegmentSlice.cut(made, Math.max(0, bounds.first()), stop, false);
     }
 
     private static void named(Options.Edge edge, Set<Names.TopicPartition> owners) {
@@ -301,25 +302,25 @@ final class Planner {
      * Tasks of about {@code maxPartitionBytes}, with at most maxRecordsPerPartition offsets, at least minPartitions of
      * them. Pieces keep their order.
      */
-    static List<List<Piece>> tasks(Options options, Bounds bounds, List<Piece> pieces, Configuration conf)
+    static List<List<SegmentSlice>> tasks(Options options, Bounds bounds, List<SegmentSlice> pieces, Configuration conf)
             throws IOException {
-        Reading reading = options.reading();
-        List<List<Piece>> tasks = pack(pieces, bounds, options.taskBytes, options.taskOffsets, reading, conf);
+        ReadSettings reading = options.reading();
+        List<List<SegmentSlice>> tasks = pack(pieces, bounds, options.taskBytes, options.taskOffsets, reading, conf);
         if (!tasks.isEmpty() && tasks.size() < options.minTasks) {
-            List<Piece> ended = new ArrayList<>();
+            List<SegmentSlice> ended = new ArrayList<>();
             long total = 0;
-            for (Piece each : pieces) {
+            for (SegmentSlice each : pieces) {
                 ended.add(ended(each, reading, conf));
                 total += Math.max(0, ended.get(ended.size() - 1).stop() - each.start());
             }
             long most = Math.max(1, total / options.minTasks);
-            tasks = pack(ended, bounds, options.taskBytes, Piece.least(most, options.taskOffsets), reading, conf);
+            tasks = pack(ended, bounds, options.taskBytes, SegmentSlice.least(most, options.taskOffsets), reading, conf);
         }
         return tasks;
     }
 
     /** The piece with an end, if only that of what is there now. */
-    private static Piece ended(Piece piece, Reading reading, Configuration conf) throws IOException {
+    private static SegmentSlice ended(SegmentSlice piece, ReadSettings reading, Configuration conf) throws IOException {
         if (piece.stop() >= 0) {
             return piece;
         }
@@ -328,15 +329,15 @@ final class Planner {
     }
 
     /** Puts pieces together, and large ones apart: by bytes, or by offsets where {@code taskOffsets} is not -1. */
-    static List<List<Piece>> pack(
-            List<Piece> pieces, Bounds bounds, long taskBytes, long taskOffsets, Reading reading, Configuration conf)
+    static List<List<SegmentSlice>> pack(
+            List<SegmentSlice> pieces, Bounds bounds, long taskBytes, long taskOffsets, ReadSettings reading, Configuration conf)
             throws IOException {
-        List<List<Piece>> tasks = new ArrayList<>();
-        List<Piece> current = new ArrayList<>();
+        List<List<SegmentSlice>> tasks = new ArrayList<>();
+        List<SegmentSlice> current = new ArrayList<>();
         long weight = 0;
         long offsets = 0;
-        for (Piece whole : pieces) {
-            for (Piece piece : taskOffsets < 0 ? split(whole, bounds, taskBytes, reading)
+        for (SegmentSlice whole : pieces) {
+            for (SegmentSlice piece : taskOffsets < 0 ? split(whole, bounds, taskBytes, reading)
                     : inParts(ended(whole, reading, conf), taskOffsets)) {
                 long count = taskOffsets < 0 || piece.stop() < 0 ? 0 : piece.stop() - piece.start();
                 long cost = piece.weight() + OPEN_COST;
@@ -358,7 +359,7 @@ final class Planner {
         return tasks;
     }
 
-    private static List<Piece> inParts(Piece whole, long most) {
+    private static List<SegmentSlice> inParts(SegmentSlice whole, long most) {
         long stop = whole.stop();
         if (stop < 0 || stop - whole.start() <= most) {
             return List.of(whole);
@@ -367,17 +368,17 @@ final class Planner {
             throw new Options.Wrong("maxRecordsPerPartition",
                     most + " would make more than " + MOST_PARTS + " tasks; take more");
         }
-        List<Piece> made = new ArrayList<>();
+        List<SegmentSlice> made = new ArrayList<>();
         for (long first = whole.start(); first < stop; ) {
             long end = stop - first <= most ? stop : first + most;
-            made.add(new Piece(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
+            made.add(new SegmentSlice(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
                     first, end, whole.asked(), 0, Long.MAX_VALUE, whole.tail() && end == stop));
             first = end;
         }
         return made;
     }
 
-    private static List<Piece> split(Piece whole, Bounds bounds, long taskBytes, Reading reading) {
+    private static List<SegmentSlice> split(SegmentSlice whole, Bounds bounds, long taskBytes, ReadSettings reading) {
         long parts = Math.min(MOST_PARTS, (whole.weight() + taskBytes / 2) / taskBytes);
         if (bounds.last() < Long.MAX_VALUE) {
             // for so few offsets more tasks would only look for them in vain
@@ -387,7 +388,7 @@ final class Planner {
             // where damage is, only reading from the start says where the next batch is
             return List.of(whole);
         }
-        List<Piece> made = new ArrayList<>();
+        List<SegmentSlice> made = new ArrayList<>();
         long step = whole.size() / parts;
         for (int index = 0; index < parts; index++) {
             long stop = index + 1 == parts ? Long.MAX_VALUE : (index + 1) * step;

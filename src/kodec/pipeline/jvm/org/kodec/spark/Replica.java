@@ -21,19 +21,19 @@ import org.slf4j.LoggerFactory;
  * @param logs the segments, by base offset
  */
 record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean alone, long start, List<Files.Entry> logs,
-        Reading reading, Configuration conf) {
+        ReadSettings reading, Configuration conf) {
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
 
-    /** Lists a folder, whose files may be listed already. Throws Elsewhere, IOException. */
+    /** Lists a folder, whose files may be listed already. Throws NeedsPythonSource, IOException. */
     static Replica at(Names.TopicPartition owner, String path, List<Files.Entry> files, Files.Entry alone, long start,
-            Reading reading, Configuration conf) throws IOException {
+            ReadSettings reading, Configuration conf) throws IOException {
         if (alone != null) {
             return new Replica(owner, path, false, true, start, List.of(alone), reading, conf);
         }
         List<Files.Entry> logs = new ArrayList<>();
         for (Files.Entry each : files == null ? Files.in(path, conf) : files) {
             if (each.name().endsWith(".swap")) {
-                throw Elsewhere.only(path + " holds segments that are not yet in place (.swap)");
+                throw NeedsPythonSource.only(path + " holds segments that are not yet in place (.swap)");
             }
             if (!each.folder() && Names.segment(each.name()) >= 0) {
                 logs.add(each);
@@ -44,7 +44,7 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
     }
 
     /** Lists a folder of remote storage. Throws FormatException, IOException. */
-    static Replica tiered(Tiered.Folder folder, Reading reading, Configuration conf) throws IOException {
+    static Replica tiered(Tiered.Folder folder, ReadSettings reading, Configuration conf) throws IOException {
         List<Files.Entry> logs = List.of();
         try {
             logs = Tiered.logs(folder, conf);
@@ -94,13 +94,13 @@ record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean 
     }
 
     /** Its segments from the log start offset on, and below {@code end}, -1 for all. */
-    List<Piece> pieces(long end) {
-        List<Piece> found = new ArrayList<>();
+    List<SegmentSlice> pieces(long end) {
+        List<SegmentSlice> found = new ArrayList<>();
         for (int index = 0; index < logs.size(); index++) {
             Files.Entry log = logs.get(index);
             long after = index + 1 < logs.size() ? Names.base(logs.get(index + 1).name()) : -1;
-            found.add(Piece.of(owner, log.path(), Names.base(log.name()), log.size(), after));
+            found.add(SegmentSlice.of(owner, log.path(), Names.base(log.name()), log.size(), after));
         }
-        return Piece.cut(found, start, end, true);
+        return SegmentSlice.cut(found, start, end, true);
     }
 }

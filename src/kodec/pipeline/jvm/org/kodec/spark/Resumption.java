@@ -53,8 +53,8 @@ final class Resumption {
             long largest, boolean leadsOut, boolean proven) {}
 
     private final Pages source;
-    private final Reading reading;
-    private final Reading unchecked;
+    private final ReadSettings reading;
+    private final ReadSettings unchecked;
     private final long first;
     private final long stop;
     private boolean exhausted;
@@ -68,7 +68,7 @@ final class Resumption {
     private long cutShortEnd = -1;
 
     /** The offsets that the file can have are those from {@code first} on and below {@code stop}. */
-    Resumption(Pages source, Reading reading, long first, long stop) {
+    Resumption(Pages source, ReadSettings reading, long first, long stop) {
         this.source = source;
         this.reading = reading;
         this.unchecked = reading.heads(false, false);

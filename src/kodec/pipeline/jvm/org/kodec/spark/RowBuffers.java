@@ -62,11 +62,11 @@ final class RowBuffers implements Closeable {
     }
 
     /** Appends the rows of that batch; false, and there are none, where it is damaged. */
-    boolean add(byte[] data, Reading reading) {
+    boolean add(byte[] data, ReadSettings reading) {
         return switch (kind) {
-            case PLAIN, DECOMPRESSED -> Wrapped.records(rows, data, codecs, raw, reading);
+            case PLAIN, DECOMPRESSED -> CompressedContent.records(rows, data, codecs, raw, reading);
             case OLD_PLAIN -> old.add();
-            default -> Wrapped.messages(old, data, codecs, raw, reading);
+            default -> CompressedContent.messages(old, data, codecs, raw, reading);
         };
     }
 

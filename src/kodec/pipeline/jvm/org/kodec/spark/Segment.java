@@ -33,7 +33,7 @@ final class Segment implements Closeable {
     long lastPlace;
 
     private final Configuration conf;
-    private final Reading reading;
+    private final ReadSettings reading;
     private final Files.Source source;
     private final Pages pages;
     private final boolean mine;
@@ -49,16 +49,16 @@ final class Segment implements Closeable {
             boolean timed, long producerId, boolean transactional, boolean control) {}
 
     /** Opens it. Throws FileNotFoundException where it has gone. */
-    Segment(String path, long base, Reading reading, Configuration conf) throws IOException {
+    Segment(String path, long base, ReadSettings reading, Configuration conf) throws IOException {
         this(path, base, reading, conf, Files.open(path, conf), true);
     }
 
     /** One that is open already, and that is not closed with this. */
-    Segment(String path, long base, Reading reading, Configuration conf, Files.Source open) throws IOException {
+    Segment(String path, long base, ReadSettings reading, Configuration conf, Files.Source open) throws IOException {
         this(path, base, reading, conf, open, false);
     }
 
-    private Segment(String path, long base, Reading reading, Configuration conf, Files.Source source, boolean mine)
+    private Segment(String path, long base, ReadSettings reading, Configuration conf, Files.Source source, boolean mine)
             throws IOException {
         this.path = path;
         this.base = base;
@@ -123,7 +123,7 @@ final class Segment implements Closeable {
             byte[] data = bytes(pos, frame.size());
             Batch batch = Batch.of(data, pos);
             if (batch == null) {
-                throw placed(Careful.older(data, pos, frame.offset(), reading));
+                throw placed(ErrorExplainer.older(data, pos, frame.offset(), reading));
             }
             MessageSet.Rows old = batch.old();
             boolean alone = old.codec().equals("none");
@@ -136,7 +136,7 @@ final class Segment implements Closeable {
         boolean empty = rows.headNumRecords == 0;
         if (frame.size() < RecordBatch.MIN_SIZE || rows.headNumRecords < 0 || rows.codec() == null
                 || empty && frame.size() != RecordBatch.MIN_SIZE) {
-            throw placed(Careful.newest(bytes(pos, frame.size()), pos, frame.offset(), reading));
+            throw placed(ErrorExplainer.newest(bytes(pos, frame.size()), pos, frame.offset(), reading));
         }
         Head found = new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
                 rows.headBaseOffset + rows.headLastOffsetDelta, rows.headNumRecords, rows.headMaxTimestamp, true,
@@ -173,11 +173,11 @@ final class Segment implements Closeable {
     }
 
     private FormatException wrong(byte[] data, Head head) {
-        Reading checked = reading.heads(true, false);
+        ReadSettings checked = reading.heads(true, false);
         long offset = Frame.peek(data, 0, data.length).offset();
         return placed(head.magic == Frame.NEWEST
-                ? Careful.newest(data, head.position, offset, checked)
-                : Careful.older(data, head.position, offset, checked));
+                ? ErrorExplainer.newest(data, head.position, offset, checked)
+                : ErrorExplainer.older(data, head.position, offset, checked));
     }
 
     // -- the end ----------------------------------------------------------------------------------

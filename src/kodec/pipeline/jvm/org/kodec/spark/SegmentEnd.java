@@ -15,7 +15,7 @@ final class SegmentEnd {
      * The offset after the last batch of a segment; with {@code whole}, of those at the end only one that is there to
      * its last byte, as a broker may be writing it. Throws FormatException for damage that is not to be skipped.
      */
-    static long offset(String path, long base, Reading reading, Configuration conf, boolean whole) throws IOException {
+    static long offset(String path, long base, ReadSettings reading, Configuration conf, boolean whole) throws IOException {
         try (Segment segment = new Segment(path, base, reading, conf)) {
             Segment.Head last = segment.lastHead();
             if (last == null) {
@@ -39,7 +39,7 @@ final class SegmentEnd {
      * A piece with an end, that of the last whole batch there is now; with what lies behind it where that is no batch.
      * Whoever reads it says what is wrong. Throws FileNotFoundException where it has gone.
      */
-    static Piece pinned(Piece piece, Reading reading, Configuration conf) throws IOException {
+    static SegmentSlice pinned(SegmentSlice piece, ReadSettings reading, Configuration conf) throws IOException {
         try (Segment segment = new Segment(piece.path(), piece.base(), reading, conf)) {
             Segment.Head last = segment.lastHead();
             if (last == null) {
@@ -52,7 +52,7 @@ final class SegmentEnd {
             }
             return piece.ended(last.last() + 1, last.position() + last.size() < segment.size());
         } catch (FormatException error) {
-            Reading lenient = reading.heads(true, true);
+            ReadSettings lenient = reading.heads(true, true);
             return piece.ended(highest(piece.path(), piece.base(), lenient, reading.checkCrc(), conf), true);
         } catch (FileNotFoundException error) {
             throw error;
@@ -62,9 +62,9 @@ final class SegmentEnd {
     }
 
     /** The offset after the highest of the good batches, whatever their order is. */
-    private static long highest(String path, long base, Reading reading, boolean crc, Configuration conf)
+    private static long highest(String path, long base, ReadSettings reading, boolean crc, Configuration conf)
             throws IOException {
-        Piece whole = new Piece("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE, false);
+        SegmentSlice whole = new SegmentSlice("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE, false);
         try (Batches batches = new Batches(List.of(whole), reading.heads(crc, true), conf, 0, 0, false)) {
             long end = base;
             while (batches.advance() != Step.END) {

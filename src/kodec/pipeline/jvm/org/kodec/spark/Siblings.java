@@ -8,11 +8,11 @@ import org.apache.hadoop.conf.Configuration;
 
 /** The segments beside a piece as they are now: a broker rolls, deletes and compacts them while a log is read. */
 final class Siblings {
-    private final Reading reading;
+    private final ReadSettings reading;
     private final Configuration conf;
-    private final LeftOut left;
+    private final DamagePolicy left;
 
-    Siblings(Reading reading, Configuration conf, LeftOut left) {
+    Siblings(ReadSettings reading, Configuration conf, DamagePolicy left) {
         this.reading = reading;
         this.conf = conf;
         this.left = left;
@@ -22,14 +22,14 @@ final class Siblings {
      * What may hold now the offsets of a segment that has gone; null where that is no broker's work. Throws
      * DataLossException where offsets were asked for by number that a broker has deleted.
      */
-    List<Piece> inPlaceOf(Piece gone) throws IOException {
+    List<SegmentSlice> inPlaceOf(SegmentSlice gone) throws IOException {
         String folder = Files.parent(gone.path());
         if (gone.isPart()) {
             throw new IOException("it was deleted while it was read: run the query again");
         }
-        List<Piece> found = covering(folder, gone, gone.base(), gone.after());
+        List<SegmentSlice> found = covering(folder, gone, gone.base(), gone.after());
         if (!found.isEmpty() && found.get(found.size() - 1).base() < gone.base()) {
-            Piece before = found.get(found.size() - 1);
+            SegmentSlice before = found.get(found.size() - 1);
             try (Segment segment = new Segment(before.path(), before.base(), reading, conf)) {
                 if (segment.nextOffset() <= gone.base()) {
                     // compaction may have left nothing of it, but not of the last one; nobody else deletes from the middle
@@ -39,7 +39,7 @@ final class Siblings {
                 }
             }
         }
-        long start = found.stream().mapToLong(Piece::base).min()
+        long start = found.stream().mapToLong(SegmentSlice::base).min()
                 .orElse(gone.stop() < 0 ? gone.start() + 1 : gone.stop());
         if (gone.asked() && start > gone.start()) {
             left.lost(gone, gone.start(), start - 1, "offsets " + gone.start() + " to " + (start - 1) + " of "
@@ -53,14 +53,14 @@ final class Siblings {
      * a segment that a broker has made since. Where none has them, and neither deletion nor compaction explains it, they
      * are lost. Throws DataLossException.
      */
-    List<Piece> behind(Piece piece, long from, long to, Tail tail) throws IOException {
+    List<SegmentSlice> behind(SegmentSlice piece, long from, long to, Tail tail) throws IOException {
         if (piece.tiered()) {
             lost(piece, from, to, tail);
             return List.of();
         }
         String folder = Files.parent(piece.path());
         // a listing of a folder that changes is not of one moment
-        List<Piece> found = covering(folder, piece, from, to + 1);
+        List<SegmentSlice> found = covering(folder, piece, from, to + 1);
         found.removeIf(each -> each.base() <= piece.base());
         if (!found.isEmpty()) {
             return found;
@@ -79,14 +79,14 @@ final class Siblings {
         return found;
     }
 
-    private void lost(Piece piece, long from, long to, Tail tail) {
+    private void lost(SegmentSlice piece, long from, long to, Tail tail) {
         String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
         left.lost(piece, from, to, tail == null ? what + "in no segment, and not for compaction"
                 : what + "missing: it ends in a torn tail, " + tail.reason());
     }
 
     /** The segments of a folder that may hold offsets from {@code least} on and below {@code stop}, for a piece. */
-    private List<Piece> covering(String folder, Piece of, long least, long stop) throws IOException {
+    private List<SegmentSlice> covering(String folder, SegmentSlice of, long least, long stop) throws IOException {
         List<Files.Entry> logs = new ArrayList<>();
         for (Files.Entry each : Files.in(folder, conf)) {
             if (!each.folder() && Names.segment(each.name()) >= 0) {
@@ -94,12 +94,12 @@ final class Siblings {
             }
         }
         logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
-        List<Piece> found = new ArrayList<>();
+        List<SegmentSlice> found = new ArrayList<>();
         for (int index = 0; index < logs.size(); index++) {
             long base = Names.segment(logs.get(index).name());
             long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
             if ((stop < 0 || base < stop) && (after < 0 || after > least)) {
-                found.add(new Piece(of.topic(), of.partition(), logs.get(index).path(), base, -1, after,
+                found.add(new SegmentSlice(of.topic(), of.partition(), logs.get(index).path(), base, -1, after,
                         Math.max(of.start(), least), of.stop(), false, 0, Long.MAX_VALUE, false));
             }
         }

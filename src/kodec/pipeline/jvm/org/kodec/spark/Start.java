@@ -11,7 +11,7 @@ import org.kodec.runtime.FormatException;
  */
 record Start(long position, long last, long passed) {
     /** Where the offsets from {@code first} on start in a piece. */
-    static Start of(Piece piece, long first, Segment segment) {
+    static Start of(SegmentSlice piece, long first, Segment segment) {
         long before = piece.base() - 1;
         if (piece.from() == 0 && (first <= piece.base() || piece.size() < 0)) {
             return new Start(0, before, before);

@@ -12,7 +12,7 @@ record Tail(long position, long size, String reason) {
      *
      * <p>Throws FormatException for damage.
      */
-    static Tail at(Pages source, long pos, Reading reading, Resumption resumption, Resumption.Before before) {
+    static Tail at(Pages source, long pos, ReadSettings reading, Resumption resumption, Resumption.Before before) {
         byte[] head = source.read(pos, Frame.SIZE);
         if (head.length == 0) {
             return null;

@@ -16,15 +16,15 @@ final class TopicLog {
 
     final Names.TopicPartition owner;
     /** In order. */
-    final List<Piece> pieces = new ArrayList<>();
+    final List<SegmentSlice> pieces = new ArrayList<>();
 
     private final List<Replica> replicas;
-    private final Reading reading;
+    private final ReadSettings reading;
     private final Configuration conf;
     private final long start;
     private long latest = -1;
 
-    TopicLog(Names.TopicPartition owner, List<Replica> replicas, Reading reading, Configuration conf) {
+    TopicLog(Names.TopicPartition owner, List<Replica> replicas, ReadSettings reading, Configuration conf) {
         this.owner = owner;
         this.replicas = replicas;
         this.reading = reading;
@@ -32,7 +32,7 @@ final class TopicLog {
         start = replicas.stream().mapToLong(Replica::start).max().orElse(0);
         for (Replica each : replicas) {
             long lowest = pieces.isEmpty() ? -1 : pieces.get(0).base();
-            pieces.addAll(0, Piece.cut(each.pieces(lowest), start, -1, true));
+            pieces.addAll(0, SegmentSlice.cut(each.pieces(lowest), start, -1, true));
         }
     }
 
@@ -50,8 +50,8 @@ final class TopicLog {
     }
 
     /** The pieces, of which the last one ends where it does now. Throws FileNotFoundException where it has gone. */
-    List<Piece> pinned() throws IOException {
-        List<Piece> found = new ArrayList<>(pieces);
+    List<SegmentSlice> pinned() throws IOException {
+        List<SegmentSlice> found = new ArrayList<>(pieces);
         int last = found.size() - 1;
         if (last >= 0 && found.get(last).stop() < 0) {
             found.set(last, SegmentEnd.pinned(found.get(last), reading, conf));
@@ -63,7 +63,7 @@ final class TopicLog {
         if (pieces.isEmpty()) {
             return earliest();
         }
-        Piece last = pieces.get(pieces.size() - 1);
+        SegmentSlice last = pieces.get(pieces.size() - 1);
         return SegmentEnd.offset(last.path(), last.base(), reading, conf, whole);
     }
 
@@ -84,11 +84,11 @@ final class TopicLog {
     long stableEnd(boolean committed) throws IOException {
         long found = Math.max(earliest(), end(true));
         // what was deleted of an open transaction is not waited for, as in Kafka
-        return committed ? Math.max(earliest(), Piece.least(found, lastStable())) : found;
+        return committed ? Math.max(earliest(), SegmentSlice.least(found, lastStable())) : found;
     }
 
     /** The pieces with the offsets from {@code first} on (-1: of a log that is new) and below {@code end}. */
-    List<Piece> between(long first, long end, Options options) throws IOException {
+    List<SegmentSlice> between(long first, long end, Options options) throws IOException {
         long from = first < 0 ? earliest() : first;
         long stop = end;
         if (first < 0 && from > 0) {
@@ -103,7 +103,7 @@ final class TopicLog {
             loss(options, owner + " ends at offset " + last + ", and did at " + Math.max(from, stop));
             stop = Math.min(stop, last);
         }
-        return Piece.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
+        return SegmentSlice.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
     }
 
     /**
@@ -141,7 +141,7 @@ final class TopicLog {
 
     /** The first offset whose record is not older, as Kafka's ListOffsets; -1 where all are older. */
     private long ofTime(long timestamp) throws IOException {
-        for (Piece each : pieces) {
+        for (SegmentSlice each : pieces) {
             try (Segment segment = new Segment(each.path(), each.base(), reading, conf)) {
                 long found = segment.largestTimestamp() < timestamp
                         ? -1 : segment.findTimestamp(timestamp, each.start());

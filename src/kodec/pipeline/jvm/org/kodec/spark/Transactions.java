@@ -28,14 +28,14 @@ final class Transactions {
     /** The segments that are read, and the open transactions, by producer, with their first offsets. */
     private final List<Files.Entry> logs = new ArrayList<>();
     private final TreeMap<Long, String> snapshots = new TreeMap<>();
-    private final Reading reading;
+    private final ReadSettings reading;
     private final Configuration conf;
     private final List<Aborted> aborted = new ArrayList<>();
     private final Map<Long, List<Aborted>> byProducer = new HashMap<>();
     private int reached;
     private Map<Long, Long> openThere = Map.of();
 
-    private Transactions(String folder, boolean tiered, Reading reading, Configuration conf) throws IOException {
+    private Transactions(String folder, boolean tiered, ReadSettings reading, Configuration conf) throws IOException {
         this.reading = reading;
         this.conf = conf;
         if (tiered) {
@@ -62,7 +62,7 @@ final class Transactions {
     }
 
     /** What is aborted from {@code start} on and below {@code stop} (-1: to the end); null where nothing is. */
-    static Transactions between(String folder, boolean tiered, long start, long stop, Reading reading, Configuration conf)
+    static Transactions between(String folder, boolean tiered, long start, long stop, ReadSettings reading, Configuration conf)
             throws IOException {
         Transactions found = new Transactions(folder, tiered, reading, conf);
         int number = 0;
@@ -81,7 +81,7 @@ final class Transactions {
     }
 
     /** The first offset of the oldest transaction that is still open, else {@code end}. */
-    static long lastStable(String folder, long end, Reading reading, Configuration conf) throws IOException {
+    static long lastStable(String folder, long end, ReadSettings reading, Configuration conf) throws IOException {
         Transactions found = new Transactions(folder, false, reading, conf);
         if (found.logs.isEmpty()) {
             return end;

@@ -11,7 +11,7 @@ package org.kodec.spark;
  */
 record Wanted(long first, long last, boolean bounded, boolean toTheEnd, boolean replaced) {
     /** Of a file with so many bytes. */
-    static Wanted of(Piece piece, long size, Reading reading) {
+    static Wanted of(SegmentSlice piece, long size, ReadSettings reading) {
         boolean replaced = piece.size() < 0 || piece.after() >= 0 && size != piece.size() && !piece.tiered();
         // a bound at the base offset is none: a wrapper may begin below it
         long first = Math.max(piece.first() > piece.base() ? piece.first() : 0, reading.firstOffset());

@@ -4,13 +4,13 @@
  * <p>A class uses those of its own layer, and of the layers before it:
  *
  * <pre>
- * files: DataLossException Elsewhere Files Globs Names Pages Tiered
- * batches: Batch Careful Chain Control Foreign Frame Reading Resumption Tail Wrapped
- * segments: Gaps Piece Segment Start Transactions
- * rows: Batches Damage Left LeftOut OffsetOrder PieceWalk RowBuffers SegmentEnd Siblings Step Wanted Window
+ * files: DataLossException Files Globs Names NeedsPythonSource Pages Tiered
+ * batches: Batch Chain CompressedContent Control ErrorExplainer Foreign Frame ReadSettings Resumption Tail
+ * segments: Gaps Segment SegmentSlice Start Transactions
+ * rows: Batches Damage DamagePolicy OffsetOrder QuarantinedRange RowBuffers SegmentEnd Siblings SliceWalk Step Wanted Window
  * columns: Columns
  * planning: Options Planner Replica TopicLog
- * source: AggregateReader KafkaLogSource LeftReader LogCatalog LogPartition LogReader LogScan LogStream ToldReader
+ * source: AggregateReader ErrorTranslatingReader KafkaLogSource LogCatalog LogPartition LogReader LogScan LogStream QuarantineReader
  * </pre>
  */
 package org.kodec.spark;

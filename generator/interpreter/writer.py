@@ -1,0 +1,326 @@
+"""Writes what `reader` reads, by the same steps of the plan."""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import Any
+
+from kodec.generator.interpreter.reader import Frame, PlanReader
+from kodec.generator.plan.steps import (
+    Chars,
+    CheckLength,
+    Checksum,
+    Choice,
+    Derived,
+    Element,
+    Fixed,
+    FixedNumber,
+    Many,
+    Mark,
+    Nested,
+    Octets,
+    One,
+    Program,
+    Require,
+    Rule,
+    Size,
+    Slot,
+    Step,
+    Stored,
+    Tagged,
+    Unit,
+    Varint,
+    When,
+)
+from kodec.generator.plan.values import Maybe, Value
+from kodec.generator.wire import ENCODINGS, WIRE
+from kodec.runtime import crc, varint
+from kodec.runtime.compression import compress
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import write_tags
+
+__all__ = ["PlanWriter"]
+
+
+class PlanWriter:
+    """The bytes of a value, as `PlanReader` gives it. Raises EncodeError."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.values = PlanReader(program, b"")
+
+    def write(self, name: str, value: Any, arguments: tuple[Any, ...] = ()) -> bytes:
+        unit = self.program.units[name]
+        frame = Frame(unit, dict(zip((each.name for each in unit.parameters), arguments, strict=True)), 0)
+        if unit.stands_for is not None:
+            frame.values[unit.stands_for] = value
+        else:
+            frame.values |= value
+        if unit.versions is not None and frame.values[unit.version_name] not in unit.versions:
+            raise EncodeError(unit.version_name, "unknown version", have=frame.values[unit.version_name])
+        made: dict[str, bytes] = {}
+        if unit.packed is not None and isinstance(frame.values[unit.packed.name], (dict, list)):
+            made[unit.packed.name] = self._packed(frame)
+        for each in unit.derived:
+            self._derive(each, frame, made)
+        out = bytearray()
+        self._steps(unit.steps, frame, out, made)
+        self._patch(unit.steps, frame, out)
+        return bytes(out)
+
+    def _packed(self, frame: Frame) -> bytes:
+        packed = frame.unit.packed
+        assert packed is not None
+        data = self.write(packed.unit, frame.values[packed.name])
+        codec = dict(packed.codecs)[self.values.value(packed.by, frame)]
+        if packed.when is None or self.values.value(packed.when, frame):
+            codec = dict(packed.replaced).get(codec, codec)
+        return data if codec == "none" else compress(codec, data)
+
+    def _derive(self, derived: Derived, frame: Frame, made: dict[str, bytes]) -> None:
+        if derived.given and frame.values[derived.name] is not None:
+            return
+        of = frame.values[derived.of]
+        if of is None:
+            frame.values[derived.name] = derived.null
+            return
+        plus = 0 if derived.plus is None else self.values.value(derived.plus, frame)
+        match derived.kind:
+            case "presence":
+                found = 1
+            case "count":
+                found = len(of)
+            case "length" if isinstance(of, bytes):
+                found = len(of)
+            case "length":
+                if derived.of not in made:
+                    made[derived.of] = self._measured(derived.of, frame)
+                found = len(made[derived.of])
+            case kind:
+                members = [self.values.member(each, derived.member) for each in of]
+                found = members[-1] if kind == "last" else max(members)
+        frame.values[derived.name] = found + plus
+
+    def _measured(self, name: str, frame: Frame) -> bytes:
+        """The bytes of a field, before those in front of it are there."""
+        for step in _flat(frame.unit.steps):
+            if isinstance(step, (One, Many)) and step.name == name:
+                out = bytearray()
+                self._steps((step,), frame, out, {})
+                return bytes(out)
+        raise AssertionError(name)
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def _steps(self, steps: tuple[Step, ...], frame: Frame, out: bytearray, made: dict[str, bytes]) -> None:
+        for step in steps:
+            match step:
+                case Fixed():
+                    self._fixed(step, frame, out)
+                case When(test, inner):
+                    if self.values.value(test, frame):
+                        self._steps(inner, frame, out, made)
+                    else:
+                        self._require_defaults(inner, frame, test)
+                case Mark(name, offset, is_end):
+                    (frame.ends if is_end else frame.marks)[name] = len(out) + offset
+                case One(name) | Many(name) | Stored(name) if name in made:
+                    out += made[name]
+                case Stored(name):
+                    out += frame.values[name]
+                case One(name, _, element, rules):
+                    self._rules(rules, frame.values[name], frame, name)
+                    shown = "" if frame.unit.stands_for == name else name
+                    self._element(element, frame.values[name], frame, out, shown)
+                case Many():
+                    self._many(step, frame, out)
+                case Tagged():
+                    self._tagged(step, frame, out)
+                case Require(name, rule):
+                    self._rules((rule,), frame.values[name], frame, name)
+
+    def _require_defaults(self, steps: tuple[Step, ...], frame: Frame, test: Value) -> None:
+        """What is not written must not hold anything."""
+        unit = frame.unit
+        fields = {each.name: each for each in unit.fields}
+        for step in _flat(steps):
+            names = [*(tag.name for tag in step.tags), step.name] if isinstance(step, Tagged) else []
+            names += [step.name] if isinstance(step, (One, Many)) else []
+            for name in names:
+                spec = fields[name]
+                derived = any(each.name == name for each in unit.derived)
+                if spec.droppable or not spec.kept or derived or unit.stands_for is not None:
+                    continue
+                allowed = [
+                    self.values.absent(spec.type, spec.default),
+                    self.values.absent(spec.type, spec.absent),
+                ]
+                if isinstance(spec.type, Maybe) and not unit.is_of_version(test):
+                    allowed.append(None)
+                if frame.values[name] not in allowed:
+                    raise EncodeError(name, "not in this version", have=frame.values[name])
+
+    def _fixed(self, step: Fixed, frame: Frame, out: bytearray) -> None:
+        start = len(out)
+        out += bytes(step.size)
+        for slot in step.slots:
+            value: Any = (
+                frame.values.get(slot.path[0])
+                if len(slot.path) > 1 or slot.contents is None
+                else slot.contents
+            )
+            for name in slot.path[1:]:
+                value = value[name]
+            name = slot.path[-1]
+            if slot.contents is not None:
+                value = slot.contents
+            elif value is None and any(name == each.name for each in _ranges(frame.unit)):
+                value = 0
+            else:
+                self._rules(slot.rules, value, frame, name)
+            self._slot(slot, value, out, start + slot.offset)
+
+    def _slot(self, slot: Slot, value: Any, out: bytearray, at: int) -> None:
+        if slot.bits is not None:
+            shift, width = slot.bits
+            if not 0 <= int(value) < 1 << width:
+                raise EncodeError(slot.path[-1], "does not fit", have=value)
+            whole = int.from_bytes(out[at : at + slot.size], "big") | int(value) << shift
+            out[at : at + slot.size] = whole.to_bytes(slot.size, "big")
+        elif slot.wire is None:
+            if len(value) != slot.size:
+                raise EncodeError(slot.path[-1], "wrong size", need=slot.size, have=len(value))
+            out[at : at + slot.size] = value
+        else:
+            out[at : at + slot.size] = number(slot.path[-1], value, slot.wire, slot.order)
+
+    def _many(self, step: Many, frame: Frame, out: bytearray) -> None:
+        items = frame.values[step.name]
+        self._require_size(step.count, frame, len(items), step.name)
+        for index, item in enumerate(items):
+            try:
+                self._rules(step.rules, item, frame, "")
+                self._element(step.element, item, frame, out, "")
+            except EncodeError as error:
+                raise error.within(step.name, index) from None
+
+    def _tagged(self, step: Tagged, frame: Frame, out: bytearray) -> None:
+        version: Any = frame.values.get(frame.unit.version_name)
+        tags = list(frame.values[step.name])
+        fields = {each.name: each for each in frame.unit.fields}
+        for tag in step.tags:
+            value = frame.values[tag.name]
+            if value == self.values.absent(fields[tag.name].type, tag.default):
+                continue
+            if tag.versions is not None and version not in tag.versions:
+                if fields[tag.name].droppable:
+                    continue
+                raise EncodeError(tag.name, "not in this version", have=value)
+            self._rules(tag.rules, value, frame, tag.name)
+            inner = bytearray()
+            self._element(tag.element, value, frame, inner, tag.name)
+            tags.append((tag.number, bytes(inner)))
+        write_tags(out, tags, step.name)
+
+    def _element(self, element: Element, value: Any, frame: Frame, out: bytearray, name: str) -> None:
+        match element:
+            case FixedNumber(wire, order):
+                out += number(name, value, wire, order)
+            case Varint(wire):
+                try:
+                    out += getattr(varint, WIRE[wire].python.write)(value)
+                except EncodeError as error:
+                    raise error.within(name) from None
+            case Octets(size) | Chars(size):
+                data = value
+                if isinstance(element, Chars):
+                    form = ENCODINGS[element.encoding]
+                    data = value.encode(form.python, form.errors)
+                self._require_size(size, frame, len(data), name)
+                out += data
+            case Nested(unit, arguments, size):
+                given = tuple(self.values.value(each, frame) for each in arguments)
+                try:
+                    data = self.write(unit, value, given)
+                except EncodeError as error:
+                    raise (error.within(name) if name else error) from None
+                self._require_size(size, frame, len(data), name)
+                out += data
+            case Choice():
+                if element.peeked:
+                    self._element(self._by_type(element, value), value, frame, out, name)
+                    return
+                on = self.values.value(element.on, frame)
+                cases = [each for each in element.cases if self.values.is_case(each, on, frame)]
+                chosen = cases[0] if cases else element.other
+                if chosen is not None:
+                    self._element(chosen.element, value, frame, out, name)
+                elif isinstance(value, bytes):
+                    out += value
+                elif value is not None:
+                    raise EncodeError(name, "no case for this value", have=value)
+
+    def _by_type(self, choice: Choice, value: Any) -> Element:
+        """The case whose objects have just these fields."""
+        for case in (*choice.cases, choice.other):
+            each = None if case is None else case.element
+            if not isinstance(each, Nested) or not isinstance(value, dict):
+                continue
+            if {f.name for f in self.program.units[each.unit].fields if f.kept} == set(value):
+                return each
+        raise EncodeError("", "no case for this value", have=value)
+
+    def _require_size(self, size: Size | None, frame: Frame, have: int, name: str) -> None:
+        if size is not None and not size.implied and self.values.value(size.value, frame) != have:
+            raise EncodeError(name, "wrong size", have=have)
+
+    # -- what is known afterwards -----------------------------------------------------------------
+
+    def _patch(self, steps: tuple[Step, ...], frame: Frame, out: bytearray) -> None:
+        ranges = [each for each in _flat(steps) if isinstance(each, (CheckLength, Checksum))]
+        slots = {
+            each.path[0]: each for step in _flat(steps) if isinstance(step, Fixed) for each in step.slots
+        }
+        for step in sorted(ranges, key=lambda each: isinstance(each, Checksum)):
+            start = frame.marks[step.first]
+            end = frame.ends[step.last] if step.last is not None else self._end(step, frame, out)
+            slot, at = slots[step.name], frame.marks[step.name]
+            if isinstance(step, Checksum):
+                value = getattr(crc, step.function)(bytes(out[start:end]))
+            else:
+                value = end - start + (0 if step.plus is None else self.values.value(step.plus, frame))
+            assert slot.wire is not None
+            out[at : at + slot.size] = number(step.name, value, slot.wire, slot.order)
+
+    def _end(self, step: Any, frame: Frame, out: bytearray) -> int:
+        return len(out)
+
+    def _rules(self, rules: tuple[Rule, ...], value: Any, frame: Frame, name: str) -> None:
+        for rule in rules:
+            if not self.values.value(rule.test, frame, value):
+                raise EncodeError(name, "value not allowed", have=value)
+
+
+def number(name: str, value: Any, wire: str, order: str) -> bytes:
+    """The bytes of a number, a flag or a UUID."""
+    if WIRE[wire].kind == "UUID":
+        data: bytes = value.bytes
+        return data
+    try:
+        return Struct(("<" if order == "le" else ">") + WIRE[wire].python.code).pack(value)
+    except StructError as error:
+        raise EncodeError(name, str(error), have=value) from None
+
+
+def _flat(steps: tuple[Step, ...]) -> list[Step]:
+    found: list[Step] = []
+    for step in steps:
+        found.append(step)
+        if isinstance(step, When):
+            found += _flat(step.steps)
+    return found
+
+
+def _ranges(unit: Unit) -> list[CheckLength | Checksum]:
+    return [each for each in _flat(unit.steps) if isinstance(each, (CheckLength, Checksum))]

@@ -1,0 +1,84 @@
+"""A model and its program with their Python names: which types give classes, and what these are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.layouts import Layouts
+from kodec.generator.plan.places import Places
+from kodec.generator.plan.steps import Checksum, Fixed, Many, One, Program, Stored, Tagged, Unit, When
+from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct
+from kodec.generator.schema.roles import section_tags
+from kodec.generator.targets.python.names import RUNTIME, camel
+
+__all__ = ["ModelIndex"]
+
+_IMPORTED = frozenset().union(*RUNTIME.values())
+
+
+class ModelIndex:
+    """What of a model has which name in Python."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.layouts = Layouts(model)
+        self.program: Program = program_of(model)
+        self.places = Places(self.program)
+        self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
+        self.classes = {
+            struct.name: camel(self.function(struct.name))
+            for schema in model.schemas
+            for struct in schema.structs
+        }
+
+    def function(self, name: str) -> str:
+        """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
+        schema, *path = name.split("::")
+        own = (path or [schema])[-1]
+        if self._ids[schema][own] > 1:
+            own = "_".join(path or [schema])
+        # no schema name ends in `_`
+        return f"{own}_" if f"read_{own}" in _IMPORTED else own
+
+    def enum_class(self, name: str) -> str:
+        """The class of an enum: its name, or its path where another enum or type has that name."""
+        schema = self.model.schema_of(name)
+        own = camel(name.rpartition("::")[2])
+        others = [camel(each.name.rpartition("::")[2]) for each in schema.enums if each.name != name]
+        others += [self.classes[each.name] for each in schema.structs]
+        return camel(name.replace("::", "_")) if own in others else own
+
+    def units(self, schema: Schema) -> list[Unit]:
+        """The types of a schema that its module reads: the runtime has numbers, and tagged sections."""
+        found = self.program.units
+        return [found[struct.name] for struct in schema.structs if struct.name in found]
+
+    def wanted(self, schema: Schema) -> bool:
+        """Whether the schema gives a module at all."""
+        return schema.streamed or bool(self.units(schema))
+
+    def in_runtime(self, struct: Struct) -> bool:
+        """Whether the runtime has a type, and no module."""
+        return not self.model.schema_of(struct.name).streamed and struct.name not in self.program.units
+
+    def tag_section(self, spec: Field) -> Field | None:
+        """The field that carries `-tags`, where `spec` is a tagged section."""
+        if not isinstance(spec.type, Ref) or self.model.struct(spec.type.target).wire != "tags":
+            return None
+        section = self.model.struct(spec.type.target)
+        return section_tags(self.model, section) or Field(spec.id, Bytes(), spec.place)
+
+    def checksum(self, unit: Unit) -> tuple[str, int, int] | None:
+        """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
+        if unit.versions or unit.parameters:
+            return None
+        places = {each.path: each.offset for each in self.places.of(unit.steps)}
+        for step in reversed(unit.steps):
+            match step:
+                case Checksum(name, function, first, None):
+                    at, start = places[name], places[first]
+                    return None if at is None or start is None else (function, at, start)
+                case Fixed() | One() | Many() | Tagged() | Stored() | When():
+                    return None
+        return None

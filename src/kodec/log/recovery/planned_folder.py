@@ -1,0 +1,157 @@
+"""The folder of a topic-partition as the steps that are planned so far would leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.log.batches.records import Limits
+from kodec.log.directories.epochs import EpochRuns
+from kodec.log.files.descriptors import read_regular
+from kodec.log.files.fingerprint import Fingerprint
+from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_file_name
+from kodec.log.files.names import INDEXES, LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.files.paths import require_no_link
+from kodec.log.recovery.contents import Contents
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.steps import Quarantine, Step, Write
+
+__all__ = ["Given", "PlannedFolder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the files around a folder say, and what was asked for; see `plan_recovery`."""
+
+    clean: bool
+    recovery_points: dict[TopicPartition, int]
+    log_starts: dict[TopicPartition, int]
+    from_start: bool
+    index_interval_bytes: int
+    max_index_bytes: int
+    limits: Limits
+    progress: Callable[[int], None] | None
+
+
+class PlannedFolder:
+    """A plan in the making, and the folder as if each of its steps had been done.
+
+    Attributes:
+        names: the files that the folder then holds, and where each is now.
+        log_start: what the log directory's checkpoint says; 0 where it says nothing.
+        dropped, truncated, written: the steps that follow those of `plan`, in this order.
+        made: names that are there only when the plan has been carried out.
+        first: the base offset of the first segment; 0 where there is none.
+        starts_again: whether the log starts again, with an empty segment.
+        epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
+    """
+
+    def __init__(self, path: Path, topic_partition: TopicPartition, given: Given) -> None:
+        self.plan = RecoveryPlan(path, topic_partition)
+        self.given = given
+        # Before anything is read.
+        self.plan.fingerprint = Fingerprint.of(path)
+        there = sorted(path.iterdir())
+        self.names: dict[str, Path] = {each.name: each for each in there if each.is_file()}
+        self._irregular = [each for each in there if _is_irregular(each)]
+        self.log_start = given.log_starts.get(topic_partition, 0)
+        self.dropped: list[Step] = []
+        self.truncated: list[Step] = []
+        self.written: list[Step] = []
+        self.made: set[str] = set()
+        self.first = min(self.logs(), default=0)
+        self.epochs: dict[int, EpochRuns] = {}
+        self.starts_again = False
+        self._contents = Contents()
+
+    def refuse_irregular(self) -> bool:
+        """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory.
+
+        And pipes, sockets and devices, and folders with the names of files: none of them can be recovered.
+        """
+        for path in self._irregular:
+            self.plan.refused = f"{path} is no regular file: remove it first"
+            return True
+        for path in (self.plan.path, *self.names.values()):
+            try:
+                require_no_link(path)
+            except ValueError as error:
+                self.plan.refused = str(error)
+                return True
+        return False
+
+    def quarantine(self, name: str, reason: str, steps: list[Step]) -> None:
+        """Plan that a file goes."""
+        size = self.names.pop(name).stat().st_size
+        steps.append(Quarantine(self.plan.path / name, size, reason))
+
+    def drop(self, base_offset: int, reason: str) -> None:
+        """Plan that the files of a segment go."""
+        for kind in ("log", *INDEXES, "snapshot"):
+            if file_name(base_offset, kind) in self.names:
+                self.quarantine(file_name(base_offset, kind), reason, self.dropped)
+
+    def write(self, name: str, data: bytes | bytearray, reason: str = "") -> None:
+        """Plan the contents of a file, if it has not got them; the reason, where it is not just that."""
+        path = self.names.get(name)
+        there = path if name not in self.made else None
+        if there is not None and _holds(there, data):
+            return
+        target = self.plan.path / name
+        reason = reason or ("missing" if there is None else "differs from the log")
+        if path is None:
+            self.names[name] = target
+            self.made.add(name)
+        self.written.append(Write(target, len(data), reason, self._contents, self._contents.add(data)))
+
+    def _of_kind(self, kind: str) -> dict[int, Path]:
+        found = {}
+        for name, path in self.names.items():
+            parsed = parse_file_name(name)
+            if parsed is not None and parsed[1] == kind:
+                found[parsed[0]] = path
+        return dict(sorted(found.items()))
+
+    def logs(self) -> dict[int, Path]:
+        """The segments' logs by base offset."""
+        return self._of_kind("log")
+
+    def snapshots(self) -> dict[int, Path]:
+        """The producer snapshots by offset."""
+        return self._of_kind("snapshot")
+
+    def index_names(self) -> list[tuple[str, int]]:
+        """The names of the indexes, each with its base offset."""
+        found = [(name, parse_file_name(name)) for name in self.names]
+        return [(name, parsed[0]) for name, parsed in found if parsed is not None and parsed[1] in INDEXES]
+
+    def segments(self) -> list[SegmentFiles]:
+        """The segments' files by base offset."""
+        return [
+            SegmentFiles(
+                base_offset,
+                path,
+                path.stat().st_size,
+                *(self.names.get(file_name(base_offset, kind)) for kind in INDEXES),
+            )
+            for base_offset, path in self.logs().items()
+        ]
+
+    def finish(self) -> None:
+        """All steps are planned: put them in order."""
+        self.plan.steps += [*self.dropped, *self.truncated, *self.written]
+
+
+def _is_irregular(path: Path) -> bool:
+    if path.is_dir():
+        return parse_file_name(path.name) is not None or path.name in (LEADER_EPOCHS, PARTITION_METADATA)
+    return not path.is_file()
+
+
+def _holds(path: Path, data: bytes | bytearray) -> bool:
+    """Whether a derived file is as it should be; one that cannot be read is to be rebuilt."""
+    try:
+        return path.stat().st_size == len(data) and read_regular(path) == data
+    except OSError:
+        return False

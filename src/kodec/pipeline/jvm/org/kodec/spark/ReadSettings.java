@@ -1,0 +1,57 @@
+package org.kodec.spark;
+
+import java.io.Serializable;
+
+/**
+ * How segments are read, the same for all tasks of a query.
+ *
+ * @param checkCrc verify checksums
+ * @param batchBytes the largest batch as stored
+ * @param decompressedBytes the most that the records of a batch may take
+ * @param elements the most records, with their headers, of a batch
+ * @param skip whether damage is skipped, and not an error
+ * @param control whether control records are given too
+ * @param committed whether the records of aborted transactions are left out
+ * @param failOnDataLoss whether offsets that are missing without a reason are an error
+ * @param firstOffset no offset below this is wanted
+ * @param lastOffset no offset above this is wanted
+ * @param firstTimestamp in ms: batches whose records are all older may be left out
+ * @param key only records with this key need be given; null for all
+ * @param limit no more rows than this are wanted of a task
+ */
+record ReadSettings(
+        boolean checkCrc,
+        long batchBytes,
+        long decompressedBytes,
+        long elements,
+        boolean skip,
+        boolean control,
+        boolean committed,
+        boolean failOnDataLoss,
+        long firstOffset,
+        long lastOffset,
+        long firstTimestamp,
+        byte[] key,
+        long limit)
+        implements Serializable {
+    private static final long NONE = Long.MIN_VALUE;
+    private static final long MOST = Long.MAX_VALUE;
+
+    /** With nothing that a query asks for. */
+    ReadSettings(boolean checkCrc, long batchBytes, long decompressedBytes, long elements, boolean skip, boolean control,
+            boolean committed, boolean failOnDataLoss) {
+        this(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss, NONE, MOST, NONE,
+                null, MOST);
+    }
+
+    /** With what a query asks for. */
+    ReadSettings asked(long first, long last, long timestamp, byte[] wantedKey, long rows) {
+        return new ReadSettings(checkCrc, batchBytes, decompressedBytes, elements, skip, control, committed, failOnDataLoss,
+                first, last, timestamp, wantedKey, rows);
+    }
+
+    /** To see where batches are, and no rows. */
+    ReadSettings heads(boolean crc, boolean skipping) {
+        return new ReadSettings(crc, batchBytes, decompressedBytes, elements, skipping, control, false, false);
+    }
+}

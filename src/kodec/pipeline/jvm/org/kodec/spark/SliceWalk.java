@@ -1,0 +1,306 @@
+package org.kodec.spark;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Locale;
+import org.apache.hadoop.conf.Configuration;
+import org.kodec.kafka.log.MessageSet;
+import org.kodec.runtime.FormatException;
+
+/** Goes through one piece of a segment from batch to batch. */
+final class SliceWalk implements Closeable {
+    final SegmentSlice piece;
+    final Wanted wanted;
+    private final Files.Source source;
+    private final RowBuffers rows;
+    private final Window window;
+    private final DamagePolicy left;
+    private final ReadSettings reading;
+    private final Transactions transactions;
+    private final OffsetOrder order;
+    /** Whether offsets that are out of order are damage. */
+    private final boolean ordered;
+    private final Damage damage;
+    private final long passed;
+    // of the batch that was come to
+    private long position;
+    private long offset;
+    private int size;
+    private int magic;
+    private int wrapping;
+    // of what was read so far
+    private Resumption.Before good;
+    private Tail tail;
+    private boolean seen;
+    private boolean done;
+    private FormatException firstDamage;
+    private boolean followed;
+
+    /** Of a file that was opened, and that is closed with this. Throws FormatException, IOException. */
+    SliceWalk(
+            SegmentSlice piece, Files.Source source, boolean ordered, RowBuffers rows, Window window,
+            DamagePolicy left, ReadSettings reading, Configuration conf) throws IOException {
+        this.piece = piece;
+        this.source = source;
+        this.ordered = ordered;
+        this.rows = rows;
+        this.window = window;
+        this.left = left;
+        this.reading = reading;
+        Start start;
+        try {
+            transactions = !reading.committed() ? null : Transactions.between(Files.parent(piece.path()), piece.tiered(),
+                    piece.start(), piece.stop(), reading, conf);
+            wanted = Wanted.of(piece, source.size(), reading);
+            if (wanted.replaced() && piece.isPart()) {
+                throw new IOException("it was replaced while it was read: run the query again");
+            }
+            start = Start.of(piece, wanted.first(), new Segment(piece.path(), piece.base(), reading, conf, source));
+            damage = new Damage(piece, source, ordered, wanted.replaced(), reading, left, conf);
+        } catch (IOException | RuntimeException error) {
+            source.close();
+            throw error;
+        }
+        order = new OffsetOrder(piece, wanted.replaced(), start.last(), conf);
+        passed = start.passed();
+        good = new Resumption.Before(piece.base(), 0, -1);
+        // what a task of bytes begins with may lie behind what is wanted
+        done = piece.from() > 0 && start.last() >= wanted.last() && !wanted.toTheEnd();
+        window.open(source, Files.isLocal(piece.path()), start.position(), rows.count() > 0);
+    }
+
+    /** Whether the batch is one of the newest format. */
+    boolean isNewest() {
+        return magic == Frame.NEWEST;
+    }
+
+    /** The format of the batch. */
+    int magic() {
+        return magic;
+    }
+
+    /** The codec of the batch, without the variant that old messages have of it. */
+    String codec() {
+        return isNewest() ? rows.rows.codec() : MessageSet.Compression.of(wrapping).name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Where the batch starts in the file. */
+    long position() {
+        return position;
+    }
+
+    /** The bytes of the batch. */
+    int size() {
+        return size;
+    }
+
+    /** The offset behind the last good batch so far. */
+    long nextOffset() {
+        return good.low();
+    }
+
+    /** The first damage that a good batch follows; null where there is none. */
+    FormatException damageInside() {
+        return followed ? firstDamage : null;
+    }
+
+    @Override
+    public void close() throws IOException {
+        source.close();
+    }
+
+    /** Goes to the next batch that may have wanted rows. Throws FormatException, IOException. */
+    Step advance() throws IOException {
+        while (!done) {
+            try {
+                Step step = step();
+                if (step != null) {
+                    return step;
+                }
+            } catch (FormatException error) {
+                damaged(error);
+            } catch (IOException | UncheckedIOException error) {
+                left.unreadable(piece, error, window.position(), source.size());
+                done = true;
+            }
+        }
+        return Step.END;
+    }
+
+    private Step step() throws IOException {
+        long here = window.position();
+        if (here >= piece.to() || here < 0 || wanted.toTheEnd() && here >= piece.size()) {
+            done = true;
+            return null;
+        }
+        boolean pinned = rows.plain() && rows.count() > 0;
+        // what begins behind the piece is of others
+        Boolean there = window.ready(Frame.SIZE, piece.to(), pinned);
+        if (there == null) {
+            return Step.FLUSH;
+        }
+        Frame frame = there ? window.frame() : null;
+        if (frame != null && frame.known() && frame.fits(Math.min(reading.batchBytes(), Integer.MAX_VALUE - 64))) {
+            there = window.ready((int) frame.size(), piece.to(), pinned);
+            if (there == null) {
+                return Step.FLUSH;
+            }
+            if (there) {
+                position = here;
+                offset = frame.offset();
+                magic = frame.magic();
+                size = (int) frame.size();
+                return isNewest() ? newest() : older();
+            }
+        }
+        // at the end of the file there is nothing to look at, for which a folder would be listed
+        tail = here == source.size() ? null : damage.tail(here, good);
+        done = true;
+        return null;
+    }
+
+    private Step newest() throws IOException {
+        boolean check = reading.checkCrc();
+        boolean right = rows.rows.head(window.data, window.at, window.at + size, check && !wanted.bounded());
+        if (!right || rows.rows.codec() == null) {
+            throw wrong();
+        }
+        long end = rows.rows.offsetLast();
+        inOrder(offset, end);
+        if (wanted.bounded()) {
+            if (offset > wanted.last() && !wanted.toTheEnd()) {
+                order.last = end;
+                done = true;
+                return null;
+            }
+            // one that is passed over is checked too: a damaged header would say that its rows are not wanted
+            if (check && !crcOk()) {
+                throw wrong();
+            }
+            if (offset > wanted.last() || end < wanted.first() || rows.rows.timestampLast() < reading.firstTimestamp()) {
+                skip();
+                return null;
+            }
+        }
+        boolean hidden = rows.rows.hidden() && !reading.control();
+        boolean dropped = transactions != null && rows.rows.headAttributesIsTransactional && !rows.rows.hidden()
+                && transactions.drops(rows.rows.headProducerId, offset);
+        if (hidden || dropped || rows.rows.headNumRecords == 0) {
+            skip();
+            return null;
+        }
+        return Step.BATCH;
+    }
+
+    private Step older() throws IOException {
+        boolean right = rows.old.head(window.data, window.at, window.at + size, reading.checkCrc());
+        if (!right || rows.old.codec() == null) {
+            throw wrong();
+        }
+        // rows of what is inside take its place
+        wrapping = rows.old.headMessageAttributesCompression;
+        inOrder(offset, offset);
+        if (offset < wanted.first() && rows.old.codec().equals("none")) {
+            skip();
+            return null;
+        }
+        return Step.BATCH;
+    }
+
+    private boolean crcOk() {
+        return rows.rows.head(window.data, window.at, window.at + size, true);
+    }
+
+    private FormatException wrong() {
+        byte[] data = window.bytes(size);
+        return isNewest()
+                ? ErrorExplainer.newest(data, position, offset, reading)
+                : ErrorExplainer.older(data, position, offset, reading);
+    }
+
+    private void inOrder(long start, long end) throws IOException {
+        FormatException error = ordered ? order.check(start, end, window, size, reading.batchBytes()) : null;
+        if (error == null) {
+            return;
+        }
+        if (isNewest() && reading.checkCrc() && !crcOk()) {
+            // a wrong checksum says more
+            throw wrong();
+        }
+        String name = isNewest() ? "RecordBatch(base_offset=" + offset + ")" : "Message(offset=" + offset + ")";
+        throw error.within(name).shifted(position);
+    }
+
+    /** Leaves the batch, without its rows where it was not appended. */
+    void skip() {
+        order.last = isNewest() ? rows.rows.offsetLast() : offset;
+        good = new Resumption.Before(order.last + 1, Math.max(size, good.largest()), magic);
+        followed |= firstDamage != null;
+        seen = true;
+        window.at += size;
+        if (order.last >= wanted.last() && !wanted.toTheEnd()) {
+            // what lies behind was not asked for
+            done = true;
+        }
+    }
+
+    /**
+     * Appends the rows of the batch, or none where it is damaged and that is to be skipped; gives false, and
+     * nothing is done, where the rows that wait are in other bytes, and have to be taken first.
+     */
+    boolean append() throws IOException {
+        if (!rows.takes(magic)) {
+            return false;
+        }
+        boolean right = rows.add(window.data, reading);
+        try {
+            if (!right) {
+                throw wrong();
+            }
+            if (isNewest() && rows.rows.hidden()) {
+                int before = rows.rows.count - rows.rows.headNumRecords;
+                try {
+                    Control.check(window.bytes(size), position, offset);
+                } catch (FormatException error) {
+                    rows.rows.count = before;
+                    throw error;
+                }
+            }
+        } catch (FormatException error) {
+            damaged(error);
+            return true;
+        }
+        skip();
+        return true;
+    }
+
+    /** Throws what is wrong with the batch, or goes on behind the damage where that is to be skipped. */
+    private void damaged(FormatException wrong) throws IOException {
+        FormatException error = damage.named(window.position(), wrong);
+        if (!reading.skip()) {
+            throw error;
+        }
+        firstDamage = firstDamage == null ? error : firstDamage;
+        window.moveTo(damage.skip(window.position(), error, good));
+    }
+
+    /**
+     * Ends with the piece: says which offsets up to the next segment, or the end that was asked for, are nowhere; what a
+     * broker has made since that is to be read next.
+     */
+    List<SegmentSlice> ended(Siblings siblings) throws IOException {
+        left.ended(piece, tail);
+        // of a part of a segment, the one that has its last batch, or what is torn, says what is missing
+        boolean mine = !piece.isPart() || tail != null || seen && window.position() >= source.size();
+        boolean explained = damage.skippedEnd >= window.position();
+        if (piece.stop() < 0 || piece.size() < 0 || !mine || explained) {
+            return List.of();
+        }
+        long last = seen ? order.last : Math.max(order.last, passed);
+        long from = Math.max(Math.max(last + 1, piece.start()), reading.firstOffset());
+        long to = Math.min(piece.stop() - 1, reading.lastOffset());
+        return from > to ? List.of() : siblings.behind(piece, from, to, tail);
+    }
+}

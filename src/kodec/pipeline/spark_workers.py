@@ -1,0 +1,196 @@
+"""Spark's workers: each piece of work is a task, and what it returns is brought home.
+
+It takes no RDD, only a data source, so it works over Spark Connect too. Spark may run a piece twice (a retry,
+speculation): the result of one of them is taken.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import re
+import secrets
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kodec.pipeline.reading import freeze_imports_once
+from kodec.pipeline.spark import QUIET, running, session
+from kodec.pipeline.workers import Workers
+from kodec.runtime.errors import KodecError
+
+__all__ = ["SparkWorkers", "spark_workers"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+# What a worker raises comes home as text, and it itself with it, behind this and a secret of the job: the
+# text can hold what a hostile log says, which must not be unpickled.
+_MARK = "kodec raised {secret} "
+_SECONDS = 2
+
+
+class SparkWorkers(Workers):
+    """The workers of a session."""
+
+    def __init__(self, spark: SparkSession, say: Callable[[str], None]) -> None:
+        self.spark = spark
+        self._say = say
+
+    def run(self, work: Callable[[P], R], pieces: Sequence[P]) -> list[R]:
+        """As of `Workers`. Raises also: PySparkException where a task fails for another reason."""
+        if not pieces:
+            return []
+        self.spark.dataSource.register(PiecesDataSource)
+        mark = _MARK.format(secret=secrets.token_hex(16))
+        job = _packed((work, pieces, mark))
+        frame = self.spark.read.format(PiecesDataSource.name()).options(job=job).load()
+        try:
+            with self._watched(self.spark):
+                rows = frame.collect()
+        except (PySparkException, Py4JError) as error:
+            if (raised := re.search(mark + r"([A-Za-z0-9+/=]+)", str(error))) is not None:
+                raise pickle.loads(base64.b64decode(raised[1])) from None
+            if isinstance(error, PySparkException):
+                raise
+            # of a worker that died, for one
+            raise PySparkException(_told(error)) from error
+        found = {row["piece"]: pickle.loads(row["result"]) for row in rows}
+        return [found[number] for number in range(len(pieces))]
+
+    def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
+        """As of `Workers`; Spark gives all results at its end."""
+        return iter(self.run_sized(work, pieces, sizes))
+
+    def _watched(self, spark: SparkSession) -> Any:
+        # Over Connect there is no tracker to ask.
+        return _Watch(spark, self._say) if hasattr(spark, "_jsparkSession") else nullcontext()
+
+
+@contextmanager
+def spark_workers(
+    name: str, master: str, config: Mapping[str, str], say: Callable[[str], None]
+) -> Iterator[SparkWorkers]:
+    """The session that runs already, else one that is started and stopped; errors as of `workers`."""
+    active = running()
+    if active is not None:
+        yield SparkWorkers(active, say)
+        return
+    say(f"starting Spark on {master}")
+    try:
+        spark = session(master, app_name=f"kodec {name}", config=QUIET | dict(config), jvm=False)
+    except (PySparkException, Py4JError) as error:
+        raise KodecError(f"Spark does not start on {master}: {_told(error)}") from error
+    try:
+        yield SparkWorkers(spark, say)
+    finally:
+        spark.stop()
+
+
+def _told(error: Exception) -> str:
+    """What Spark says, without the calls that led there."""
+    return str(getattr(error, "java_exception", error)).partition("\n")[0]
+
+
+def _packed(job: object) -> str:
+    """Any object as text, as Spark's options are; a million paths that are alike take some MiB."""
+    return base64.b64encode(zlib.compress(pickle.dumps(job), 1)).decode("ascii")
+
+
+def _unpacked(text: str) -> Any:
+    return pickle.loads(zlib.decompress(base64.b64decode(text)))
+
+
+class _Piece(InputPartition):
+    def __init__(self, number: int, piece: object) -> None:
+        super().__init__(number)
+        self.piece = piece
+
+
+class _Reader(DataSourceReader):
+    """Works on the pieces; all of them are known where the query is planned, and each task gets its own."""
+
+    def __init__(self, job: str) -> None:
+        self.work, self.pieces, self.mark = _unpacked(job)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"work": self.work, "pieces": (), "mark": self.mark}
+
+    def partitions(self) -> list[InputPartition]:
+        return [_Piece(number, piece) for number, piece in enumerate(self.pieces)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int, bytes]]:
+        assert isinstance(partition, _Piece)
+        freeze_imports_once()
+        try:
+            result = self.work(partition.piece)
+        except Exception as error:
+            raise RuntimeError(f"{error}\n{self.mark}{_pickled(error)}") from error
+        yield partition.value, pickle.dumps(result)
+
+
+def _pickled(error: Exception) -> str:
+    try:
+        data = pickle.dumps(error)
+        pickle.loads(data)
+    except Exception:
+        # one whose pickle does not bring it back
+        data = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return base64.b64encode(data).decode("ascii")
+
+
+class PiecesDataSource(DataSource):
+    """The engine of the jobs; private: its options are a job that was pickled."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+
+    @classmethod
+    def name(cls) -> str:
+        """Not for anybody's `format`."""
+        return "kodec-pieces"
+
+    def schema(self) -> str:
+        """The number of a piece, and what came of it."""
+        return "piece long, result binary"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """The reader that does the work."""
+        # Taken out: Spark gives this object, too, to each task.
+        return _Reader(self.options.pop("job"))
+
+
+class _Watch:
+    """Says how many tasks are done, about once in two seconds, while a query runs."""
+
+    def __init__(self, spark: SparkSession, say: Callable[[str], None]) -> None:
+        self.tracker = spark.sparkContext.statusTracker()
+        self.say = say
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        before = ""
+        while not self.over.wait(_SECONDS):
+            stages = [self.tracker.getStageInfo(stage) for stage in self.tracker.getActiveStageIds()]
+            text = ", ".join(
+                f"{s.numCompletedTasks} of {s.numTasks} tasks done" for s in stages if s is not None
+            )
+            if text and text != before:
+                self.say(text)
+            before = text
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
