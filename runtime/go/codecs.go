@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"io"
+	"math/bits"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
@@ -57,6 +58,8 @@ func decompress(codec string, data []byte, limit int) ([]byte, error) {
 		return bounded(from, codec, limit)
 	case "lz4":
 		return bounded(lz4.NewReader(bytes.NewReader(data)), codec, limit)
+	case "lz4_legacy":
+		return bounded(lz4.NewReader(bytes.NewReader(resummed(data))), codec, limit)
 	case "zstd":
 		from, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1))
 		if err != nil {
@@ -134,6 +137,12 @@ func compress(codec string, data []byte) ([]byte, error) {
 		to = gzip.NewWriter(&out)
 	case "lz4":
 		to = lz4.NewWriter(&out)
+	case "lz4_legacy":
+		frame, err := compress("lz4", data)
+		if at := headerSize(frame); err == nil && at > 0 {
+			frame[at] = headerChecksum(frame[:at])
+		}
+		return frame, err
 	case "zstd":
 		made, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
 		if err != nil {
@@ -165,4 +174,45 @@ func snap(data []byte) []byte {
 		data = data[n:]
 	}
 	return out
+}
+
+// headerSize is where the header checksum of an LZ4 frame stands; 0 where there is none.
+func headerSize(frame []byte) int {
+	if len(frame) < 7 {
+		return 0
+	}
+	size := 6
+	if frame[4]&8 != 0 { // the size of the content
+		size += 8
+	}
+	if len(frame) <= size {
+		return 0
+	}
+	return size
+}
+
+// resummed is an LZ4 frame with the right header checksum: in messages of magic 0 it is over the magic number too.
+func resummed(frame []byte) []byte {
+	at := headerSize(frame)
+	if at == 0 {
+		return frame
+	}
+	made := append([]byte(nil), frame...)
+	made[at] = headerChecksum(made[4:at])
+	return made
+}
+
+// headerChecksum is the second byte of the xxHash32 of at most 15 bytes.
+func headerChecksum(data []byte) byte {
+	const prime1, prime2, prime3, prime4, prime5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
+	sum := uint32(prime5) + uint32(len(data))
+	for ; len(data) >= 4; data = data[4:] {
+		sum = bits.RotateLeft32(sum+binary.LittleEndian.Uint32(data)*prime3, 17) * prime4
+	}
+	for _, each := range data {
+		sum = bits.RotateLeft32(sum+uint32(each)*prime5, 11) * prime1
+	}
+	sum = (sum ^ sum>>15) * prime2
+	sum = (sum ^ sum>>13) * prime3
+	return byte((sum ^ sum>>16) >> 8)
 }

@@ -20,6 +20,7 @@ from kodec.generator.targets.python.collisions import IMPORTED
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import camel, local
 from kodec.runtime.compression import decompress
+from tests.vectors import right
 
 from .any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, vocabulary
 from .compilers import compile_all, needs_cc
@@ -65,8 +66,7 @@ def test_python(tmp_path: Path) -> None:
             back = ModelIndex(model)
             for name in SCHEMAS:
                 kind = getattr(modules.of(model.schema(name)), back.classes[name])
-                of = vectors[name]["types"].get(name, {"valid": []})
-                bytes_of = [each["bytes"] for each in of["valid"]]
+                bytes_of = [each["bytes"] for each in right(vectors[name], name)]
                 bytes_of += {"z000": [GZIP], "z300": [STREAM]}.get(name, [])
                 given: list[tuple[str, dict[str, int]]] = [(each, {}) for each in bytes_of]
                 if name == "z200":
@@ -116,11 +116,10 @@ def test_kernels(tmp_path: Path) -> None:
     words = vocabulary(made.values(), r"//.*|/\*(?s:.*?)\*/|(?m:^ *# *(include|error).*)", fold=False)
     assert {"rows", "row", "item", "position", "checksum"} <= set(words)
     valid = render_all(folder, targets=["vectors"]).modules
-    vectors = {name: json.loads(valid[f"{name}.vectors.json"])["types"] for name in kernels}
-    units = {"z000": vectors["z000"]["z000"], "z100": vectors["z100"]["z100"]}
+    vectors = {name: json.loads(valid[f"{name}.vectors.json"]) for name in kernels}
     data = {
-        name: [bytes.fromhex(each["bytes"]) for each in of["valid"] if each["bytes"]]
-        for name, of in units.items()
+        name: [bytes.fromhex(each["bytes"]) for each in right(document, name) if each["bytes"]]
+        for name, document in vectors.items()
     }
     data["z000"].append(bytes.fromhex(GZIP))
     first: list[Any] | None = None

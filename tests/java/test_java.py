@@ -27,6 +27,7 @@ from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
 from tests.java.conftest import ROOT, Ask
+from tests.vectors import right
 
 KINDS = {
     Truncated: "TRUNCATED",
@@ -150,14 +151,10 @@ def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[
     for path, document in documents(folder).items():
         schema = model.schema(document["schema"])
         top = f"{names.package(schema)}.{names.tops[schema.id]}"
-        for name, of in document["types"].items():
+        for name in dict.fromkeys(each["type"] for each in document["vectors"]):
             nested = top if name == schema.root.name else f"{top}${names.types[name]}"
-            yield (
-                path.removesuffix(".vectors.json"),
-                back.classes[name],
-                nested,
-                [*of["valid"], *of["invalid"]],
-            )
+            path = path.removesuffix(".vectors.json")
+            yield path, back.classes[name], nested, right(document, name)[:12]
 
 
 @pytest.mark.parametrize(
@@ -472,7 +469,7 @@ def test_a_schema_that_is_read_from_a_stream_is_a_problem(tmp_path: Path) -> Non
 def test_a_package_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta:\n  id: x\nseq:\n  - {id: a, type: u1}\n")
     with pytest.raises(ValueError, match="not the name of a Java package"):
-        render_all(tmp_path, targets=["java"], java_package="a b")
+        render_all(tmp_path, targets=["java"], options={"package": "a b"})
 
 
 def test_no_fact_of_the_wire_is_in_the_runtime() -> None:

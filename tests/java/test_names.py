@@ -12,6 +12,7 @@ from kodec.generator.driver import render_all
 from tests.generator.any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, unnamed, vocabulary
 from tests.java.conftest import HERE, ROOT, jars
 from tests.java.conftest import sources as java_files
+from tests.vectors import right, with_bytes
 
 SCHEMAS = ("z000", "z100", "z200", "z400")
 COMMENTS = r"//.*|/\*(?s:.*?)\*/"
@@ -30,7 +31,7 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
 ) -> None:
     fixed, plain = sources(FIXED), sources(SCHEMAS)
     folder = put(tmp_path / "plain", plain | fixed)
-    made = render_all(folder, targets=["java", "vectors"], java_package="org.plain").modules
+    made = render_all(folder, targets=["java", "vectors"], options={"package": "org.plain"}).modules
     vectors = {name: json.loads(made.pop(f"{name}.vectors.json")) for name in SCHEMAS}
     words = vocabulary(made.values(), COMMENTS, fold=True)
     assert {"at", "start", "stop", "codec", "found", "more", "size", "elements"} <= set(words)
@@ -38,7 +39,7 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
     for index, names in enumerate(rounds(plain, sorted({*words, *WORDS}))):
         texts = {name: renamed(text, names) for name, text in plain.items()}
         folder = put(tmp_path / f"r{index}", texts | fixed)
-        made |= render_all(folder, targets=["java"], java_package=f"org.r{index}").modules
+        made |= render_all(folder, targets=["java"], options={"package": f"org.r{index}"}).modules
         packages[f"org.r{index}"] = names
     for name, text in made.items():
         path = tmp_path / name
@@ -56,15 +57,13 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
     assert done.returncode == 0, done.stdout + done.stderr
     wanted: dict[str, list[str]] = {"Dump": [], "AnyRows": []}
     for name, document in vectors.items():
-        for vector in (every := document["types"].get(name, {"valid": [], "invalid": []}))["valid"] + every[
-            "invalid"
-        ]:
+        for vector in with_bytes(document, name):
             wanted["Dump"].append(f"read {{}}.{name.capitalize()} 1 {vector['bytes']}")
     wanted["Dump"] += [f"read {{}}.Z200 1 {version} {data}" for version, data in VERSIONS.items()]
     wanted["Dump"].append(f"read {{}}.Z000 1 {GZIP}")
     for name, kind in (("z000", "Z000"), ("z410", "Z400")):
-        of = vectors[kind.lower()]["types"]
-        for vector in of.get(name, of.get(f"z400::{name}"))["valid"]:
+        document = vectors[kind.lower()]
+        for vector in right(document, name) or right(document, f"z400::{name}"):
             wanted["AnyRows"].append(f"{{}}.{kind}$Rows {vector['bytes']}")
     for program, questions in wanted.items():
         asked = [question.format(package) for package in packages for question in questions]

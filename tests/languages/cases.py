@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-import struct
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
+from kodec.conformance.same import difference
 from kodec.generator.driver import load, render_all
+from kodec.generator.interpreter.plain import plain as plain_of_plan
 from kodec.generator.modules import Modules
 from kodec.generator.targets.python.index import ModelIndex
+from kodec.generator.targets.vectors.samples import NAMES
 from kodec.runtime.errors import EncodeError, FormatError
 
 CODES = {
@@ -35,7 +36,7 @@ class Case:
 
     Attributes:
         version: of a type that is told it.
-        value: as `plain` gives it; None where they are refused.
+        value: as vectors have it; None where they are refused.
         written: what the value is written as; None where it is refused.
         error: (code, path, byte) where they are refused.
     """
@@ -49,7 +50,7 @@ class Case:
 
 
 def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
-    """Each vector, some of its beginnings, and so many copies with a byte or two changed."""
+    """Each sample of each type, some of its beginnings, and so many copies with a byte or two changed."""
     drawn = random.Random(seed)
     model = load(folder)
     back = ModelIndex(model)
@@ -58,11 +59,11 @@ def cases(folder: Path, changes: int, seed: int) -> Iterator[Case]:
         for text in documents.values():
             document = json.loads(text)
             module = modules.of(model.schema(document["schema"]))
-            for name, vectors in document["types"].items():
-                kind = getattr(module, back.classes[name])
-                for each in vectors["valid"]:
+            for each in document["vectors"]:
+                if each["tests"] in NAMES and "bytes" in each:
+                    kind = getattr(module, back.classes[each["type"]])
                     for data in _near(bytes.fromhex(each["bytes"]), changes, drawn):
-                        yield case_of(kind, name, data, each.get("version"))
+                        yield case_of(kind, each["type"], data, each.get("version"))
 
 
 def _near(data: bytes, changes: int, drawn: random.Random) -> Iterator[bytes]:
@@ -90,48 +91,53 @@ def case_of(kind: Any, name: str, data: bytes, version: int | None = None) -> Ca
     return Case(name, data, version, plain(value), written)
 
 
+class Anything(frozenset[str]):
+    """Every path: an answer may leave out what a version lacks; the suite of vectors says which that is."""
+
+    def __contains__(self, path: object) -> bool:
+        return True
+
+
 def ask(command: list[str], asked: list[Case]) -> Iterator[Case]:
-    """What a program makes of the bytes of each case: a request and an answer are a line of JSON each."""
-    requests = [{"type": each.type, "bytes": each.data.hex(), "version": each.version or 0} for each in asked]
+    """What a testee makes of the bytes of each case, by the protocol of docs/conformance.md."""
+    requests = [
+        {"id": number, "do": "round_trip", "type": each.type, "bytes": each.data.hex()}
+        | ({} if each.version is None else {"version": each.version})
+        for number, each in enumerate(asked)
+    ]
     text = "".join(json.dumps(each) + "\n" for each in requests)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    for case, line in zip(asked, done.stdout.splitlines(), strict=True):
-        yield _answer(case, json.loads(line))
+    for number, (case, line) in enumerate(zip(asked, done.stdout.splitlines(), strict=True)):
+        answer = json.loads(line)
+        assert answer["id"] == number
+        yield _answer(case, answer)
 
 
 def _answer(case: Case, answer: dict[str, Any]) -> Case:
-    if "code" in answer:
-        error = answer["code"], answer["path"], answer["at"]
-        return Case(case.type, case.data, case.version, error=error)
-    written = bytes.fromhex(answer["written"]) if "written" in answer else None
-    return Case(case.type, case.data, case.version, answer["value"], written)
+    """The answer as a case: a value that is the same in another form of JSON is the case's own."""
+    if "error" in answer:
+        found = answer["error"]
+        return Case(
+            case.type,
+            case.data,
+            case.version,
+            error=(found["code"], found.get("path", ""), found.get("at", 0)),
+        )
+    value = answer["value"]
+    if difference(case.value, value, Anything()) is None:
+        value = case.value
+    written = bytes.fromhex(answer["bytes"]) if "bytes" in answer else None
+    return Case(case.type, case.data, case.version, value, written)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it, the same for all languages: numbers are text, and bytes begin with `0x`.
-
-    An empty list, no list and no bytes are the same where a language has one thing for them.
-    """
-    match value:
-        case None | bool():
-            return value
-        case IntEnum() | int():
-            return str(int(value))
-        case float():
-            return "nan" if value != value else struct.pack(">d", value).hex()
-        case bytes():
-            return f"0x{value.hex()}"
-        case str():
-            return f"0t{value.encode('utf-8', 'surrogateescape').hex()}"
-        case UUID():
-            return f"0x{value.bytes.hex()}"
-        case tuple((number, data)):
-            return {"number": str(number), "data": plain(data)}
-        case list():
-            return [plain(each) for each in value] or None
-        case dict():
-            return {name: plain(each) for name, each in value.items()}
-    assert dataclasses.is_dataclass(value), value
-    kept = (each.name for each in dataclasses.fields(value) if each.compare)
-    return {name.rstrip("_"): plain(getattr(value, name)) for name in kept}
+    """A value of the generated Python, or of the plan, as vectors have it."""
+    if isinstance(value, IntEnum):
+        return int(value)
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if dataclasses.is_dataclass(value):
+        kept = (each.name for each in dataclasses.fields(value) if each.compare)
+        return {name.rstrip("_"): plain(getattr(value, name)) for name in kept}
+    return plain_of_plan(value)

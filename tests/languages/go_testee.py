@@ -8,6 +8,8 @@ from pathlib import Path
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import FieldPlan
+from kodec.generator.plan.values import Constant, Maybe, OneOf
 from kodec.generator.targets.go.expressions import Types
 from kodec.generator.targets.go.names import Names, exported
 
@@ -31,32 +33,69 @@ def build(schemas: Path, folder: Path) -> list[str]:
 
 
 def _types(schemas: Path) -> str:
-    """The table of types that are told nothing but their version, and the names of all fields."""
+    """The tables of types that are told nothing but their version, and of the fields of all structs."""
     model = load(schemas)
     program = program_of(model)
     names = Names(model)
     types = Types(names)
-    lines = ["package main", "", 'import "kodec.test/formats"', "", "var codecs = map[string]codec{"]
-    fields = {exported(each.name): each.name for unit in program.units.values() for each in unit.fields}
+    head = 'package main\n\nimport (\n\t"reflect"\n\n\t"kodec.test/formats"\n)\n'
+    codecs, made, fields = [], [], []
     for unit in program.units.values():
-        told = [each.name for each in unit.parameters]
-        if unit.stands_for is not None or told not in ([], [unit.version_name]):
+        if unit.stands_for is not None:
             continue
         name = names.type(unit.name)
+        kind = f"reflect.TypeFor[formats.{name}]()"
+        made.append(f"\t{kind}: func() any {{ return formats.New{name}() }},")
+        fields += [f"\t{kind}: {{", *(_field(types, each) for each in unit.fields if each.kept), "\t},"]
+        told = [each.name for each in unit.parameters]
+        if told not in ([], [unit.version_name]):
+            continue
         version = f", {types.of(unit.parameters[0].type)}(version)" if told else ""
-        lines += [
-            f'\t"{unit.name}": func(data []byte, version int16) (any, []byte, error, error) {{',
-            f"\t\tv, _, err := formats.Read{name}(data{version}, formats.Options{{}})",
-            "\t\tif err != nil {",
-            "\t\t\treturn nil, nil, err, nil",
-            "\t\t}",
-            f"\t\twritten, wrong := v.Append(nil{version})",
-            "\t\treturn v, written, nil, wrong",
+        codecs += [
+            f'\t"{unit.name}": {{',
+            "\t\tfunc(data []byte, version int64) (any, int, error) {",
+            f"\t\t\treturn formats.Read{name}(data{version}, formats.Options{{}})",
+            "\t\t},",
+            "\t\tfunc(value any, version int64) ([]byte, error) {",
+            f"\t\t\tv := value.(formats.{name})",
+            f"\t\t\treturn v.Append(nil{version})",
+            "\t\t},",
+            f"\t\tfunc() any {{ return formats.New{name}() }},",
             "\t},",
         ]
-    lines += ["}", "", "var fieldNames = map[string]string{"]
-    lines += [
-        f'\t"{name}": "{field}",'
-        for name, field in sorted({**fields, "Number": "number", "Data": "data"}.items())
-    ]
-    return "\n".join([*lines, "}", ""])
+    tag = ["\treflect.TypeFor[formats.RawTag](): {", *map(_plain_field, ("number", "data")), "\t},"]
+    return "\n".join(
+        [
+            head,
+            "var codecs = map[string]codec{",
+            *codecs,
+            "}\n\nvar newOf = map[reflect.Type]func() any{",
+            *made,
+            "}\n\nvar fieldsOf = map[reflect.Type][]field{",
+            *fields,
+            *tag,
+            "}\n",
+        ]
+    )
+
+
+def _field(types: Types, field: FieldPlan) -> str:
+    kind = field.type
+    nullable = isinstance(kind, Maybe) or (isinstance(field.absent, Constant) and field.absent.value is None)
+    inner = kind.of if isinstance(kind, Maybe) else kind
+    forms = ", ".join(
+        f"reflect.TypeFor[{_qualified(types.of(each))}]()"
+        for each in (inner.types if isinstance(inner, OneOf) else ())
+    )
+    shown = f"[]reflect.Type{{{forms}}}" if forms else "nil"
+    return f'\t\t{{"{exported(field.name)}", "{field.name}", {str(nullable).lower()}, {shown}}},'
+
+
+def _plain_field(name: str) -> str:
+    return f'\t\t{{"{exported(name)}", "{name}", false, nil}},'
+
+
+def _qualified(kind: str) -> str:
+    head = "[]" if kind.startswith("[]") else ""
+    name = kind.removeprefix("[]")
+    return f"{head}formats.{name}" if name[:1].isupper() else kind

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from kodec.generator.driver import generate, load
+from kodec.generator.interpreter.plain import plain
+from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program, Unit
-from kodec.generator.plan.values import Whole
+from kodec.generator.plan.values import OCTETS, TEXT, ListOf, Maybe, ObjectOf, OneOf, Type, Whole
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.java.names import Names, component
 from kodec.generator.targets.java.printer import Printer
@@ -30,7 +34,7 @@ def jars() -> str:
 
 def build(schemas: Path, folder: Path) -> list[str]:
     """The command that runs the program; javac has no warning about it."""
-    generate(schemas, folder, targets=["java"], java_package=PACKAGE)
+    generate(schemas, folder, targets=["java"], options={"package": PACKAGE})
     (folder / "Types.java").write_text(_types(schemas))
     files = [*RUNTIME.rglob("*.java"), *(folder / "java").rglob("*.java"), folder / "Types.java"]
     options = [
@@ -43,7 +47,7 @@ def build(schemas: Path, folder: Path) -> list[str]:
         "UTF-8",
     ]
     classes = folder / "classes"
-    line = ["javac", *options, "-cp", jars(), "-d", classes, *files, HERE / "Testee.java"]
+    line = ["javac", *options, "-cp", jars(), "-d", classes, *files, *HERE.glob("*.java")]
     done = subprocess.run(line, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     java = shutil.which("java")
@@ -53,7 +57,7 @@ def build(schemas: Path, folder: Path) -> list[str]:
 
 
 def _types(schemas: Path) -> str:
-    """The table of types that are told nothing but their version, and the names of all fields."""
+    """The tables of types that are told nothing but their version, and of the fields of all records."""
     model = load(schemas)
     program = program_of(model)
     names = Names(model, PACKAGE)
@@ -61,18 +65,21 @@ def _types(schemas: Path) -> str:
     for unit in program.units.values():
         if unit.stands_for is not None:
             continue
-        name = _class(names, model, unit)
-        fields.append(f"        FIELDS.put({name}.class, {_fields(names, program, model, unit)});")
+        name = _class(names, model, unit.name)
+        fields.append(f"        FIELDS.put({name}.class, List.of(")
+        fields.append(",\n".join(_fields(names, program, model, unit)) + "));")
         told = [each.name for each in unit.parameters]
         if told not in ([], [unit.version_name]):
             continue
         version = ", version" if told else ""
         codecs += [
-            f'        CODECS.put("{unit.name}", new Testee.Codec() {{',
+            f'        CODECS.put("{unit.name}", new Testee.Codec({name}.class) {{',
+            "            @Override",
             "            public Record read(Input in, int version) {",
             f"                return {name}.read(in{version});",
             "            }",
             "",
+            "            @Override",
             "            public void write(Record value, Output out, int version) {",
             f"                (({name}) value).write(out{version});",
             "            }",
@@ -81,13 +88,14 @@ def _types(schemas: Path) -> str:
     return "\n".join(
         [
             "import java.util.HashMap;",
+            "import java.util.List;",
             "import java.util.Map;",
             "import org.kodec.runtime.Input;",
             "import org.kodec.runtime.Output;",
             "",
             "final class Types {",
             "    static final Map<String, Testee.Codec> CODECS = new HashMap<>();",
-            "    static final Map<Class<?>, String[][]> FIELDS = new HashMap<>();",
+            "    static final Map<Class<?>, List<Testee.Field>> FIELDS = new HashMap<>();",
             "",
             "    static {",
             *codecs,
@@ -99,23 +107,40 @@ def _types(schemas: Path) -> str:
     )
 
 
-def _class(names: Names, model: Model, unit: Unit) -> str:
-    schema = model.schema_of(unit.name)
+def _class(names: Names, model: Model, unit: str) -> str:
+    schema = model.schema_of(unit)
     top = f"{names.package(schema)}.{names.tops[schema.id]}"
-    return top if unit.name == schema.root.name else f"{top}.{names.types[unit.name]}"
+    return top if unit == schema.root.name else f"{top}.{names.types[unit]}"
 
 
-def _fields(names: Names, program: Program, model: Model, unit: Unit) -> str:
-    """(field, component, how it differs) of each component."""
+def _fields(names: Names, program: Program, model: Model, unit: Unit) -> Iterator[str]:
+    """A `Field` for each component, or the two of a field that may be compressed."""
     printer = Printer(names, program, unit, model.schema_of(unit.name), {})
-    found = []
+    values = PlanReader(program, b"")
+    ranges = {each.name for each in unit.ranges}
+    if unit.packed is not None:
+        ranges |= {each.name for each in unit.derived if each.kind in ("length", "count")}
     for each in unit.fields:
         if not each.kept:
             continue
-        name, more = component(each.name), ""
+        name, stored = component(each.name), ""
         if unit.packed is not None and unit.packed.name == each.name:
-            name, more = printer.packed_names(unit.packed)
-        elif isinstance(each.type, Whole) and each.type.wide:
-            more = "unsigned"
-        found.append(f'{{"{each.name}", "{name}", "{more}"}}')
-    return f"new String[][] {{{', '.join(found)}}}"
+            name, stored = printer.packed_names(unit.packed)
+        kind = each.type.of if isinstance(each.type, Maybe) else each.type
+        wide = isinstance(kind, Whole) and kind.wide
+        absent = values.absent(each.type, each.default)
+        if absent is None and isinstance(each.type, Whole) and each.name in ranges:
+            absent = 0  # computed, whatever it is
+        default = json.dumps(json.dumps(plain(absent)))
+        forms = kind.types if isinstance(kind, OneOf) else ()
+        classes = "".join(f", {_form(names, model, form)}.class" for form in forms)
+        more = f'"{stored}", {str(wide).lower()}, {default}{classes}'
+        yield f'            new Testee.Field("{each.name}", "{name}", {more})'
+
+
+def _form(names: Names, model: Model, kind: Type) -> str:
+    if isinstance(kind, ObjectOf):
+        return _class(names, model, kind.unit)
+    if isinstance(kind, ListOf):
+        return "java.util.List"
+    return {OCTETS: "byte[]", TEXT: "String"}.get(kind, "Object")

@@ -8,6 +8,8 @@ from typing import Literal
 import pytest
 
 from kodec.generator.driver import load
+from kodec.generator.interpreter.reader import PlanReader
+from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
 from kodec.generator.plan.rows import Elements, Part, Span, rows_of, steps_within
@@ -17,8 +19,6 @@ from kodec.generator.wire import WIRE
 from kodec.runtime.errors import EncodeError, FormatError
 
 from .cases import CODES, Case, cases, plain
-from .plan_reader import PlanReader
-from .plan_writer import PlanWriter
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {

@@ -249,9 +249,14 @@ class Printer:
     # -- writing ----------------------------------------------------------------------------------
 
     def measured(self) -> list[str]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        """Fields whose bytes are made first, as a length in front of them says how many there are.
+
+        Not what may be compressed: that is `stored`.
+        """
         found = []
         for each in self.unit.derived:
+            if self.unit.packed is not None and each.of == self.unit.packed.name:
+                continue
             kind = self.unit.field(each.of).type
             kind = kind.of if isinstance(kind, Maybe) else kind
             if each.kind == "length" and isinstance(kind, (ObjectOf, ListOf, OneOf)) and each.of not in found:

@@ -1,61 +1,50 @@
 """Test vectors: bytes and the values that they hold, for implementations in any language.
 
-They are made by the generated Python modules, which are imported for it, and read back by them.
+They are made by the plan itself, so that what is generated for a language, Python's too, is judged by them.
+`vectors.schema.json` is the contract of the files, docs/conformance.md explains it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
-from kodec.generator.modules import Modules
 from kodec.generator.problems import Problem
-from kodec.generator.target import File, Request, find, mark
+from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.vectors.plan import SchemaVectors, vectors
 
-__all__ = ["TARGET"]
+__all__ = ["CONTRACT", "TARGET", "VECTORS_VERSION"]
 
-VECTORS_VERSION = 1
+VECTORS_VERSION = 2
+CONTRACT = Path(__file__).parent / "vectors.schema.json"
+"""The JSON schema of a file of vectors."""
 
 
 class _Vectors:
-    """A JSON file for each schema that has types of its own."""
+    """A JSON file for each schema that has types of its own; a vector is a line."""
 
     name = "vectors"
     files = ("*.vectors.json",)
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
-        """What the Python modules cannot express."""
-        yield from find("python").lacks(Request(request.model))
+    def lacks(self, request: Request) -> tuple[Problem, ...]:
+        return ()
 
     def plan(self, request: Request) -> tuple[SchemaVectors, ...]:
-        with Modules(request.model) as modules:
-            return tuple(vectors(request.model, modules))
+        return tuple(vectors(request.model))
 
     def emit(self, plan: tuple[SchemaVectors, ...]) -> Iterator[File]:
         for found in plan:
-            document = {
+            head = {
                 "//": mark(found.schema),
                 "vectors_version": VECTORS_VERSION,
                 "schema": found.schema.id,
-                "types": {
-                    name: {
-                        "valid": [
-                            {"bytes": each.data.hex(), "value": each.value}
-                            | ({} if each.version is None else {"version": each.version})
-                            for each in of.valid
-                        ],
-                        "invalid": [
-                            {"bytes": each.data.hex(), "error": each.error, "at": each.at}
-                            for each in of.invalid
-                        ],
-                    }
-                    for name, of in found.types.items()
-                },
                 "without": dict(found.without),
             }
+            start = json.dumps(head, indent=1).removesuffix("\n}")
+            lines = ",\n".join(f"  {json.dumps(each.to_json(), allow_nan=False)}" for each in found.vectors)
             path = found.schema.path.removesuffix(".ksy") + ".vectors.json"
-            yield File(path, json.dumps(document, indent=1, allow_nan=False) + "\n", found.schema)
+            yield File(path, f'{start},\n "vectors": [\n{lines}\n ]\n}}\n', found.schema)
 
 
 TARGET = _Vectors()

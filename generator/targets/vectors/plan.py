@@ -1,171 +1,315 @@
-"""From samples to vectors: written, read back, and put into plain values; and bytes that must be refused."""
+"""From samples to vectors: what the plan itself writes and reads, and what it refuses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
-from uuid import UUID
 
-from kodec.generator.modules import Modules
-from kodec.generator.plan.layouts import Layouts
-from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import attribute
-from kodec.generator.targets.vectors.samples import SAMPLES, NoSample, Samples
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.generator.interpreter.plain import lacking, plain
+from kodec.generator.interpreter.reader import Leaf, PlanReader
+from kodec.generator.interpreter.writer import PlanWriter
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import Program, Unit
+from kodec.generator.plan.values import Whole
+from kodec.generator.schema.model import Model, Schema
+from kodec.generator.targets.vectors.near import Near, near
+from kodec.generator.targets.vectors.samples import NAMES, NoSample, Samples
+from kodec.runtime.errors import (
+    CrcMismatch,
+    EncodeError,
+    FormatError,
+    LimitExceeded,
+    Malformed,
+    Truncated,
+    Unsupported,
+)
+from kodec.runtime.fields import ends_exactly
 
-__all__ = ["Invalid", "SchemaVectors", "TypeVectors", "Valid", "vectors"]
+__all__ = ["CODES", "SchemaVectors", "Vector", "error_of", "vectors"]
+
+CODES: dict[type[Exception], str] = {
+    Truncated: "truncated",
+    Malformed: "malformed",
+    CrcMismatch: "bad_checksum",
+    Unsupported: "unsupported",
+    LimitExceeded: "limit_exceeded",
+    EncodeError: "not_encodable",
+}
+"""The neutral words for errors."""
 
 
 @dataclass(frozen=True, slots=True)
-class Valid:
-    """Bytes and what they hold; `version` where the type is told its version from outside."""
+class Vector:
+    """What docs/conformance.md says of a vector; `kodec.conformance` reads them again."""
 
-    data: bytes
-    value: Any
+    id: str
+    type: str
     version: int | None
+    tests: str
+    must: str
+    why: str | None
+    data: bytes | None
+    exact: bool
+    value: Any
+    lacking: tuple[str, ...]
+    encodes: str | None
+    error: dict[str, Any] | None
 
-
-@dataclass(frozen=True, slots=True)
-class Invalid:
-    """Bytes that must be refused, why, and at which byte that is noticed here."""
-
-    data: bytes
-    error: str
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class TypeVectors:
-    valid: tuple[Valid, ...]
-    invalid: tuple[Invalid, ...]
+    def to_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"id": self.id, "type": self.type}
+        if self.version is not None:
+            found["version"] = self.version
+        found |= {"tests": self.tests, "origin": {"kind": "constructed"}, "must": self.must}
+        if self.why is not None:
+            found["why"] = self.why
+        if self.data is not None:
+            found["bytes"] = self.data.hex()
+        if self.exact:
+            found["exact"] = True
+        if self.value is not None:
+            found["value"] = self.value
+        if self.lacking:
+            found["lacking"] = list(self.lacking)
+        if self.encodes is not None:
+            found["encodes"] = self.encodes
+        if self.error is not None:
+            found["error"] = self.error
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaVectors:
-    """The vectors of each type by its full name, and the types without any, each with the reason."""
+    """The vectors of a schema, and the types without any, each with the reason."""
 
     schema: Schema
-    types: dict[str, TypeVectors]
+    vectors: tuple[Vector, ...]
     without: tuple[tuple[str, str], ...]
 
 
-def vectors(model: Model, modules: Modules) -> Iterator[SchemaVectors]:
+def vectors(model: Model) -> Iterator[SchemaVectors]:
     """The vectors of every schema that has types of its own."""
-    back = ModelIndex(model)
+    program = program_of(model)
     for schema in model.schemas:
         if schema.streamed:
-            yield SchemaVectors(
-                schema, {}, tuple((each.name, "it is read from a stream") for each in schema.structs)
-            )
-        elif back.wanted(schema):
-            yield _of_schema(back, modules, schema)
+            without = tuple((each.name, "it is read from a stream") for each in schema.structs)
+            yield SchemaVectors(schema, (), without)
+            continue
+        units = [program.units[each.name] for each in schema.structs if each.name in program.units]
+        objects = [each for each in units if each.stands_for is None]
+        if objects:
+            yield _of_schema(model, program, schema, objects)
 
 
-def _of_schema(back: ModelIndex, modules: Modules, schema: Schema) -> SchemaVectors:
-    samples = Samples(back, modules)
-    types: dict[str, TypeVectors] = {}
+def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[Unit]) -> SchemaVectors:
+    found: list[Vector] = []
     without: list[tuple[str, str]] = []
-    for struct in schema.structs:
-        if back.in_runtime(struct) or transparent(struct) is not None:
+    for unit in units:
+        told = [each.name for each in unit.parameters if each.name != unit.version_name]
+        if told:
+            without.append((unit.name, f"it is told `{told[0]}` from outside"))
             continue
+        of = _OfType(model, program, unit)
+        of.make()
+        found += of.found.values()
+        if not of.valid:
+            without.append((unit.name, of.reason or "no values were found that go together"))
+    return SchemaVectors(schema, tuple(found), tuple(without))
+
+
+class _OfType:
+    """The vectors of one type."""
+
+    def __init__(self, model: Model, program: Program, unit: Unit) -> None:
+        self.program = program
+        self.unit = unit
+        self.samples = Samples(model, program)
+        self.found: dict[str, Vector] = {}
+        self.reason = ""
+        self.valid = 0
+        self._seen: set[tuple[int | None, bytes, bool]] = set()
+
+    def make(self) -> None:
+        unit = self.unit
+        versions: list[int | None] = [*unit.versions] if unit.versions else [None]
+        for version in versions:
+            base = b""
+            for number, name in enumerate(NAMES):
+                data = self._sample(version, number, name)
+                base = max(base, data or b"", key=len)
+            self._edges(version)
+            self._compressed(version)
+            if version == versions[-1]:
+                self._near(version, base)
+        if unit.versions and self.valid:
+            self._other_versions(unit.versions.first, unit.versions.last, base)
+
+    # -- what is right ----------------------------------------------------------------------------
+
+    def _sample(self, version: int | None, number: int, tests: str) -> bytes | None:
         try:
-            found = _of_type(samples, modules, struct)
+            value = self.samples.sample(self.unit, number, version)
+            data = self._written(value, version)
         except NoSample as reason:
-            without.append((struct.name, str(reason)))
-            continue
-        if found.valid:
-            types[struct.name] = found
-        else:
-            without.append((struct.name, "no values were found that go together"))
-    return SchemaVectors(schema, types, tuple(without))
+            self.reason = self.reason or str(reason)
+            return None
+        except EncodeError:
+            return None  # values that do not go together
+        self._accept(version, tests, data)
+        return data
 
-
-def _of_type(samples: Samples, modules: Modules, struct: Struct) -> TypeVectors:
-    told = [param for param in struct.params if param.id != struct.version_field or not struct.versions]
-    if told:
-        raise NoSample(f"it is told `{told[0].id}` from outside")
-    kind = getattr(modules.of(samples.model.schema_of(struct.name)), samples.back.classes[struct.name])
-    outside = bool(struct.versions) and struct.param(struct.version_field) is not None
-    valid: dict[tuple[bytes, int | None], Valid] = {}
-    for version in struct.versions or (None,):
-        given = {struct.version_field: version} if outside else {}
-        for number in range(SAMPLES):
-            try:
-                data = samples.sample(struct, number, version).to_bytes(**given)
-            except EncodeError:
-                continue  # values that do not go together
-            value = kind.from_bytes(data, **given)
-            key = data, version if outside else None
-            valid[key] = Valid(data, _plain(samples.back, struct, value, version), key[1])
-    return TypeVectors(tuple(valid.values()), () if outside else tuple(_refused(kind, [*valid.values()])))
-
-
-def _refused(kind: Any, valid: list[Valid]) -> Iterator[Invalid]:
-    """The longest vector cut short, with a byte more, with its last byte changed: where that is noticed."""
-    data = max((each.data for each in valid), key=len, default=b"")
-    if not data:
-        return
-    changed = data[:-1] + bytes([data[-1] ^ 0xFF])
-    for bad in dict.fromkeys((data[:-1], data[: len(data) // 2], data[:0], data + b"\x00", changed)):
+    def _edges(self, version: int | None) -> None:
+        """Each field of the type at its edges, between values that are ordinary."""
         try:
-            kind.from_bytes(bad)
-        except FormatError as error:
-            yield Invalid(bad, type(error).__name__, error.at)
-
-
-def _plain(back: ModelIndex, struct: Struct, value: Any, version: int | None) -> dict[str, Any]:
-    """The fields of an object by their names in the schema, as values that JSON has."""
-    found: dict[str, Any] = {}
-    known = {struct.version_field: version} if struct.versions and version is not None else {}
-    layout = Layouts(back.model).layout(struct, known) if known else None
-    absent = {field.id for field in layout.absent} if layout is not None else set()
-    lacking = {tag.id for tag in layout.absent_tags} if layout is not None else set()
-    for field in struct.fields:
-        if field.id in absent or not hasattr(value, attribute(field.id)):
-            continue
-        section = back.tag_section(field)
-        for tag in section.tags if section is not None else ():
-            if tag.id in lacking:
+            edges = list(self.samples.edges(self.unit, version))
+        except NoSample:
+            return
+        for name, what, edge in edges:
+            tests = f"{name}: {what}"
+            try:
+                value = self.samples.sample(self.unit, 1, version, {name: edge})
+            except NoSample:
                 continue
-            made = Field(tag.id, tag.type, field.place)
-            found[tag.id] = _value(back, made.type, getattr(value, attribute(tag.id)), version)
-        given = getattr(value, attribute(field.id))
-        if section is not None:
-            found[field.id] = [[number, data.hex()] for number, data in given]
-        else:
-            kind: TypeRef = Ref(field.codec.inner) if field.codec is not None else field.type
-            found[field.id] = _value(back, kind, given, version)
+            try:
+                data = self._written(value, version)
+            except EncodeError as error:
+                self._refuse_value(version, tests, plain(value), error)
+                continue
+            self._accept(version, tests, data)
+            if what == "largest":
+                self._too_large(version, name, value)
+
+    def _too_large(self, version: int | None, name: str, value: dict[str, Any]) -> None:
+        kind = self.unit.field(name).type
+        if isinstance(kind, Whole) and name != self.unit.version_name:
+            beyond = {**value, name: kind.high + 1}
+            try:
+                self._written(beyond, version)
+            except EncodeError as error:
+                self._refuse_value(version, f"{name}: larger than its type", plain(beyond), error)
+
+    def _compressed(self, version: int | None) -> None:
+        """A value for each codec: what it is written as depends on the codec's library, and is read back."""
+        packed = self.unit.packed
+        sizes = {each.name for each in self.unit.ranges}
+        sizes |= {each.name for each in self.unit.derived if packed is not None and each.of == packed.name}
+        for _, codec in packed.codecs if packed is not None else ():
+            if codec == "none":
+                continue
+            try:
+                value = self.samples.sample(self.unit, 2, version, codec=codec)
+                data = self._written(value, version)
+            except (NoSample, EncodeError):
+                continue
+            read = self._read(data, version, exact=False)[0]
+            self._put(
+                version,
+                f"compressed by {codec}",
+                must="accept",
+                value={name: each for name, each in plain(read).items() if name not in sizes},
+                lacking=tuple(lacking(read)),
+                encodes="reads_back",
+            )
+
+    # -- what is wrong, or may be -----------------------------------------------------------------
+
+    def _near(self, version: int | None, data: bytes) -> None:
+        if not data:
+            return
+        _, leaves = self._read(data, version, exact=False)
+        for each in near(self.unit, data, leaves):
+            self._judge(version, each)
+        self._judge(version, Near("a byte more than the value", data + b"\x00"), exact=True)
+
+    def _other_versions(self, first: int, last: int, data: bytes) -> None:
+        """Versions that the type does not have, where they are told."""
+        if self.unit.told_version:
+            for version in (first - 1, last + 1):
+                self._judge(version, Near(f"version {version}, which the type does not have", data))
+
+    def _judge(self, version: int | None, near: Near, exact: bool = False) -> None:
+        if (version, near.data, exact) in self._seen:
+            return
+        try:
+            value, _ = self._read(near.data, version, exact)
+        except FormatError as error:
+            must = "refuse" if near.why is None else "may"
+            self._put(version, near.what, must, near.why, near.data, exact=exact, error=error_of(error))
+            return
+        self._accept(version, near.what, near.data, value, near.why)
+
+    def _accept(
+        self, version: int | None, tests: str, data: bytes, value: Any = None, why: str | None = None
+    ) -> None:
+        if (version, data, False) in self._seen:
+            return
+        value = self._read(data, version, exact=False)[0] if value is None else value
+        try:
+            # what is not a number has many forms, of which a vector has none
+            same = self._written(value, version) == data and "nan" not in json.dumps(plain(value))
+        except EncodeError:
+            same = False
+        self._put(
+            version,
+            tests,
+            "accept" if why is None else "may",
+            why,
+            data,
+            value=plain(value),
+            lacking=tuple(lacking(value)),
+            encodes="same" if same else None,
+        )
+        self.valid += 1
+
+    def _refuse_value(self, version: int | None, tests: str, value: Any, error: EncodeError) -> None:
+        self._put(version, tests, "refuse", value=value, error=error_of(error))
+
+    # -- reading and writing ----------------------------------------------------------------------
+
+    def _told(self, version: int | None) -> tuple[Any, ...]:
+        return (version,) if self.unit.told_version else ()
+
+    def _written(self, value: Any, version: int | None) -> bytes:
+        return PlanWriter(self.program).write(self.unit.name, value, self._told(version))
+
+    def _read(self, data: bytes, version: int | None, exact: bool) -> tuple[Any, list[Leaf]]:
+        reader = PlanReader(self.program, data)
+        value = reader.read(self.unit.name, len(data), self._told(version))
+        if exact:
+            ends_exactly("", reader.pos, len(data))
+        return value, reader.leaves
+
+    def _put(
+        self,
+        version: int | None,
+        tests: str,
+        must: str,
+        why: str | None = None,
+        data: bytes | None = None,
+        *,
+        exact: bool = False,
+        value: Any = None,
+        lacking: tuple[str, ...] = (),
+        encodes: str | None = None,
+        error: dict[str, Any] | None = None,
+    ) -> None:
+        if data is not None:
+            self._seen.add((version, data, exact))
+        name = self.unit.name if version is None else f"{self.unit.name}@{version}"
+        key = f"{name}/{re.sub(r'[^a-z0-9_.]+', '-', tests.lower()).strip('-')}"
+        while key in self.found:
+            key += "-again"
+        told = version if self.unit.told_version else None
+        self.found[key] = Vector(
+            key, self.unit.name, told, tests, must, why, data, exact, value, lacking, encodes, error
+        )
+
+
+def error_of(error: FormatError | EncodeError) -> dict[str, Any]:
+    """An error as vectors and testees say it."""
+    found: dict[str, Any] = {"code": CODES[type(error)], "path": error.path}
+    if isinstance(error, FormatError):
+        found["at"] = error.at
     return found
-
-
-def _value(back: ModelIndex, kind: TypeRef, value: Any, version: int | None) -> Any:
-    if value is None or isinstance(value, (bool, str, float)):
-        return value
-    if isinstance(value, (int, IntEnum)):
-        return int(value)
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, list):
-        element = kind
-        if isinstance(kind, Ref):
-            inner = transparent(back.model.struct(kind.target))
-            element = kind if inner is None else inner.type
-        return [_value(back, element, each, version) for each in value]
-    candidates = [kind] if isinstance(kind, Ref) else []
-    if isinstance(kind, Switch):
-        candidates = [case for _, case in kind.cases if isinstance(case, Ref)]
-    for ref in candidates:
-        struct = back.model.struct(ref.target)
-        inner = transparent(struct)
-        if inner is not None:
-            return _value(back, inner.type, value, version)
-        if type(value).__name__ == back.classes[ref.target]:
-            own = getattr(value, attribute(struct.version_field), version) if struct.versions else None
-            return _plain(back, struct, value, own)
-    raise TypeError(f"{type(value).__name__} is not of {kind}")

@@ -1,31 +1,70 @@
-"""Values for a type's fields: small, ordinary and extreme ones, always the same."""
+"""Values for a type's fields: small, ordinary and extreme ones, always the same.
+
+A sample is made along the steps of the plan, in their order: a size or a case that follows from what is there
+already is computed, and what a writer derives is left to it.
+"""
 
 from __future__ import annotations
 
-from math import isfinite
+from collections.abc import Iterable, Iterator
+from math import inf, nan
 from typing import Any
 from uuid import UUID
 
-from kodec.generator.modules import Modules
-from kodec.generator.passes.sizes import interval_of
-from kodec.generator.plan.layouts import Layouts
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.index import ModelIndex
-from kodec.generator.targets.python.names import attribute
-from kodec.generator.wire import ENCODINGS, INTRINSICS, WIRE
+from kodec.generator.interpreter.reader import Frame, Object, PlanReader
+from kodec.generator.plan.steps import (
+    Chars,
+    Choice,
+    Element,
+    Fixed,
+    Many,
+    Nested,
+    Octets,
+    One,
+    Program,
+    Require,
+    Rule,
+    SetNull,
+    Size,
+    Slot,
+    Step,
+    Stored,
+    Tagged,
+    Unit,
+    When,
+    steps_in,
+    values_of,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    TEXT,
+    Constant,
+    EnumOf,
+    ListOf,
+    Maybe,
+    Real,
+    Type,
+    Value,
+    Whole,
+)
+from kodec.generator.schema.model import Model
+from kodec.generator.wire import ENCODINGS
 
-__all__ = ["SAMPLES", "NoSample", "Samples"]
+__all__ = ["NAMES", "NoSample", "Samples"]
 
-SAMPLES = 4
-"""How many values are tried: the smallest, two ordinary ones, the largest."""
+NAMES = ("smallest values", "small values", "ordinary values", "large values")
+"""What is tried of each type, in this order."""
 MOST = 1 << 14
 """Values of one sample and their bytes, in all: types whose values need more have no vectors."""
+_OCTETS = (b"", b"\x00", b"value", bytes(range(200)))
 _TEXTS = ("", "a", "kodec", 'key with "quotes" and \\')
 _WIDE_TEXTS = ("", "a", "caf\u00e9 \u2014 \u65e5\u672c", "\U0001f600")
 _FLOATS = (0.0, 1.5, -2.25, 65536.125)
 _UUIDS = (UUID(int=0), UUID(int=0x0123456789ABCDEF0123456789ABCDEF), UUID(int=1), UUID(int=(1 << 128) - 1))
+_LONG = 130
+"""Elements, bytes and letters whose number takes two bytes of a varint."""
 
 
 class NoSample(Exception):
@@ -33,191 +72,385 @@ class NoSample(Exception):
 
 
 class Samples:
-    """Objects of the generated classes."""
+    """Values as `PlanReader` gives them, and `PlanWriter` takes them."""
 
-    def __init__(self, back: ModelIndex, modules: Modules) -> None:
-        self.back = back
-        self.model = back.model
-        self.layouts: Layouts = back.layouts
-        self.modules = modules
+    def __init__(self, model: Model, program: Program) -> None:
+        self._model = model
+        self._program = program
+        self._values = PlanReader(program, b"")
         self._left = MOST
 
-    def sample(self, struct: Struct, number: int, version: int | None) -> Any:
-        """Sample `number` (0 to SAMPLES - 1) of a type. Raises NoSample."""
+    def sample(
+        self,
+        unit: Unit,
+        number: int,
+        version: int | None,
+        given: dict[str, Any] | None = None,
+        codec: str = "none",
+    ) -> Any:
+        """Sample `number` of `NAMES` of a unit, with the values of the fields in `given`. Raises NoSample."""
         self._left = MOST
-        return self.make(struct, number, version)
+        told = (version,) if unit.told_version else ()
+        return _Maker(self, unit, number, told, version, given or {}, codec).make()
 
-    def _spend(self, count: int) -> None:
+    def edges(self, unit: Unit, version: int | None) -> Iterator[tuple[str, str, Any]]:
+        """(field, what is special about it, value) of the values at the edges of each field of the unit."""
+        maker = _Maker(self, unit, 1, (version,) if unit.told_version else (), version, {}, "none")
+        derived = {each.name for each in (*unit.derived, *unit.ranges)}
+        for name, kind, rules, element in _fields_of(maker.present()):
+            if name in derived or name == unit.version_name:
+                continue
+            for what, value in self._edges(kind, element):
+                if maker.allows(rules, value):
+                    yield name, what, value
+        for step in maker.present():
+            if isinstance(step, Many) and (step.count is None or step.count.implied) and step.until is None:
+                yield step.name, f"{_LONG} elements", [maker.item(step, 1)] * _LONG
+
+    def _edges(self, kind: Type, element: Element | None) -> Iterator[tuple[str, Any]]:
+        size = getattr(element, "size", None)
+        free = not isinstance(size, Size) or size.implied
+        match kind:
+            case Maybe(of):
+                yield "null", None
+                yield from self._edges(of, element)
+            case EnumOf(enum):
+                for each in self._model.enum(enum).items:
+                    yield each.id, each.value
+            case Whole(low, high):
+                yield "least", low
+                yield "largest", high
+            case Real():
+                yield from (("infinite", inf), ("below all numbers", -inf), ("not a number", nan))
+                yield "negative zero", -0.0
+            case ListOf():
+                yield "empty", []
+            case _ if kind == FLAG:
+                yield from (("false", False), ("true", True))
+            case _ if kind == TEXT and free:
+                yield "empty", ""
+                yield f"{_LONG} letters", "x" * _LONG
+                if not isinstance(element, Chars) or ENCODINGS[element.encoding].name.startswith("UTF"):
+                    yield "letters of 2, 3 and 4 bytes", _WIDE_TEXTS[2] + _WIDE_TEXTS[3]
+            case _ if kind == OCTETS and free:
+                yield "empty", b""
+                yield f"{_LONG} bytes", bytes(_LONG)
+            case _ if kind == IDENTITY:
+                yield "all bits", _UUIDS[3]
+
+    def spend(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
             raise NoSample(f"a value takes more than {MOST} bytes")
 
-    def make(self, struct: Struct, number: int, version: int | None = None) -> Any:
-        """The same inside another. Raises NoSample."""
-        self._spend(1)
-        if any(param.type == "bool" for param in struct.params):
-            raise NoSample("it has a parameter of type bool")
-        known = {} if version is None else {struct.version_field: version}
-        absent = (
-            {field.id for field in self.layouts.layout(struct, known).absent} if struct.versions else set()
-        )
-        values: dict[str, Any] = {}
-        if version is not None and struct.field(struct.version_field) is not None:
-            values[attribute(struct.version_field)] = version
-        for field in struct.fields:
-            if field.id in absent or (struct.versions and field.id == struct.version_field):
+    def inner(self, unit: Unit, number: int, told: tuple[Any, ...]) -> Any:
+        """A sample of a unit inside another one."""
+        version = None
+        if unit.versions and unit.version is not None:
+            version = unit.versions.last
+        return _Maker(self, unit, number, told, version, {}, "none").make()
+
+
+class _Maker:
+    """One unit of a sample."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        unit: Unit,
+        number: int,
+        told: tuple[Any, ...],
+        version: int | None,
+        given: dict[str, Any],
+        codec: str,
+    ) -> None:
+        self._samples = samples
+        self._program = samples._program
+        self._reader = samples._values
+        self.unit = unit
+        self.number = number
+        self.given = given
+        self.codec = codec
+        self.derived = {each.name: each for each in unit.derived}
+        values = dict(zip((each.name for each in unit.parameters), told, strict=True))
+        if version is not None and unit.version is not None:
+            values[unit.version_name] = version
+        self.frame = Frame(unit, self._reader.fields(unit, values), 0)
+
+    # -- what there is ----------------------------------------------------------------------------
+
+    def value(self, value: Value, item: Any = None) -> Any:
+        """What an expression gives, of the fields that are there. Raises NoSample."""
+        try:
+            return self._reader.value(value, self.frame, item)
+        except (KeyError, TypeError, AssertionError, ValueError, ZeroDivisionError):
+            raise NoSample(f"`{self.unit.name}` has values that follow from others") from None
+
+    def allows(self, rules: Iterable[Rule], value: Any) -> bool:
+        """Whether all rules hold of a value, as far as can be said."""
+        for rule in rules:
+            try:
+                if not self.value(rule.test, value):
+                    return False
+            except NoSample:
                 continue
-            values |= self._field(struct, field, number, version)
-        return self._class(struct)(**values)
+        return True
 
-    def _class(self, struct: Struct) -> Any:
-        return getattr(self.modules.of(self._schema(struct.name)), self.back.classes[struct.name])
+    def present(self) -> Iterator[Step]:
+        """The steps that the version has."""
+        return self._present(self.unit.steps)
 
-    def _schema(self, name: str) -> Schema:
-        return self.model.schema_of(name)
+    def _present(self, steps: Iterable[Step]) -> Iterator[Step]:
+        for step in steps:
+            if not isinstance(step, When):
+                yield step
+            elif not self.unit.is_of_version(step.test) or self.value(step.test):
+                yield from self._present(step.steps)
 
-    def _field(self, struct: Struct, field: Field, number: int, version: int | None) -> dict[str, Any]:
-        """Values of the attributes that a field gives; none for what is derived, fixed, or left as it is."""
-        if field.contents is not None or field.derive is not None:
-            return {}
-        name = attribute(field.id)
-        section = self.back.tag_section(field)
-        if section is not None:
-            known = {struct.version_field: version} if struct.versions and version is not None else {}
-            there = self.layouts.layout(struct, known).tags
-            tags = {
-                attribute(tag.id): self._value(struct, Field(tag.id, tag.type, field.place), number, version)
-                for tag in there
-            }
-            most = max((tag.number for tag in section.tags), default=-1)
-            return tags | {name: [(most + 1, b"more")] if number == 2 else []}
-        if field.nullable is not None and number == 0:
-            return {name: None}
-        if field.codec is not None:
-            inner = transparent(self.model.struct(field.codec.inner))
-            if inner is None:
-                return {name: None if field.nullable is not None else b""}
+    # -- making -----------------------------------------------------------------------------------
+
+    def make(self) -> Any:
+        self._samples.spend(1)
+        unit, values = self.unit, self.frame.values
+        self._never_null = {
+            each.name for each in self.present() if isinstance(each, Require) and each.rule.need == "a value"
+        }
+        if unit.peeks:
+            # which case it is says the number, and the value itself what was peeked
+            values |= {each.name: 0 for each in unit.peeks}
+        self._steps(unit.steps)
+        for name, derived in self.derived.items():
+            values[name] = None
+            if derived.given and derived.when is not None and not self.value(derived.when):
+                spec = unit.field(name)
+                kind = spec.type.of if isinstance(spec.type, Maybe) else spec.type
+                assert isinstance(kind, Whole)
+                values[name] = self._whole(kind, (), self.number)
+        if unit.stands_for is not None:
+            return values[unit.stands_for]
+        return Object((each.name, values[each.name]) for each in unit.fields if each.kept)
+
+    def _is_null(self, name: str) -> bool:
+        if name in self.given:
+            return self.given[name] is None
+        spec = self.unit.field(name)
+        may = isinstance(spec.type, Maybe) and name not in self._never_null
+        return may and self.number == 0
+
+    def _derive(self, name: str) -> int:
+        """A number that leads on: that of null where that is what it stands for, else one of any value."""
+        derived = self.derived[name]
+        if derived.null is not None and self._is_null(derived.of):
+            return derived.null
+        return 1 if derived.null != 1 else 2
+
+    def _steps(self, steps: tuple[Step, ...]) -> None:
+        values = self.frame.values
+        for step in steps:
+            match step:
+                case When(test, inner):
+                    if self._holds(test):
+                        self._steps(inner)
+                case SetNull(name):
+                    values[name] = None
+                case Fixed():
+                    self._fixed(step)
+                case One(name) if name in self.derived:
+                    values[name] = self._derive(name)
+                case One(name) | Many(name) if name in self.given:
+                    values[name] = self.given[name]
+                case One(name, kind, element, rules):
+                    values[name] = self._ruled(element, kind, rules, self.number)
+                case Many():
+                    values[step.name] = self._many(step)
+                case Tagged():
+                    self._tagged(step)
+                case Stored(name):
+                    values[name] = self._stored(name)
+
+    def _holds(self, test: Value) -> bool:
+        try:
+            return bool(self.value(test))
+        except NoSample:
+            return False
+
+    def _fixed(self, step: Fixed) -> None:
+        made: dict[tuple[str, ...], Any] = {}
+        for slot in step.slots:
+            made[slot.path] = self._slot(slot)
+        for path, unit in step.objects:
+            kept = {each.name for each in self._program.units[unit].fields if each.kept}
+            made[path] = Object(
+                (each[-1], found) for each, found in made.items() if each[:-1] == path and each[-1] in kept
+            )
+        self.frame.values |= {path[0]: found for path, found in made.items() if len(path) == 1}
+
+    def _slot(self, slot: Slot) -> Any:
+        name = slot.path[-1]
+        packed = self.unit.packed
+        if packed is not None and ".".join(slot.path) == packed.by_path:
+            return next((number for number, codec in packed.codecs if codec == self.codec), 0)
+        if len(slot.path) == 1:
+            if name in self.derived:
+                return self._derive(name)
+            if name == self.unit.version_name:
+                return self.frame.values[name]
+            if name in self.given:
+                return self.given[name]
+        if slot.contents is not None:
+            return slot.contents
+        if slot.type == OCTETS:
+            return self._pattern(slot.size, self.number)
+        return self._simple(slot.type, slot.rules, self.number)
+
+    def _many(self, step: Many) -> list[Any]:
+        if step.until is not None:
+            return self._until(step, step.until)
+        count = self.number
+        if step.count is not None and not step.count.implied:
+            count = self.value(step.count.value)
+        if not count >= 0:
+            raise NoSample(f"`{step.name}` would have {count} elements")
+        self._samples.spend(count)
+        return [self.item(step, self.number + index) for index in range(count)]
+
+    def item(self, step: Many, number: int) -> Any:
+        item = step.type.of if isinstance(step.type, Maybe) else step.type
+        assert isinstance(item, ListOf)
+        return self._ruled(step.element, item.item, step.rules, number % len(NAMES))
+
+    def _until(self, step: Many, until: Value) -> list[Any]:
+        """Elements up to the first one that ends the list."""
+        found: list[Any] = []
+        self.frame.values[step.name] = found
+        for index in range(2 * len(NAMES)):
+            found.append(self.item(step, self.number + index))
+            if self.value(until, found[-1]):
+                return found
+        raise NoSample(f"`{step.name}` ends at a value of its own")
+
+    def _tagged(self, step: Tagged) -> None:
+        values = self.frame.values
+        version: Any = values.get(self.unit.version_name)
+        for tag in step.tags:
+            if tag.versions is not None and version not in tag.versions:
+                continue
+            if tag.name in self.given:
+                values[tag.name] = self.given[tag.name]
+            elif self.number:
+                values[tag.name] = self._ruled(tag.element, tag.type, tag.rules, self.number)
+        most = max((tag.number for tag in step.tags), default=-1)
+        values[step.name] = [(most + 1, b"more")] if self.number == 2 else []
+
+    def _stored(self, name: str) -> Any:
+        packed = self.unit.packed
+        assert packed is not None
+        if packed.parsed or self.codec != "none":
             # of none, there is no last and no largest one
-            return {name: self._list(struct, inner, max(number, 1), version)}
-        if field.repeat is not None:
-            return {name: self._list(struct, field, number, version)}
-        if field.condition is not None and field.nullable is None and not struct.versions:
-            # there or not, as other fields say: a default is right in both
-            if self.layouts.optional(struct, field) and number % 2:
-                return {name: self._value(struct, field, number, version)}
-            return {}
-        return {name: self._value(struct, field, number, version)}
+            return self._samples.inner(self._program.units[packed.unit], max(self.number, 1), ())
+        return None if self._is_null(name) else self._octets(None, self.number)
 
-    def _list(self, struct: Struct, field: Field, number: int, version: int | None) -> list[Any]:
-        if field.repeat == "until":
-            raise NoSample(f"`{field.id}` ends at a value of its own")
-        count = number
-        if isinstance(field.repeat_expr, ex.Literal):
-            count = int(field.repeat_expr.value)
-        elif field.repeat_expr is not None and not self._derived_in(struct, field.repeat_expr):
-            raise NoSample(f"nothing derives how many `{field.id}` there are")
-        self._spend(count)
-        one = Field(field.id, field.type, field.place, size=field.size, enum=field.enum, valid=field.valid)
-        return [self._value(struct, one, (number + each) % SAMPLES, version) for each in range(count)]
+    # -- elements ---------------------------------------------------------------------------------
 
-    def _derived_in(self, struct: Struct, expr: ex.Expr) -> bool:
-        names = ex.names(self.layouts.inline(struct, expr))
-        return any((field := struct.field(name)) is not None and field.derive is not None for name in names)
+    def _ruled(self, element: Element, kind: Type, rules: tuple[Rule, ...], number: int) -> Any:
+        """A value of which all rules hold: that of the number, or of another one."""
+        for each in dict.fromkeys((number, *range(1, len(NAMES)), 0)):
+            found = self._element(element, kind, rules, each)
+            if self.allows(rules, found):
+                return found
+        raise NoSample("no value is found of which all rules hold")
 
-    def _value(self, struct: Struct, field: Field, number: int, version: int | None) -> Any:
-        if field.enum is not None:
-            items = self.model.enum(field.enum).items
-            enum = getattr(self.modules.of(self._schema(field.enum)), self.back.enum_class(field.enum))
-            if any(item.id == "none" for item in items):
-                # it may be a codec: content that is not compressed has the same bytes everywhere
-                return enum(next(item.value for item in items if item.id == "none"))
-            return enum(items[number % len(items)].value)
-        match field.type:
-            case Prim() | Bits():
-                return self._number(field, number)
-            case Bytes():
-                return self._bytes(struct, field, number)
-            case Str(encoding):
-                return self._text(struct, field, encoding, number)
-            case Ref(target):
-                return self._ref(field, self.model.struct(target), number, version)
-            case Switch():
-                return self._switch(struct, field, field.type, number, version)
-        raise TypeError(field.type)
+    def _element(self, element: Element, kind: Type, rules: tuple[Rule, ...], number: int) -> Any:
+        match element:
+            case Octets(size):
+                return self._octets(size, number)
+            case Chars(size, encoding):
+                return self._text(size, encoding, number)
+            case Nested(unit, arguments):
+                told = tuple(self.value(each) for each in arguments)
+                return self._samples.inner(self._program.units[unit], number, told)
+            case Choice():
+                return self._chosen(element, rules, number)
+        return self._simple(kind, rules, number)
 
-    def _number(self, field: Field, number: int) -> Any:
-        valid = field.valid
-        if valid is not None and valid.eq is not None:
-            return _plain(valid.eq, field)
-        if valid is not None and valid.any_of is not None:
-            return _plain(valid.any_of[number % len(valid.any_of)], field)
-        low, high = interval_of(self.model, field)
-        if isinstance(field.type, Prim) and field.type.floating:
-            wanted = _FLOATS[number]
-            return min(max(wanted, low), high) if isfinite(low) or isfinite(high) else wanted
-        return self._whole(field.type, low, high, number)
+    def _chosen(self, choice: Choice, rules: tuple[Rule, ...], number: int) -> Any:
+        cases = [each for each in (*choice.cases, choice.other) if each is not None]
+        if choice.peeked:
+            case = cases[number % len(cases)]
+        else:
+            on = self.value(choice.on)
+            found = [each for each in choice.cases if self._reader.is_case(each, on, self.frame)]
+            if not found and choice.other is None:
+                return self._octets(choice.size, number) if choice.size or choice.fills else None
+            case = found[0] if found else cases[-1]
+        return self._element(case.element, case.type, rules, number)
 
-    def _whole(self, kind: TypeRef, low: float, high: float, number: int) -> int | bool:
-        if isinstance(kind, Bits) and kind.width == 1:
-            return number % 2 == 1
-        least, most = _exact(low), _exact(high)
-        # not the very largest: sums of such would not fit their fields
-        chosen = (least if least >= 0 else max(least, -1), 1, 1000, most // 2)[number]
-        return min(max(chosen, least), most)
+    def _octets(self, size: Size | None, number: int) -> bytes:
+        if size is None or size.implied:
+            return _OCTETS[number]
+        return self._pattern(self.value(size.value), number)
 
-    def _bytes(self, struct: Struct, field: Field, number: int) -> bytes:
-        if isinstance(field.size, ex.Literal):
-            self._spend(int(field.size.value))
-            return bytes((number * 50 + index) % 256 for index in range(int(field.size.value)))
-        if field.size is not None and not self._derived_in(struct, field.size):
-            raise NoSample(f"nothing derives the size of `{field.id}`")
-        return (b"", b"\x00", b"value", bytes(range(200)))[number]
+    def _pattern(self, size: int, number: int) -> bytes:
+        self._samples.spend(max(size, 0))
+        return bytes((number * 50 + index) % 256 for index in range(size))
 
-    def _text(self, struct: Struct, field: Field, encoding: str, number: int) -> str:
+    def _text(self, size: Size | None, encoding: str, number: int) -> str:
         form = ENCODINGS[encoding]
-        if isinstance(field.size, ex.Literal):
-            self._spend(int(field.size.value))
-            return "x" * (int(field.size.value) // form.unit)
-        if field.size is not None and not self._derived_in(struct, field.size):
-            raise NoSample(f"nothing derives the size of `{field.id}`")
-        valid = field.valid
-        if valid is not None and valid.eq is not None:
-            return str(_plain(valid.eq, field))
-        return (_WIDE_TEXTS if form.name.startswith("UTF") else _TEXTS)[number]
+        if size is None or size.implied:
+            return (_WIDE_TEXTS if form.name.startswith("UTF") else _TEXTS)[number]
+        count = self.value(size.value)
+        self._samples.spend(max(count, 0))
+        return "x" * int(count // form.unit)
 
-    def _ref(self, field: Field, target: Struct, number: int, version: int | None) -> Any:
-        if target.wire in INTRINSICS:
-            if WIRE[target.wire].kind == "boolean":
-                return number % 2 == 1
-            if WIRE[target.wire].range is None:
-                return _UUIDS[number]
-            return self._whole(field.type, *interval_of(self.model, field), number)
-        inner = transparent(target)
-        if inner is not None:
-            if inner.repeat is not None:
-                return self._list(target, inner, number, version)
-            if inner.nullable is not None and number == 0:
-                return None
-            return self._value(target, inner, number, version)
-        return self.make(target, number, version if target.versions else None)
+    def _simple(self, kind: Type, rules: tuple[Rule, ...], number: int) -> Any:
+        match kind:
+            case Maybe(of):
+                return None if number == 0 else self._simple(of, rules, number)
+            case EnumOf(enum):
+                known = [each.value for each in self._samples._model.enum(enum).items]
+                return self._first(rules, (*known[number % len(known) :], *known))
+            case Whole():
+                return self._whole(kind, rules, number)
+            case Real():
+                return self._first(rules, (_FLOATS[number], *_wanted(rules), *_FLOATS))
+        if kind == FLAG:
+            return self._first(rules, (number % 2 == 1, number % 2 == 0))
+        return _UUIDS[number]
 
-    def _switch(self, struct: Struct, field: Field, switch: Switch, number: int, version: int | None) -> Any:
-        if not any(each.peek_at is not None for each in struct.instances):
-            raise NoSample(f"`{field.id}` is of the type that another field says")
-        cases = list(dict.fromkeys(case for _, case in switch.cases))
-        case = cases[number % len(cases)]
-        return self._value(struct, Field(field.id, case, field.place), number, version)
+    def _whole(self, kind: Whole, rules: tuple[Rule, ...], number: int) -> int:
+        # not the very largest: sums of such would not fit their fields
+        chosen = (kind.low if kind.low >= 0 else max(kind.low, -1), 1, 1000, kind.high // 2)[number]
+        near = [each + more for each in _wanted(rules) for more in (0, 1, -1)]
+        wanted = near[number % len(near) :] if near else []
+        tried = (chosen, *wanted, *near, 0, kind.high, kind.low)
+        return int(self._first(rules, [each for each in tried if kind.low <= each <= kind.high]))
 
-
-def _plain(expr: ex.Expr, field: Field) -> Any:
-    folded = ex.fold(expr)
-    if not isinstance(folded, ex.Literal):
-        raise NoSample(f"what `{field.id}` may be depends on another field")
-    return folded.value
+    def _first(self, rules: tuple[Rule, ...], tried: Iterable[Any]) -> Any:
+        found = next((each for each in tried if self.allows(rules, each)), None)
+        if found is None:
+            raise NoSample("no value is found of which all rules hold")
+        return found
 
 
-def _exact(value: float) -> int:
-    """2**64 - 1 and 2**63 - 1 are not floats: the nearest below is taken for them."""
-    if not isfinite(value):
-        return 0
-    return int(value) if abs(value) < 2.0**53 or value < 0 else int(value) - 1
+def _wanted(rules: tuple[Rule, ...]) -> list[Any]:
+    """The numbers that rules speak of."""
+    found = (each.value for rule in rules for each in values_of(rule.test) if isinstance(each, Constant))
+    return [each for each in found if isinstance(each, (int, float)) and not isinstance(each, bool)]
+
+
+def _fields_of(steps: Iterable[Step]) -> Iterator[tuple[str, Type, tuple[Rule, ...], Element | None]]:
+    """(name, type, rules, element) of the fields that steps read."""
+    for step in steps_in(steps):
+        match step:
+            case Fixed(slots):
+                for slot in slots:
+                    if len(slot.path) == 1 and slot.contents is None and slot.type != OCTETS:
+                        yield slot.path[0], slot.type, slot.rules, None
+            case One(name, kind, element, rules):
+                yield name, kind, rules, element
+            case Many(name, kind):
+                if step.until is None and (step.count is None or step.count.implied):
+                    yield name, kind, (), step.element
+            case Tagged(tags=tags):
+                for tag in tags:
+                    yield tag.name, tag.type, tag.rules, tag.element

@@ -26,6 +26,7 @@ _VERBS = {
     "generate": "generate",
     "import-kafka": "import_kafka",
     "check-evolution": "check_evolution",
+    "conform": "conform",
     "dump": "dump",
     "ls": "list_logs",
     "inventory": "inventory",

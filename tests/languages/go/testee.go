@@ -1,111 +1,326 @@
-// A program that reads a request a line, and answers a line: what the generated Go makes of bytes.
+// A testee of the generated Go: a request a line, an answer a line, as docs/conformance.md says.
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"os"
 	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"kodec.test/formats"
 )
 
-type request struct {
-	Type    string `json:"type"`
-	Bytes   string `json:"bytes"`
-	Version int16  `json:"version"`
+// codec is what a type does with bytes.
+type codec struct {
+	read  func(data []byte, version int64) (any, int, error)
+	write func(value any, version int64) ([]byte, error)
+	made  func() any
 }
 
-// codec is what a type does with bytes: its value, and what it writes.
-type codec func(data []byte, version int16) (value any, written []byte, err error, wrong error)
+// field is a field of a struct by its names in Go and in the schema; forms are the types of which it is one.
+type field struct {
+	name, id string
+	nullable bool
+	forms    []reflect.Type
+}
+
+type request struct {
+	ID      json.Number `json:"id"`
+	Do      string      `json:"do"`
+	Type    string      `json:"type"`
+	Version int64       `json:"version"`
+	Bytes   string      `json:"bytes"`
+	Exact   bool        `json:"exact"`
+	Value   any         `json:"value"`
+}
+
+type object = map[string]any
+
+var uuidType = reflect.TypeFor[formats.UUID]()
 
 func main() {
-	lines := bufio.NewReaderSize(os.Stdin, 1<<24)
-	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
+	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
 			return
 		}
 		var asked request
-		if err := json.Unmarshal(line, &asked); err != nil {
+		numbers := json.NewDecoder(bytes.NewReader(line))
+		numbers.UseNumber()
+		if err := numbers.Decode(&asked); err != nil {
 			panic(err)
 		}
-		answer, err := json.Marshal(answered(asked))
+		answer := answered(asked)
+		answer["id"] = asked.ID
+		text, err := json.Marshal(answer)
 		if err != nil {
 			panic(err)
 		}
-		out.Write(answer)
-		out.WriteByte('\n')
+		os.Stdout.Write(append(text, '\n'))
 	}
 }
 
-func answered(asked request) map[string]any {
+func answered(asked request) object {
+	if asked.Do == "hello" {
+		names := []string{}
+		for name := range codecs {
+			names = append(names, name)
+		}
+		return object{
+			"protocol": 1, "name": "kodec-go", "language": "Go", "version": runtime.Version(),
+			"does": []string{"decode", "encode", "round_trip"}, "types": names,
+		}
+	}
+	found, ok := codecs[asked.Type]
+	if !ok {
+		return object{"unsupported": "no type " + asked.Type}
+	}
+	if asked.Do == "encode" {
+		return encoded(found, asked)
+	}
 	data, err := hex.DecodeString(asked.Bytes)
 	if err != nil {
 		panic(err)
 	}
-	value, written, err, wrong := codecs[asked.Type](data, asked.Version)
+	value, size, err := found.read(data, asked.Version)
 	if err != nil {
-		return problem(err)
+		return object{"error": problem(err)}
 	}
-	found := map[string]any{"value": plain(reflect.ValueOf(value))}
-	if wrong == nil {
-		found["written"] = hex.EncodeToString(written)
+	if asked.Exact && size != len(data) {
+		return object{"error": object{"code": "malformed", "path": "", "at": size}}
 	}
-	return found
+	answer := object{"value": plain(reflect.ValueOf(value), nil)}
+	if asked.Do == "round_trip" {
+		if written, err := found.write(value, asked.Version); err != nil {
+			answer["encode_error"] = problem(err)
+		} else {
+			answer["bytes"] = hex.EncodeToString(written)
+		}
+	}
+	return answer
 }
 
-func problem(err error) map[string]any {
-	e := err.(*formats.Error)
-	return map[string]any{"code": e.Code, "path": e.Path, "at": e.At}
+func encoded(found codec, asked request) object {
+	value := reflect.New(reflect.TypeOf(found.made())).Elem()
+	if err := set(value, asked.Value, nil); err != nil {
+		return object{"error": object{"code": "not_encodable"}}
+	}
+	written, err := found.write(value.Interface(), asked.Version)
+	if err != nil {
+		return object{"error": problem(err)}
+	}
+	return object{"bytes": hex.EncodeToString(written)}
 }
 
-// plain is a value as tests/languages/cases.py has it.
-func plain(v reflect.Value) any {
+func problem(err error) object {
+	var e *formats.Error
+	if !errors.As(err, &e) {
+		panic(err)
+	}
+	told := object{"code": e.Code, "path": e.Path}
+	if e.Code != formats.NotEncodable {
+		told["at"] = e.At
+	}
+	return told
+}
+
+// plain is a value as vectors have it; of is its field, where it is one.
+func plain(v reflect.Value, of *field) any {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
 			return nil
 		}
-		return plain(v.Elem())
+		return plain(v.Elem(), nil)
 	case reflect.Struct:
-		found := map[string]any{}
-		for i := 0; i < v.NumField(); i++ {
-			found[fieldNames[v.Type().Field(i).Name]] = plain(v.Field(i))
+		found := object{}
+		for i, each := range fieldsOf[v.Type()] {
+			found[each.id] = plain(v.FieldByName(each.name), &fieldsOf[v.Type()][i])
 		}
 		return found
-	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && v.IsNil() && v.Type().Elem().Kind() == reflect.Uint8 {
+	case reflect.Array:
+		data := v.Interface().(formats.UUID)
+		text := hex.EncodeToString(data[:])
+		return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
+	case reflect.Slice:
+		if v.IsNil() && of != nil && of.nullable {
 			return nil
 		}
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			data := make([]byte, v.Len())
-			reflect.Copy(reflect.ValueOf(data), v)
-			return "0x" + hex.EncodeToString(data)
-		}
-		if v.Len() == 0 {
-			return nil
+			return hex.EncodeToString(v.Bytes())
 		}
 		found := []any{}
-		for i := 0; i < v.Len(); i++ {
-			found = append(found, plain(v.Index(i)))
+		for i := range v.Len() {
+			found = append(found, plain(v.Index(i), nil))
 		}
 		return found
 	case reflect.String:
-		return "0t" + hex.EncodeToString([]byte(v.String()))
-	case reflect.Bool:
-		return v.Bool()
-	case reflect.Float32, reflect.Float64:
-		if v.Float() != v.Float() {
-			return "nan"
+		if !utf8.ValidString(v.String()) {
+			return object{"raw": hex.EncodeToString([]byte(v.String()))}
 		}
-		return fmt.Sprintf("%016x", math.Float64bits(v.Float()))
-	default:
+		return v.String()
+	case reflect.Float32, reflect.Float64:
+		switch f := v.Float(); {
+		case math.IsNaN(f):
+			return "nan"
+		case math.IsInf(f, 1):
+			return "inf"
+		case math.IsInf(f, -1):
+			return "-inf"
+		case f == 0 && math.Signbit(f):
+			return json.Number("-0.0")
+		default:
+			return f
+		}
+	case reflect.Int64, reflect.Uint64:
 		return fmt.Sprint(v.Interface())
+	default:
+		return v.Interface()
 	}
+}
+
+var errForm = errors.New("not a value of the type")
+
+// set puts what JSON says into a value; what it leaves out has its default.
+func set(v reflect.Value, given any, of *field) error {
+	if given == nil {
+		if of == nil || !of.nullable {
+			return errForm
+		}
+		v.SetZero()
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return set(v.Elem(), given, nil)
+	case reflect.Interface:
+		for _, form := range of.forms {
+			made := reflect.New(form).Elem()
+			if set(made, given, nil) == nil {
+				v.Set(made)
+				return nil
+			}
+		}
+		return errForm
+	case reflect.Struct:
+		return setFields(v, given)
+	case reflect.Array, reflect.Slice:
+		return setItems(v, given, of)
+	case reflect.Bool:
+		flag, ok := given.(bool)
+		if !ok {
+			return errForm
+		}
+		v.SetBool(flag)
+	case reflect.String:
+		return setText(v, given)
+	case reflect.Float32, reflect.Float64:
+		number, err := strconv.ParseFloat(fmt.Sprint(given), 64)
+		v.SetFloat(number)
+		return err
+	default:
+		return setWhole(v, given)
+	}
+	return nil
+}
+
+func setFields(v reflect.Value, given any) error {
+	members, ok := given.(object)
+	if !ok {
+		return errForm
+	}
+	if made, ok := newOf[v.Type()]; ok {
+		v.Set(reflect.ValueOf(made()))
+	}
+	known := fieldsOf[v.Type()]
+	count := 0
+	for i, each := range known {
+		if value, ok := members[each.id]; ok {
+			if err := set(v.FieldByName(each.name), value, &known[i]); err != nil {
+				return err
+			}
+			count++
+		}
+	}
+	if count != len(members) {
+		return errForm
+	}
+	return nil
+}
+
+func setItems(v reflect.Value, given any, of *field) error {
+	if text, ok := given.(string); ok && v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Type() == uuidType {
+			text = strings.ReplaceAll(text, "-", "")
+		}
+		data, err := hex.DecodeString(text)
+		if err != nil {
+			return err
+		}
+		if v.Kind() == reflect.Array {
+			reflect.Copy(v, reflect.ValueOf(data))
+		} else {
+			v.SetBytes(data)
+		}
+		return nil
+	}
+	items, ok := given.([]any)
+	if !ok {
+		return errForm
+	}
+	if len(items) == 0 && (of == nil || !of.nullable) {
+		v.SetZero() // as readers have it
+		return nil
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(items), len(items)))
+	for i, each := range items {
+		if err := set(v.Index(i), each, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setText(v reflect.Value, given any) error {
+	switch text := given.(type) {
+	case string:
+		v.SetString(text)
+		return nil
+	case object:
+		raw, _ := text["raw"].(string)
+		data, err := hex.DecodeString(raw)
+		v.SetString(string(data))
+		return err
+	}
+	return errForm
+}
+
+func setWhole(v reflect.Value, given any) error {
+	switch given.(type) {
+	case json.Number, string:
+	default:
+		return errForm
+	}
+	number, ok := new(big.Int).SetString(fmt.Sprint(given), 10)
+	switch {
+	case ok && v.CanInt() && number.IsInt64() && !v.OverflowInt(number.Int64()):
+		v.SetInt(number.Int64())
+	case ok && v.CanUint() && number.IsUint64() && !v.OverflowUint(number.Uint64()):
+		v.SetUint(number.Uint64())
+	default:
+		return errForm
+	}
+	return nil
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from struct import Struct
 from typing import Any
 from uuid import UUID
 
 from kodec.generator.plan.steps import (
+    Case,
     Chars,
     CheckCount,
     CheckLast,
@@ -37,6 +39,7 @@ from kodec.generator.plan.steps import (
     Unit,
     Varint,
     When,
+    steps_in,
 )
 from kodec.generator.plan.values import (
     Binary,
@@ -63,6 +66,8 @@ from kodec.runtime.compression import decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions, bounded_count, ends_exactly, read_tags, span, unknown_version
 
+__all__ = ["Frame", "Leaf", "Object", "PlanReader"]
+
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -83,6 +88,49 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+class Object(dict[str, Any]):
+    """The fields that are kept, by name.
+
+    Attributes:
+        lacking: those that its version does not have; they hold their defaults.
+    """
+
+    lacking: frozenset[str] = frozenset()
+
+
+class Fields(dict[str, Any]):
+    """Values by name; one that is not there yet is made as that of a field that is never read."""
+
+    def __init__(self, given: dict[str, Any], absent: Mapping[str, Callable[[], Any]]) -> None:
+        super().__init__(given)
+        self._absent = absent
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = self._absent[name]()
+        return self[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Bytes that were read as one thing, from `start` to `end`.
+
+    Attributes:
+        path: the field, with those that hold its object inside the same run; empty for an element of a list.
+        what: the element, slot, tagged section or checksum.
+        depth: how many units it is in.
+        value: what was read.
+        covers: of a checksum: the bytes that it covers.
+    """
+
+    path: tuple[str, ...]
+    what: Element | Slot | Tagged | Checksum
+    start: int
+    end: int
+    depth: int
+    value: Any = None
+    covers: tuple[int, int] = (0, 0)
+
+
 @dataclass
 class Frame:
     """One unit that is being read."""
@@ -93,35 +141,48 @@ class Frame:
     marks: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     at: int = 0
+    lacking: set[str] = field(default_factory=set)
 
 
 class PlanReader:
-    """Objects are dicts of the fields that are kept; what a unit stands for is its value."""
+    """Reads units: an object is an `Object`, what a unit stands for is its value. Raises FormatError.
+
+    `leaves` are the parts that the bytes were read as, in order; not those of what was decompressed.
+    """
 
     def __init__(self, program: Program, buf: bytes, opt: ReadOptions = ReadOptions()) -> None:
         self.program = program
         self.buf = buf
         self.opt = opt
         self.pos = 0
+        self.leaves: list[Leaf] = []
+        self._depth = 0
 
     def read(self, name: str, end: int, arguments: tuple[Any, ...] = ()) -> Any:
         unit = self.program.units[name]
         given = dict(zip((each.name for each in unit.parameters), arguments, strict=True))
-        frame = Frame(unit, given, self.pos)
+        frame = Frame(unit, self.fields(unit, given), self.pos)
+        self._depth += 1
         self._peek(frame, end)
         self._require_version(frame, end)
-        for spec in unit.fields:
-            if spec.name not in frame.values:
-                frame.values[spec.name] = self._absent(spec.type, spec.absent)
         self._steps(unit.steps, frame, end)
         if unit.packed is not None:
             self._unpack(unit.packed, frame)
             self._steps(unit.packed.checks, frame, end)
+        self._depth -= 1
         if unit.stands_for is not None:
             return frame.values[unit.stands_for]
-        return {each.name: frame.values[each.name] for each in unit.fields if each.kept}
+        made = Object((each.name, frame.values[each.name]) for each in unit.fields if each.kept)
+        made.lacking = frozenset(frame.lacking)
+        return made
 
-    def _absent(self, kind: Any, absent: Constant | None) -> Any:
+    def fields(self, unit: Unit, given: dict[str, Any]) -> Fields:
+        """The values of a unit, of which these are there."""
+        absent = {each.name: partial(self.absent, each.type, each.absent) for each in unit.fields}
+        return Fields(given, absent)
+
+    def absent(self, kind: Any, absent: Constant | None) -> Any:
+        """A field that is not there: a constant, an empty list, a new object, or nothing of its type."""
         if absent is not None:
             return absent.value
         if isinstance(kind, Maybe):
@@ -131,7 +192,9 @@ class PlanReader:
         match kind:
             case ObjectOf(unit):
                 inner = self.program.units[unit]
-                return {each.name: self._absent(each.type, each.absent) for each in inner.fields if each.kept}
+                return Object(
+                    (each.name, self.absent(each.type, each.absent)) for each in inner.fields if each.kept
+                )
         name = getattr(kind, "name", "")
         return {"text": "", "octets": b"", "identity": UUID(int=0), "section": []}.get(name)
 
@@ -173,6 +236,8 @@ class PlanReader:
                 case When(test, inner):
                     if self.value(test, frame):
                         self._steps(inner, frame, end)
+                    elif frame.unit.is_of_version(test):
+                        frame.lacking |= set(_names_of(inner))
                 case Mark(name, offset, is_end):
                     (frame.ends if is_end else frame.marks)[name] = self.pos + offset
                 case One(name, _, element, rules):
@@ -205,12 +270,14 @@ class PlanReader:
             self._require_bytes(list(step.slots), end)
         made: dict[tuple[str, ...], Any] = {}
         for slot in step.slots:
-            made[slot.path] = self._slot(slot)
+            found = made[slot.path] = self._slot(slot)
+            at = self.pos + slot.offset
+            self._seen(slot.path, slot, at, at + slot.size, found)
         for path, unit in step.objects:
             kept = {each.name for each in self.program.units[unit].fields if each.kept}
-            made[path] = {
-                each[-1]: found for each, found in made.items() if each[:-1] == path and each[-1] in kept
-            }
+            made[path] = Object(
+                (each[-1], found) for each, found in made.items() if each[:-1] == path and each[-1] in kept
+            )
         frame.values |= {path[0]: found for path, found in made.items() if len(path) == 1}
         for slot in step.slots:
             inner = frame
@@ -259,9 +326,12 @@ class PlanReader:
                 return
 
     def _tags(self, step: Tagged, frame: Frame, end: int) -> None:
-        version = frame.values.get(frame.unit.version_name)
+        version: Any = frame.values.get(frame.unit.version_name)
         known = {each.number: each for each in step.tags if each.versions is None or version in each.versions}
-        others = frame.values[step.name] = []
+        others: list[tuple[int, bytes]] = []
+        frame.values[step.name] = others
+        frame.lacking |= {each.name for each in step.tags if each.number not in known}
+        before = self.pos
         found, after = read_tags(self.buf, self.pos, end, step.name)
         for tag, start, stop in found:
             plan = known.get(tag)
@@ -273,6 +343,7 @@ class PlanReader:
             ends_exactly(plan.name, self.pos, stop)
             self._rules(plan.rules, frame.values[plan.name], frame, plan.name, self.pos)
         self.pos = after
+        self._seen((step.name,), step, before, after)
 
     # -- elements ---------------------------------------------------------------------------------
 
@@ -310,7 +381,17 @@ class PlanReader:
         start, self.pos = self.pos, stop
         return self.buf[start:stop]
 
+    def _seen(self, path: tuple[str, ...], what: Any, start: int, end: int, value: Any = None) -> None:
+        self.leaves.append(Leaf(path, what, start, end, self._depth, value))
+
     def _element(self, element: Element, frame: Frame, end: int, name: str) -> Any:
+        start = self.pos
+        found = self._read(element, frame, end, name)
+        if not isinstance(element, (Nested, Choice)):
+            self._seen((name,) if name else (), element, start, self.pos, found)
+        return found
+
+    def _read(self, element: Element, frame: Frame, end: int, name: str) -> Any:
         match element:
             case FixedNumber(wire, order):
                 size = WIRE[wire].least
@@ -348,7 +429,7 @@ class PlanReader:
     def _switch(self, step: Choice, frame: Frame, end: int, name: str) -> Any:
         stop = end if step.size is None else span(name, self.value(step.size.value, frame), self.pos, end)
         on = self.value(step.on, frame)
-        chosen = next((each for each in step.cases if self.value(each.value, frame) == on), step.other)
+        chosen = next((each for each in step.cases if self.is_case(each, on, frame)), step.other)
         whole = step.size is not None or step.fills
         if chosen is not None:
             found = self._element(chosen.element, frame, stop, name)
@@ -361,6 +442,10 @@ class PlanReader:
         if whole:
             ends_exactly(name, self.pos, stop)
         return found
+
+    def is_case(self, case: Case, on: Any, frame: Frame) -> bool:
+        """Whether `on` is the value of a case."""
+        return case.value is not None and self.value(case.value, frame) == on
 
     # -- rules ------------------------------------------------------------------------------------
 
@@ -381,6 +466,10 @@ class PlanReader:
             end = self.pos if step.last is None else frame.ends[step.last]
             at = frame.marks[step.name]
             if isinstance(step, Checksum):
+                size = WIRE[frame.unit.wire_of(step.name)[0]].least
+                self.leaves.append(
+                    Leaf((step.name,), step, at, at + size, self._depth, mine, (start, end)),
+                )
                 if not self.opt.check_crc:
                     return
                 found = getattr(crc, step.function)(self.buf[start:end])
@@ -396,7 +485,7 @@ class PlanReader:
         if isinstance(step, CheckCount):
             wanted = len(items)
         elif items and when and self.opt.verify:
-            values = [self._path(each, step.member) for each in items]
+            values = [self.member(each, step.member) for each in items]
             wanted = values[-1] if isinstance(step, CheckLast) else max(values)
         else:
             return
@@ -409,7 +498,7 @@ class PlanReader:
             )
 
     @staticmethod
-    def _path(item: Any, member: tuple[str, ...]) -> Any:
+    def member(item: Any, member: tuple[str, ...]) -> Any:
         for name in member:
             item = item[name]
         return item
@@ -457,9 +546,22 @@ class PlanReader:
         raise TypeError(value)
 
 
+def _names_of(steps: tuple[Step, ...]) -> Iterator[str]:
+    """The fields that steps set."""
+    for step in steps_in(steps):
+        match step:
+            case Fixed(slots):
+                yield from (each.path[0] for each in slots)
+            case One(name) | Many(name) | Stored(name):
+                yield name
+            case Tagged(name, tags):
+                yield name
+                yield from (each.name for each in tags)
+
+
 def number(buf: bytes, at: int, wire: str, order: str) -> Any:
     """A number, a flag or a UUID of fixed width."""
-    if wire == "uuid":
+    if WIRE[wire].kind == "UUID":
         return UUID(bytes=buf[at : at + 16])
     code = ("<" if order == "le" else ">") + WIRE[wire].python.code
     return Struct(code).unpack_from(buf, at)[0]

@@ -1,4 +1,4 @@
-"""Writes what `plan_reader` reads, by the same steps of the plan."""
+"""Writes what `reader` reads, by the same steps of the plan."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Any
 
+from kodec.generator.interpreter.reader import Frame, PlanReader
 from kodec.generator.plan.steps import (
     Chars,
     CheckLength,
@@ -39,7 +40,7 @@ from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import write_tags
 
-from .plan_reader import Frame, PlanReader
+__all__ = ["PlanWriter"]
 
 
 class PlanWriter:
@@ -97,7 +98,7 @@ class PlanWriter:
                     made[derived.of] = self._measured(derived.of, frame)
                 found = len(made[derived.of])
             case kind:
-                members = [self.values._path(each, derived.member) for each in of]
+                members = [self.values.member(each, derived.member) for each in of]
                 found = members[-1] if kind == "last" else max(members)
         frame.values[derived.name] = found + plus
 
@@ -152,8 +153,8 @@ class PlanWriter:
                 if spec.droppable or not spec.kept or derived or unit.stands_for is not None:
                     continue
                 allowed = [
-                    self.values._absent(spec.type, spec.default),
-                    self.values._absent(spec.type, spec.absent),
+                    self.values.absent(spec.type, spec.default),
+                    self.values.absent(spec.type, spec.absent),
                 ]
                 if isinstance(spec.type, Maybe) and not unit.is_of_version(test):
                     allowed.append(None)
@@ -164,7 +165,7 @@ class PlanWriter:
         start = len(out)
         out += bytes(step.size)
         for slot in step.slots:
-            value = (
+            value: Any = (
                 frame.values.get(slot.path[0])
                 if len(slot.path) > 1 or slot.contents is None
                 else slot.contents
@@ -205,12 +206,12 @@ class PlanWriter:
                 raise error.within(step.name, index) from None
 
     def _tagged(self, step: Tagged, frame: Frame, out: bytearray) -> None:
-        version = frame.values.get(frame.unit.version_name)
+        version: Any = frame.values.get(frame.unit.version_name)
         tags = list(frame.values[step.name])
         fields = {each.name: each for each in frame.unit.fields}
         for tag in step.tags:
             value = frame.values[tag.name]
-            if value == self.values._absent(fields[tag.name].type, tag.default):
+            if value == self.values.absent(fields[tag.name].type, tag.default):
                 continue
             if tag.versions is not None and version not in tag.versions:
                 if fields[tag.name].droppable:
@@ -251,7 +252,7 @@ class PlanWriter:
                     self._element(self._by_type(element, value), value, frame, out, name)
                     return
                 on = self.values.value(element.on, frame)
-                cases = [each for each in element.cases if self.values.value(each.value, frame) == on]
+                cases = [each for each in element.cases if self.values.is_case(each, on, frame)]
                 chosen = cases[0] if cases else element.other
                 if chosen is not None:
                     self._element(chosen.element, value, frame, out, name)
@@ -303,7 +304,7 @@ class PlanWriter:
 
 def number(name: str, value: Any, wire: str, order: str) -> bytes:
     """The bytes of a number, a flag or a UUID."""
-    if wire == "uuid":
+    if WIRE[wire].kind == "UUID":
         data: bytes = value.bytes
         return data
     try:

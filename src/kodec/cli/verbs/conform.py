@@ -1,0 +1,83 @@
+"""kodec conform: a suite of test vectors against a program in any language."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import lines
+from kodec.runtime.errors import MissingDependency
+
+__all__ = ["conform"]
+
+_SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+
+
+class Form(Enum):
+    """How the report is shown."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
+def conform(
+    testee: Annotated[list[str], typer.Argument(help="The program and its arguments, behind `--`.")],
+    vectors: Annotated[
+        Path | None, typer.Option(help="Folder of *.vectors.json.", file_okay=False, exists=True)
+    ] = None,
+    schemas: Annotated[
+        Path | None,
+        typer.Option(help="Folder of .ksy files to make them of; Kafka's.", file_okay=False, exists=True),
+    ] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="File of known failures, with reasons.", dir_okay=False, exists=True)
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="How the report is shown.")] = Form.text,
+    out: Annotated[Path | None, typer.Option(help="File for the report; stdout.", dir_okay=False)] = None,
+    seconds: Annotated[float, typer.Option(min=0.01, help="Time for one answer.")] = 10.0,
+    memory: Annotated[int, typer.Option(min=1, help="Memory of the program, in MiB.")] = 2048,
+) -> None:
+    """Ask a program what it makes of test vectors, and report what is right.
+
+    The program reads a request a line and answers a line, as docs/conformance.md says. One that hangs,
+    crashes or takes too much memory is reported and started again.
+
+    example:  kodec conform -- ./my-testee
+              kodec conform --vectors vectors --known known.json --format html --out report.html -- node my.js
+
+    exit:     0 all right, but for known failures   1 a failure, an unexpected pass, or no testee
+              2 bad usage
+    """
+    try:
+        from kodec.conformance.known import read_known
+        from kodec.conformance.process import Failed, Limits
+        from kodec.conformance.report import FORMS
+        from kodec.conformance.run import run
+        from kodec.conformance.suite import from_folder, from_schemas
+
+        if vectors is not None and schemas is not None:
+            raise typer.BadParameter("--vectors and --schemas exclude each other")
+        try:
+            suite = from_folder(vectors) if vectors is not None else from_schemas(schemas or _SCHEMAS)
+            report = run(suite, testee, Limits(seconds, memory << 20), read_known(known) if known else None)
+        except Failed as error:
+            lines.warn(f"{testee[0]}: {error.outcome}: {error}")
+            raise typer.Exit(1) from None
+        except (ValueError, OSError) as error:
+            lines.warn(*lines.lines_of(error))
+            raise typer.Exit(1) from None
+    except ImportError as error:
+        raise MissingDependency(f"schemas need `{error.name}`: pip install 'kodec[generator]'") from error
+    text = FORMS[form.value](report)
+    if form is Form.text:
+        text = "\n".join(map(lines.printable, text.split("\n")))
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text, encoding="utf-8")
+    raise typer.Exit(0 if report.is_right else 1)

@@ -1,0 +1,224 @@
+"""The suite against a testee: what is asked for each vector, and what of the answers is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kodec.conformance.known import Known
+from kodec.conformance.process import Failed, Limits, Testee
+from kodec.conformance.same import difference
+from kodec.conformance.suite import CODES, Suite, Vector
+
+__all__ = ["BROKEN", "CHECKS", "PROTOCOL", "Report", "Result", "run"]
+
+PROTOCOL = 1
+CHECKS = ("decode", "refuse", "may", "encode", "round_trip", "refuse_value")
+"""What is checked: bytes that hold a value, do not, or may; values, both, and values that cannot be."""
+BROKEN = ("crashed", "hung", "memory", "protocol")
+"""Outcomes where there is no answer."""
+_IN_A_ROW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One check of one vector.
+
+    Attributes:
+        outcome: passed, failed, unsupported, known, or one of `BROKEN`.
+        text: what is wrong, or the reason of a known failure.
+    """
+
+    vector: Vector
+    check: str
+    outcome: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a testee said of itself, every result, and what was known but did not happen."""
+
+    suite: str
+    testee: dict[str, Any]
+    results: tuple[Result, ...]
+    unexpected: tuple[str, ...]
+    gave_up: str | None = None
+    starts: int = 0
+
+    def count(self, check: str | None = None, outcome: str | None = None) -> int:
+        """How many results there are of a check, and of an outcome."""
+        return sum(
+            (check is None or each.check == check) and (outcome is None or each.outcome == outcome)
+            for each in self.results
+        )
+
+    @property
+    def failures(self) -> list[Result]:
+        """Results that are wrong, and not known to be."""
+        return [each for each in self.results if each.outcome in ("failed", *BROKEN)]
+
+    @property
+    def is_right(self) -> bool:
+        return not self.failures and not self.unexpected and self.gave_up is None
+
+
+def run(
+    suite: Suite, command: Sequence[str], limits: Limits | None = None, known: Known | None = None
+) -> Report:
+    """Run every vector. Raises Failed where the testee does not say what it is; OSError."""
+    known = known or Known(())
+    with Testee(command, limits or Limits()) as testee:
+        says = testee.ask({"do": "hello"})
+        _require_hello(says)
+        checks = _Checks(testee, says)
+        results: list[Result] = []
+        for vector in suite.vectors:
+            results += (known.judged(each) for each in checks.of(vector))
+            if checks.broken >= _IN_A_ROW:
+                break
+        gave_up = None
+        if checks.broken >= _IN_A_ROW:
+            gave_up = f"{_IN_A_ROW} requests in a row had no answer, the last of {vector.id}"
+        unexpected = () if gave_up else tuple(known.unexpected(results))
+        return Report(suite.name, says, tuple(results), unexpected, gave_up, testee.starts)
+
+
+def _require_hello(says: dict[str, Any]) -> None:
+    if says.get("protocol") != PROTOCOL:
+        raise Failed("protocol", f"the testee speaks protocol {says.get('protocol')!r}, not {PROTOCOL}")
+    for key, kind in (("name", str), ("language", str), ("version", str), ("does", list)):
+        if not isinstance(says.get(key), kind):
+            raise Failed("protocol", f"the answer to `hello` has no {key}")
+
+
+@dataclass
+class _Checks:
+    testee: Testee
+    says: dict[str, Any]
+    broken: int = field(default=0)
+
+    def of(self, vector: Vector) -> Iterator[Result]:
+        """The results of all checks of a vector that the testee has verbs for."""
+        for check, verb in _checks_of(vector):
+            if verb not in self.says["does"]:
+                continue
+            types = self.says.get("types")
+            if isinstance(types, list) and vector.type not in types:
+                yield Result(vector, check, "unsupported", "not one of its types")
+                continue
+            try:
+                yield self._checked(vector, check)
+                self.broken = 0
+            except Failed as failed:
+                self.broken += 1
+                yield Result(vector, check, failed.outcome, str(failed))
+
+    def _checked(self, vector: Vector, check: str) -> Result:
+        if check in ("decode", "refuse", "may"):
+            answer = self._ask("decode", vector, bytes=vector.data)
+        elif check == "round_trip":
+            answer = self._ask("round_trip", vector, bytes=vector.data)
+        else:
+            answer = self._ask("encode", vector, value=vector.value)
+        if "unsupported" in answer:
+            return Result(vector, check, "unsupported", str(answer["unsupported"]))
+        wrong = getattr(self, f"_{check}")(vector, answer)
+        return Result(vector, check, "passed" if wrong is None else "failed", wrong or "")
+
+    def _ask(self, verb: str, vector: Vector, **more: Any) -> dict[str, Any]:
+        request: dict[str, Any] = {"do": verb, "type": vector.type}
+        if vector.version is not None:
+            request["version"] = vector.version
+        if vector.exact and verb == "decode":
+            request["exact"] = True
+        return self.testee.ask({**request, **more})
+
+    # -- what is wrong with an answer; None where it is right ------------------------------------
+
+    def _decode(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        if "error" in answer:
+            return f"refused: {_said(answer['error'])}"
+        if "value" not in answer:
+            return "neither a value nor an error"
+        return difference(vector.value, answer["value"], vector.lacking)
+
+    def _refuse(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        if "error" not in answer:
+            return "accepted" if "value" in answer else "neither a value nor an error"
+        return _wrong_error(vector.error or {}, answer["error"])
+
+    def _may(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        if "error" in answer or vector.value is None:
+            return None if "error" in answer or "value" in answer else "neither a value nor an error"
+        return self._decode(vector, answer)
+
+    def _encode(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        if "error" in answer:
+            return f"refused: {_said(answer['error'])}"
+        if not isinstance(answer.get("bytes"), str):
+            return "neither bytes nor an error"
+        if vector.encodes == "same":
+            return _other_bytes(vector.data or "", answer["bytes"])
+        return self._reads_back(vector, answer["bytes"])
+
+    def _reads_back(self, vector: Vector, data: str) -> str | None:
+        """What was written, read again: sizes and checksums that the vector leaves out may be any."""
+        answer = self._ask("decode", vector, bytes=data)
+        value = answer.get("value")
+        if not isinstance(value, dict):
+            return f"what it wrote is not read: {_said(answer.get('error'))}"
+        kept = {name: each for name, each in value.items() if name in vector.value}
+        return difference(vector.value, kept, vector.lacking)
+
+    def _round_trip(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        if "encode_error" in answer:
+            return f"not written: {_said(answer['encode_error'])}"
+        wrong = self._decode(vector, answer)
+        return wrong if wrong is not None else _other_bytes(vector.data or "", str(answer.get("bytes")))
+
+    def _refuse_value(self, vector: Vector, answer: dict[str, Any]) -> str | None:
+        if "error" not in answer:
+            return f"written as {str(answer.get('bytes'))[:80]}"
+        return _wrong_error(vector.error or {}, answer["error"])
+
+
+def _checks_of(vector: Vector) -> Iterator[tuple[str, str]]:
+    """(check, verb) of a vector."""
+    if vector.data is None and vector.must == "refuse":
+        yield "refuse_value", "encode"
+    if vector.data is not None:
+        yield {"accept": "decode"}.get(vector.must, vector.must), "decode"
+    if vector.encodes is not None and vector.must == "accept":
+        yield "encode", "encode"
+    if vector.encodes == "same" and vector.must == "accept":
+        yield "round_trip", "round_trip"
+
+
+def _wrong_error(wanted: dict[str, Any], found: Any) -> str | None:
+    """What of an error is not that of the vector; what an answer does not say is not compared."""
+    if not isinstance(found, dict):
+        return f"no error: {found!r:.80}"
+    if "code" in found and found["code"] not in CODES:
+        return f"code {found['code']!r:.80} is none of {', '.join(CODES)}"
+    for key in ("code", "path", "at"):
+        if key in found and key in wanted and found[key] != wanted[key]:
+            return f"error has {key} {found[key]!r:.80}, not {wanted[key]!r}"
+    return None
+
+
+def _other_bytes(wanted: str, found: str) -> str | None:
+    if wanted == found:
+        return None
+    at = next(
+        (i // 2 for i, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b),
+        min(len(wanted), len(found)) // 2,
+    )
+    return f"other bytes from byte {at} on: {found[2 * at : 2 * at + 32]}, not {wanted[2 * at : 2 * at + 32]}"
+
+
+def _said(error: Any) -> str:
+    if not isinstance(error, dict):
+        return f"{error!r:.80}"
+    return ", ".join(f"{key} {error[key]!r:.80}" for key in ("code", "path", "at") if key in error)

@@ -1,0 +1,101 @@
+"""The vectors of a suite: read from files, or made of schemas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CODES", "VERSION", "Suite", "Vector", "from_folder", "from_schemas"]
+
+VERSION = 2
+"""The version of the files that is read."""
+CODES = ("truncated", "malformed", "bad_checksum", "unsupported", "limit_exceeded", "not_encodable")
+_MUST = ("accept", "refuse", "may")
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector, as docs/conformance.md says; `lacking` are paths, `error` has `code`, `path` and `at`."""
+
+    id: str
+    type: str
+    tests: str
+    must: str
+    origin: str
+    version: int | None = None
+    why: str | None = None
+    data: str | None = None
+    exact: bool = False
+    value: Any = None
+    lacking: frozenset[str] = frozenset()
+    encodes: str | None = None
+    error: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """All vectors, in their order, and where they are from."""
+
+    name: str
+    vectors: tuple[Vector, ...]
+
+
+def from_folder(folder: Path) -> Suite:
+    """The files `*.vectors.json` under a folder. Raises ValueError for one of another form; OSError."""
+    paths = sorted(folder.rglob("*.vectors.json"))
+    if not paths:
+        raise ValueError(f"no *.vectors.json in {folder}")
+    return _suite(str(folder), ((str(path), path.read_text("utf-8")) for path in paths))
+
+
+def from_schemas(folder: Path) -> Suite:
+    """Vectors made of a folder of schemas, and the files of vectors that are in it.
+
+    Raises SchemaError with all that is wrong with the schemas; as `from_folder`.
+    """
+    from kodec.generator.driver import render_all
+
+    made = render_all(folder, targets=["vectors"]).modules
+    beside = ((str(path), path.read_text("utf-8")) for path in sorted(folder.rglob("*.vectors.json")))
+    return _suite(str(folder), (*made.items(), *beside))
+
+
+def _suite(name: str, texts: Iterable[tuple[str, str]]) -> Suite:
+    found: dict[str, Vector] = {}
+    for path, text in texts:
+        try:
+            for each in _vectors(json.loads(text)):
+                if each.id in found:
+                    raise ValueError(f"there are two vectors {each.id!r}")
+                found[each.id] = each
+        except (ValueError, KeyError, TypeError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else error
+            raise ValueError(f"{path} is no file of vectors: {reason}") from None
+    return Suite(name, tuple(found.values()))
+
+
+def _vectors(document: dict[str, Any]) -> Iterator[Vector]:
+    if document["vectors_version"] != VERSION:
+        raise ValueError(f"version {document['vectors_version']!r}, not {VERSION}")
+    for each in document["vectors"]:
+        if each["must"] not in _MUST:
+            raise ValueError(f"{each['id']}: must {each['must']!r}, not one of {', '.join(_MUST)}")
+        origin = each["origin"]
+        yield Vector(
+            id=each["id"],
+            type=each["type"],
+            tests=each["tests"],
+            must=each["must"],
+            origin=" ".join(origin[key] for key in ("name", "version") if key in origin) or origin["kind"],
+            version=each.get("version"),
+            why=each.get("why"),
+            data=each.get("bytes"),
+            exact=each.get("exact", False),
+            value=each.get("value"),
+            lacking=frozenset(each.get("lacking", ())),
+            encodes=each.get("encodes"),
+            error=each.get("error"),
+        )

@@ -1,0 +1,176 @@
+"""A suite against testees that are right, wrong, and broken in each way."""
+
+from __future__ import annotations
+
+import json
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from kodec.cli.main import main
+from kodec.conformance.known import read_known
+from kodec.conformance.process import Failed, Limits
+from kodec.conformance.report import as_html, as_json, as_text
+from kodec.conformance.run import Report, run
+from kodec.conformance.same import difference
+from kodec.conformance.suite import Suite, from_folder, from_schemas
+from kodec.generator.driver import generate
+
+HERE = Path(__file__).resolve().parent
+LANGUAGES = HERE.parent / "languages" / "formats"
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
+    folder = tmp_path_factory.mktemp("schemas")
+    (folder / "one.ksy").write_text("meta: {id: one}\nseq: [{id: number, type: u1}]\n")
+    return from_schemas(folder)
+
+
+def asked(suite: Suite, mode: str, after: int = 3, **limits: float) -> Report:
+    command = [sys.executable, str(HERE / "broken_testee.py"), mode, str(after)]
+    return run(suite, command, Limits(limits.get("seconds", 20), int(limits.get("memory", 1 << 30)), start=5))
+
+
+def test_a_testee_that_is_right(suite: Suite) -> None:
+    report = asked(suite, "right")
+    assert report.is_right and report.starts == 1 and report.count() > 10
+    assert report.count(outcome="passed") == report.count()
+
+
+def test_a_wrong_value_is_a_failure_that_says_where(suite: Suite) -> None:
+    report = asked(suite, "wrong")
+    assert not report.is_right
+    texts = {each.vector.id: each.text for each in report.failures if each.check == "decode"}
+    assert texts["one/smallest-values"] == "number is 1, not 0"
+    assert {each.check for each in report.failures} == {"decode", "round_trip"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcome", "text"),
+    [
+        ("crash", "crashed", "exit code 1: <i>it fell</i>"),
+        ("die", "crashed", "signal 6"),
+        ("hang", "hung", "no answer in 1 s"),
+        ("memory", "memory", "more than 209715200"),
+        ("babble", "protocol", "not a line of JSON"),
+        ("endless", "protocol", "a line of more than"),
+    ],
+)
+def test_a_testee_without_an_answer_is_reported_and_started_again(
+    suite: Suite, mode: str, outcome: str, text: str
+) -> None:
+    seconds = 1 if mode == "hang" else 20
+    report = asked(suite, mode, seconds=seconds, memory=200 << 20)
+    # each program answers two requests after `hello`, and those after the first one do not get that
+    broken = [each for each in report.results if each.outcome == outcome]
+    assert broken and text in broken[0].text
+    assert report.starts > 1 and report.count(outcome="passed") > 0
+
+
+def test_one_that_never_answers_is_given_up() -> None:
+    report = asked(from_schemas(LANGUAGES), "crash", after=0)
+    assert report.gave_up is not None and not report.is_right
+    assert len(report.results) == 20
+
+
+def test_no_testee(suite: Suite) -> None:
+    with pytest.raises(Failed, match="protocol None"):
+        run(suite, ["/bin/cat"])
+    with pytest.raises(FileNotFoundError):
+        run(suite, ["/no/such/program"])
+
+
+def test_known_failures_and_unexpected_passes(suite: Suite, tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    entries = [
+        {"vectors": "one/*", "check": "decode", "reason": "adds one"},
+        {"vectors": "one/*", "check": "round_trip", "reason": "adds one"},
+    ]
+    path.write_text(json.dumps({"known": entries}))
+    command = [sys.executable, str(HERE / "broken_testee.py"), "wrong", "3"]
+    report = run(suite, command, known=read_known(path))
+    assert report.is_right and report.count(outcome="known") > 0
+    entries.append({"vectors": "one/*", "check": "refuse", "reason": "cannot tell"})
+    path.write_text(json.dumps({"known": entries}))
+    report = run(suite, command, known=read_known(path))
+    assert report.unexpected == ("one/* (refuse): known to fail (cannot tell), and it passes",)
+    assert not report.is_right
+    path.write_text('{"known": [{"vectors": "one/*"}]}')
+    with pytest.raises(ValueError, match="no file of known failures"):
+        read_known(path)
+
+
+def test_reports_hold_what_testees_say_as_text(suite: Suite) -> None:
+    report = asked(suite, "crash")
+    assert "<b>broken</b>" in as_text(report)
+    assert json.loads(as_json(report))["testee"]["name"] == "<b>broken</b>"
+    page = as_html(report)
+    HTMLParser().feed(page)
+    assert "<b>" not in page and "<i>" not in page and "&lt;i&gt;it fell" in page
+
+
+def test_a_changed_field_with_old_vectors_fails(tmp_path: Path) -> None:
+    """The schema changes, and the vectors do not: the testee of the changed one does not pass."""
+    new = tmp_path / "new"
+    new.mkdir()
+    text = (LANGUAGES / "noted.ksy").read_text()
+    (new / "noted.ksy").write_text(text.replace("type: s4\n", "type: u4\n"))
+    generate(LANGUAGES, tmp_path / "old", targets=["vectors"])
+    suite = from_folder(tmp_path / "old")
+    testee = [sys.executable, "-m", "kodec.conformance.testee"]
+    assert run(suite, [*testee, str(LANGUAGES)]).is_right
+    report = run(suite, [*testee, str(new)])
+    assert not report.is_right and {each.check for each in report.failures} >= {"decode", "encode"}
+
+
+def test_the_verb(suite: Suite, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generate(LANGUAGES, tmp_path, targets=["vectors"])
+    testee = ["--", sys.executable, "-m", "kodec.conformance.testee", str(LANGUAGES)]
+    out = tmp_path / "report.html"
+    assert main(["conform", "--vectors", str(tmp_path), "--format", "html", "--out", str(out), *testee]) == 0
+    assert "kodec-python" in out.read_text()
+    assert main(["conform", "--vectors", str(tmp_path), "--", "/bin/cat"]) == 1
+    assert "speaks protocol None" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "what"),
+    [
+        ("9223372036854775807", 9223372036854775807, None),
+        (5, "5", None),
+        (5, "05", None),
+        (5, True, "the value is True, not 5"),
+        (1, 1.0, "the value is 1.0, not 1"),
+        (-0.0, 0.0, "the value is 0.0, not -0.0"),
+        (0.0, 0, None),
+        ("5", "05", "the value is '05', not '5'"),
+        ({"a": [1, None]}, {"a": [1, None]}, None),
+        ({"a": [1, None]}, {"a": [1, 2]}, "a[1] is 2, not None"),
+        ({"a": 1}, {}, "a is missing"),
+        ({"a": 1, "b": 2}, {"a": 1}, None),
+        ({"a": 1}, {"a": 1, "c": 2}, "the value has c too"),
+        ([1], [1, 2], "the value has 2 elements, not 1"),
+        ({"a": {}}, {"a": "x"}, "a is 'x', not an object"),
+    ],
+)
+def test_values_are_the_same_in_any_form_of_json(wanted: object, found: object, what: str | None) -> None:
+    assert difference(wanted, found, frozenset({"b"})) == what
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "no file of vectors"),
+        ('{"vectors_version": 1, "vectors": []}', "version 1, not 2"),
+        ('{"vectors_version": 2}', "no 'vectors'"),
+    ],
+)
+def test_files_of_another_form(text: str, what: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no \*\.vectors\.json"):
+        from_folder(tmp_path)
+    (tmp_path / "x.vectors.json").write_text(text)
+    with pytest.raises(ValueError, match=what):
+        from_folder(tmp_path)
