@@ -7,7 +7,7 @@ import hashlib
 import json
 import keyword
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -17,7 +17,7 @@ from kodec.generator.passes import check, run_passes
 from kodec.generator.problems import Problems
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
-from kodec.generator.target import DEFAULT, JAVA_PACKAGE, MARK, VERSION, File, Request, Target, find
+from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find, options_of
 
 __all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
 
@@ -57,7 +57,7 @@ def render_all(
     package: str | None = None,
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
-    java_package: str = JAVA_PACKAGE,
+    options: Mapping[str, str] | None = None,
 ) -> Output:
     """All generated text.
 
@@ -66,10 +66,10 @@ def render_all(
         package: what tests import the modules as; None gives no tests.
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
-        java_package: the package of Java classes.
+        options: what is said to targets, by name: `package`, or `java.package` to one of them.
 
     Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
-    for a package, a kernel or a target that there cannot be.
+    for a package, a kernel, a target or an option that there cannot be.
     """
     if package is not None and not all(_importable(part) for part in package.split(".")):
         raise ValueError(f"`{package}` is not the name of a Python package")
@@ -79,7 +79,7 @@ def render_all(
     # what is wrong is left out of the model: targets say what they lack of the rest
     able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
     named = tuple(name for name in dict.fromkeys(kernels) if name in able)
-    request = Request(model, package, named, java_package)
+    request = Request(model, package, named, options_of(chosen, options or {}))
     for target in chosen:
         problems.found += target.lacks(request)
     problems.raise_if_any()
@@ -184,7 +184,7 @@ def generate(
     package: str = "",
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
-    java_package: str = JAVA_PACKAGE,
+    options: Mapping[str, str] | None = None,
     check: bool = False,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
@@ -197,7 +197,7 @@ def generate(
         package=package if tests is not None else None,
         kernels=kernels,
         targets=targets,
-        java_package=java_package,
+        options=options,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, TypeVar
 
@@ -18,7 +18,6 @@ from kodec.generator.schema.model import Model, Schema
 __all__ = [
     "DEFAULT",
     "GROUP",
-    "JAVA_PACKAGE",
     "MARK",
     "VERSION",
     "File",
@@ -27,6 +26,7 @@ __all__ = [
     "find",
     "known",
     "mark",
+    "options_of",
 ]
 
 VERSION = "0.1.0"
@@ -44,8 +44,6 @@ _OWN: Mapping[str, str] = {
 """The generator's own targets, in the order in which they are made."""
 DEFAULT = ("python", "native", "model")
 """What is made when no target is named."""
-JAVA_PACKAGE = "formats"
-"""The package of Java classes where none is named."""
 
 Plan = TypeVar("Plan")
 
@@ -64,13 +62,17 @@ class Request:
         model: all schemas, checked.
         package: what generated tests import the modules as; None where no tests are wanted.
         kernels: ids of the schemas that get a native kernel.
-        java_package: the package of Java classes; one inside it for each folder of schemas.
+        options: what was said to single targets, by the target's name and the option's: `go.package`.
     """
 
     model: Model
     package: str | None = None
     kernels: tuple[str, ...] = ()
-    java_package: str = JAVA_PACKAGE
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def option(self, target: str, name: str, default: str) -> str:
+        """What was said to the target, or the default."""
+        return self.options.get(f"{target}.{name}", default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,9 @@ class Target(Protocol[Plan]):
         name: what it is called on the command line.
         files: patterns of the names of the files that it writes. A file of such a name that carries our mark,
             and that the target gives no more, is deleted.
+
+    It may have `options`, a mapping of names to a line of help each: what `--option` may say to it. It reads
+    them by `Request.option`, and raises ValueError in `lacks` for a value that there cannot be.
     """
 
     name: str
@@ -138,6 +143,26 @@ def find(name: str) -> Target[Any]:
         raise ValueError(f"target {name!r} of {point.value} is none: it has no {', '.join(missing)}")
     target: Target[Any] = found
     return target
+
+
+def options_of(targets: Iterable[Target[Any]], given: Mapping[str, str]) -> dict[str, str]:
+    """What was given to targets, by full names; `package` is said to each target that has such an option.
+
+    Raises: ValueError for an option that none of the targets has.
+    """
+    full: dict[str, str] = {}
+    all_known: dict[str, list[str]] = {}
+    for target in targets:
+        for name in getattr(target, "options", {}):
+            all_known.setdefault(name, []).append(f"{target.name}.{name}")
+            all_known[f"{target.name}.{name}"] = [f"{target.name}.{name}"]
+    for name, value in given.items():
+        if name not in all_known:
+            has = ", ".join(sorted(each for each in all_known if "." in each)) or "none"
+            raise ValueError(f"no option {name!r} of the targets; there are: {has}")
+        # what is said to one target goes before what is said to all
+        full |= {each: value for each in all_known[name] if "." in name or each not in given}
+    return full
 
 
 def _foreign() -> dict[str, EntryPoint]:

@@ -561,7 +561,7 @@ def _names_of(steps: tuple[Step, ...]) -> Iterator[str]:
 
 def number(buf: bytes, at: int, wire: str, order: str) -> Any:
     """A number, a flag or a UUID of fixed width."""
-    if wire == "uuid":
+    if WIRE[wire].kind == "UUID":
         return UUID(bytes=buf[at : at + 16])
     code = ("<" if order == "le" else ">") + WIRE[wire].python.code
     return Struct(code).unpack_from(buf, at)[0]

@@ -304,7 +304,7 @@ class PlanWriter:
 
 def number(name: str, value: Any, wire: str, order: str) -> bytes:
     """The bytes of a number, a flag or a UUID."""
-    if wire == "uuid":
+    if WIRE[wire].kind == "UUID":
         data: bytes = value.bytes
         return data
     try:

@@ -53,13 +53,13 @@ def _wire(model: Model, struct: Struct, problems: Problems) -> None:
             if repeated and isinstance(repeated[0].type, Ref)
             else []
         )
-        if shape != ["tag", "len_body", "body"]:
+        if not shape or shape != ["tag", f"len_{shape[-1]}", shape[-1]]:
             _bad(
                 problems,
                 struct,
                 struct.place,
                 "",
-                "`-wire: tags` needs a count and a list of {tag, len_body, body}",
+                "`-wire: tags` needs a count and a list of {tag, len_x, x}",
             )
     if wire in TRANSPARENT:
         for field in struct.fields:

@@ -102,6 +102,7 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     "pad-right": (_BYTE, "The byte that fills it up to its size."),
     "process": (_TEXT, "How its bytes are stored: xor(key), rol(n), ror(n), zlib, or a registered name."),
     "valid": (_or(_TEXT, _ref("valid")), "What the value must be."),
+    "-valid": (_ref("valid"), "As `valid`, for our readers and writers only: Kaitai's compilers ignore it."),
     "parent": (_or(_TEXT, _FLAG), "What `_parent` is inside it."),
     "io": (_TEXT, "The stream that it is read from."),
     "pos": (_EXPR, "Where it stands in the stream."),

@@ -79,7 +79,7 @@ class Fields(Types):
             self._byte(node, "pad-right", path),
             self._process(node, path),
             self.version_range(node, "-nullable-versions", path),
-            {str(key): each.place for key, each in node.map.items()},
+            {("valid" if key == "-valid" else str(key)): each.place for key, each in node.map.items()},
         )
 
     def _byte(self, node: Node, key: str, path: str) -> int | None:
@@ -145,9 +145,11 @@ class Fields(Types):
         return out
 
     def _valid(self, node: Node, path: str) -> Valid | None:
-        child = node.get("valid")
+        child = node.get("valid") or node.get("-valid")
         if child is None:
             return None
+        if node.get("valid") and node.get("-valid"):
+            self.bad(node.map["-valid"], path, "`valid` and `-valid` exclude each other")
         if not isinstance(child.value, dict):
             return Valid(eq=self.expr(child, path))
         self.known(child, "valid", path)

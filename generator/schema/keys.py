@@ -41,12 +41,12 @@ KEYS: Mapping[str, Keys] = {
         "id size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc doc-ref "
         "terminator consume include eos-error pad-right process parent "
         "-orig-id -derive -default -nullable -nullable-versions -since -until -ignorable -tags -codec -inner "
-        "-column"
+        "-column -valid"
     ),
     "parameter": _keys("id type doc doc-ref enum -orig-id"),
     "instance": _keys(
         "value pos io size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc "
-        "doc-ref terminator consume include eos-error pad-right process parent id -orig-id -column"
+        "doc-ref terminator consume include eos-error pad-right process parent id -orig-id -column -valid"
     ),
     "enum value": _keys("id doc doc-ref -orig-id -since -until"),
     "switch": _keys("switch-on cases"),

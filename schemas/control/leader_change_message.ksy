@@ -39,7 +39,7 @@ seq:
     doc: Id of the newly elected leader.
   - id: num_voters_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(voters) + 1
     doc: Number of voters, plus one. 0 would be null.
@@ -51,7 +51,7 @@ seq:
     doc: The voters of the quorum in this epoch. May be empty, never null.
   - id: num_granting_voters_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(granting_voters) + 1
     doc: Number of granting voters, plus one. 0 would be null.

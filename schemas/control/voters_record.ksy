@@ -34,7 +34,7 @@ seq:
       Version of the message. Kafka reads the value as version 0 always.
   - id: num_voters_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(voters) + 1
     doc: Number of voters, plus one. 0 would be null.
@@ -62,7 +62,7 @@ types:
         doc: Directory ID of the voter; all zeros is unknown.
       - id: num_endpoints_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(endpoints) + 1
         doc: Number of endpoints, plus one. 0 would be null.

@@ -22,7 +22,7 @@ seq:
   - id: len_body
     -orig-id: length
     type: varint
-    valid:
+    -valid:
       expr: _.value >= 0
     -derive: length_of(body)
     doc: Length of everything after this field, in bytes.
@@ -114,7 +114,7 @@ types:
       - id: num_headers
         -orig-id: headersCount
         type: varint
-        valid:
+        -valid:
           expr: _.value >= 0
         -derive: count_of(headers)
         -column: false
@@ -135,7 +135,7 @@ types:
       - id: len_key
         -orig-id: headerKeyLength
         type: varint
-        valid:
+        -valid:
           expr: _.value >= 0
         -derive: length_of(key)
         doc: Length of `key`, in bytes.

@@ -54,7 +54,7 @@ seq:
       partitions that others have, 127 unknown.
   - id: num_assigned_partitions_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(assigned_partitions) + 1
     doc: Number of elements of `assigned_partitions`, plus one.
@@ -66,7 +66,7 @@ seq:
     doc: Partitions that the member owns, by topic.
   - id: num_partitions_pending_revocation_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(partitions_pending_revocation) + 1
     doc: Number of elements of `partitions_pending_revocation`, plus one.
@@ -91,7 +91,7 @@ types:
         doc: Id of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partitions) + 1
         doc: Number of elements of `partitions`, plus one.

@@ -57,7 +57,7 @@ seq:
       address.
   - id: num_subscribed_topic_names_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(subscribed_topic_names) + 1
     doc: Number of elements of `subscribed_topic_names`, plus one.
@@ -103,7 +103,7 @@ types:
           Without a heartbeat for this many milliseconds, the member is removed.
       - id: num_supported_protocols_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(supported_protocols) + 1
         doc: Number of elements of `supported_protocols`, plus one.

@@ -35,7 +35,7 @@ seq:
     doc: Version of the message.
   - id: num_topics_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(topics) + 1
     doc: Number of elements of `topics`, plus one.
@@ -67,7 +67,7 @@ types:
         doc: How many partitions the topic had.
       - id: num_partition_metadata_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partition_metadata) + 1
         doc: Number of elements of `partition_metadata`, plus one.
@@ -92,7 +92,7 @@ types:
         doc: Number of the partition.
       - id: num_racks_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(racks) + 1
         doc: Number of elements of `racks`, plus one.

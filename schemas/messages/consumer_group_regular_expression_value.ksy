@@ -34,7 +34,7 @@ seq:
     doc: Version of the message.
   - id: num_topics_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(topics) + 1
     doc: Number of elements of `topics`, plus one.

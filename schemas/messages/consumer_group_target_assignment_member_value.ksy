@@ -35,7 +35,7 @@ seq:
     doc: Version of the message.
   - id: num_topic_partitions_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(topic_partitions) + 1
     doc: Number of elements of `topic_partitions`, plus one.
@@ -59,7 +59,7 @@ types:
         doc: Id of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partitions) + 1
         doc: Number of elements of `partitions`, plus one.

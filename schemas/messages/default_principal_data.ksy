@@ -28,7 +28,7 @@ seq:
       min: 0
       max: 0
     doc: Version of the message.
-  - id: type
+  - id: principal_type
     -orig-id: Type
     type: text(true)
     doc: Type of the principal; `User`, where no other builder made it.

@@ -81,7 +81,7 @@ seq:
     doc: Number of elements of `members`.
   - id: num_members_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     if: version >= 4
     -since: 4

@@ -53,7 +53,7 @@ seq:
       a share group, so the other states of consumer groups are not used.
   - id: num_assigned_partitions_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(assigned_partitions) + 1
     doc: Number of elements of `assigned_partitions`, plus one.
@@ -77,7 +77,7 @@ types:
         doc: Id of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partitions) + 1
         doc: Number of elements of `partitions`, plus one.

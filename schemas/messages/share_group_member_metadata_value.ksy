@@ -50,7 +50,7 @@ seq:
       address.
   - id: num_subscribed_topic_names_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(subscribed_topic_names) + 1
     doc: Number of elements of `subscribed_topic_names`, plus one.

@@ -36,7 +36,7 @@ seq:
     doc: Version of the message.
   - id: num_initializing_topics_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(initializing_topics) + 1
     doc: Number of elements of `initializing_topics`, plus one.
@@ -50,7 +50,7 @@ seq:
       not confirmed.
   - id: num_initialized_topics_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(initialized_topics) + 1
     doc: Number of elements of `initialized_topics`, plus one.
@@ -62,7 +62,7 @@ seq:
     doc: Partitions whose state is there.
   - id: num_deleting_topics_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(deleting_topics) + 1
     doc: Number of elements of `deleting_topics`, plus one.
@@ -90,7 +90,7 @@ types:
         doc: Name of the topic.
       - id: num_partitions_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partitions) + 1
         doc: Number of elements of `partitions`, plus one.

@@ -39,6 +39,13 @@ seq:
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
+  int64_value:
+    -wire: value
+    doc: 'Value of a tagged field: one number.'
+    seq:
+      - id: value
+        type: s8
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -67,7 +74,7 @@ types:
         type:
           switch-on: tag.value.as<s4>
           cases:
-            0: s8
+            0: int64_value
         -tags:
           0:
             id: assignment_timestamp

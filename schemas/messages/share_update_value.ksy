@@ -47,7 +47,7 @@ seq:
       changed.
   - id: num_state_batches_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(state_batches) + 1
     doc: Number of elements of `state_batches`, plus one.
@@ -87,6 +87,13 @@ types:
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
+  int32_value:
+    -wire: value
+    doc: 'Value of a tagged field: one number.'
+    seq:
+      - id: value
+        type: s4
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -115,7 +122,7 @@ types:
         type:
           switch-on: tag.value.as<s4>
           cases:
-            0: s4
+            0: int32_value
         -tags:
           0:
             id: delivery_complete_count

@@ -53,7 +53,7 @@ seq:
       that others have, 127 unknown. Consumer groups count from 0.
   - id: num_active_tasks_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(active_tasks) + 1
     doc: Number of elements of `active_tasks`, plus one.
@@ -65,7 +65,7 @@ seq:
     doc: Tasks whose records the member processes.
   - id: num_standby_tasks_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(standby_tasks) + 1
     doc: Number of elements of `standby_tasks`, plus one.
@@ -79,7 +79,7 @@ seq:
       fails.
   - id: num_warmup_tasks_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(warmup_tasks) + 1
     doc: Number of elements of `warmup_tasks`, plus one.
@@ -91,7 +91,7 @@ seq:
     doc: Tasks whose state the member restores before they move to it.
   - id: num_active_tasks_pending_revocation_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(active_tasks_pending_revocation) + 1
     doc: Number of elements of `active_tasks_pending_revocation`, plus one.
@@ -103,7 +103,7 @@ seq:
     doc: Active tasks that the member has to give up and has not confirmed.
   - id: num_standby_tasks_pending_revocation_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(standby_tasks_pending_revocation) + 1
     doc: Number of elements of `standby_tasks_pending_revocation`, plus one.
@@ -115,7 +115,7 @@ seq:
     doc: Standby tasks that the member has to give up and has not confirmed.
   - id: num_warmup_tasks_pending_revocation_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(warmup_tasks_pending_revocation) + 1
     doc: Number of elements of `warmup_tasks_pending_revocation`, plus one.
@@ -139,7 +139,7 @@ types:
         doc: Id of the subtopology, as in the group's topology.
       - id: num_partitions_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partitions) + 1
         doc: Number of elements of `partitions`, plus one.

@@ -89,7 +89,7 @@ seq:
       is nowhere.
   - id: num_client_tags_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(client_tags) + 1
     doc: Number of elements of `client_tags`, plus one.

@@ -35,7 +35,7 @@ seq:
     doc: Version of the message.
   - id: num_active_tasks_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(active_tasks) + 1
     doc: Number of elements of `active_tasks`, plus one.
@@ -47,7 +47,7 @@ seq:
     doc: Tasks whose records the member is to process.
   - id: num_standby_tasks_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(standby_tasks) + 1
     doc: Number of elements of `standby_tasks`, plus one.
@@ -61,7 +61,7 @@ seq:
       another fails.
   - id: num_warmup_tasks_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(warmup_tasks) + 1
     doc: Number of elements of `warmup_tasks`, plus one.
@@ -85,7 +85,7 @@ types:
         doc: Id of the subtopology, as in the group's topology.
       - id: num_partitions_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(partitions) + 1
         doc: Number of elements of `partitions`, plus one.

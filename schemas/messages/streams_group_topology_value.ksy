@@ -38,7 +38,7 @@ seq:
     doc: Epoch of the topology, which the application sets.
   - id: num_subtopologies_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(subtopologies) + 1
     doc: Number of elements of `subtopologies`, plus one.
@@ -64,7 +64,7 @@ types:
         doc: Id of the subtopology, unique in its topology.
       - id: num_source_topics_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(source_topics) + 1
         doc: Number of elements of `source_topics`, plus one.
@@ -78,7 +78,7 @@ types:
           make itself.
       - id: num_source_topic_regex_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(source_topic_regex) + 1
         doc: Number of elements of `source_topic_regex`, plus one.
@@ -90,7 +90,7 @@ types:
         doc: Regular expressions of topics that it reads.
       - id: num_state_changelog_topics_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(state_changelog_topics) + 1
         doc: Number of elements of `state_changelog_topics`, plus one.
@@ -104,7 +104,7 @@ types:
           them.
       - id: num_repartition_sink_topics_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(repartition_sink_topics) + 1
         doc: Number of elements of `repartition_sink_topics`, plus one.
@@ -116,7 +116,7 @@ types:
         doc: Names of the repartition topics that it writes.
       - id: num_repartition_source_topics_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(repartition_source_topics) + 1
         doc: Number of elements of `repartition_source_topics`, plus one.
@@ -128,7 +128,7 @@ types:
         doc: Repartition topics that it reads. The broker creates them.
       - id: num_copartition_groups_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(copartition_groups) + 1
         doc: Number of elements of `copartition_groups`, plus one.
@@ -161,7 +161,7 @@ types:
         doc: Number of replicas; 0 is the broker's default.
       - id: num_topic_configs_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(topic_configs) + 1
         doc: Number of elements of `topic_configs`, plus one.
@@ -197,7 +197,7 @@ types:
     seq:
       - id: num_source_topics_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(source_topics) + 1
         doc: Number of elements of `source_topics`, plus one.
@@ -209,7 +209,7 @@ types:
         doc: Places in the subtopology's `source_topics`.
       - id: num_source_topic_regex_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(source_topic_regex) + 1
         doc: Number of elements of `source_topic_regex`, plus one.
@@ -221,7 +221,7 @@ types:
         doc: Places in the subtopology's `source_topic_regex`.
       - id: num_repartition_source_topics_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(repartition_source_topics) + 1
         doc: Number of elements of `repartition_source_topics`, plus one.

@@ -128,7 +128,7 @@ types:
         doc: Number of elements of `partition_ids`.
       - id: num_partition_ids_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         if: version >= 1
         -since: 1
@@ -147,6 +147,20 @@ types:
         if: version >= 1
         -since: 1
         doc: Optional fields. None is defined; unknown ones are kept.
+  int64_value:
+    -wire: value
+    doc: 'Value of a tagged field: one number.'
+    seq:
+      - id: value
+        type: s8
+        doc: The number.
+  int16_value:
+    -wire: value
+    doc: 'Value of a tagged field: one number.'
+    seq:
+      - id: value
+        type: s2
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -175,10 +189,10 @@ types:
         type:
           switch-on: tag.value.as<s4>
           cases:
-            0: s8
-            1: s8
-            2: s2
-            3: s2
+            0: int64_value
+            1: int64_value
+            2: int16_value
+            3: int16_value
         -tags:
           0:
             id: previous_producer_id

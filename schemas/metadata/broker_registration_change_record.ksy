@@ -47,7 +47,7 @@ types:
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(items) + 1
         doc: Number of elements, plus one.

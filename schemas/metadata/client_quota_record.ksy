@@ -32,7 +32,7 @@ params:
 seq:
   - id: num_entity_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(entity) + 1
     doc: Number of elements of `entity`, plus one.

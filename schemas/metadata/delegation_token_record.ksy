@@ -42,7 +42,7 @@ seq:
       behalf.
   - id: num_renewers_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(renewers) + 1
     doc: Number of elements of `renewers`, plus one.

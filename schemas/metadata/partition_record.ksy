@@ -40,7 +40,7 @@ seq:
     doc: Id of the topic.
   - id: num_replicas_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(replicas) + 1
     doc: Number of elements of `replicas`, plus one.
@@ -52,7 +52,7 @@ seq:
     doc: Broker ids of the replicas. The first is the preferred leader.
   - id: num_isr_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(isr) + 1
     doc: Number of elements of `isr`, plus one.
@@ -64,7 +64,7 @@ seq:
     doc: Broker ids of the replicas in sync with the leader.
   - id: num_removing_replicas_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(removing_replicas) + 1
     doc: Number of elements of `removing_replicas`, plus one.
@@ -78,7 +78,7 @@ seq:
       elements where none does.
   - id: num_adding_replicas_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(adding_replicas) + 1
     doc: Number of elements of `adding_replicas`, plus one.
@@ -109,7 +109,7 @@ seq:
       one.
   - id: num_directories_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     if: version >= 1
     -since: 1

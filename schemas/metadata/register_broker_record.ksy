@@ -57,7 +57,7 @@ seq:
       it writes next. A later registration has a higher one.
   - id: num_end_points_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(end_points) + 1
     doc: Number of elements of `end_points`, plus one.
@@ -71,7 +71,7 @@ seq:
       listener.
   - id: num_features_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(features) + 1
     doc: Number of elements of `features`, plus one.
@@ -153,7 +153,7 @@ types:
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
-        valid:
+        -valid:
           expr: _.value >= 1
         -derive: count_of(items) + 1
         doc: Number of elements, plus one.

@@ -45,7 +45,7 @@ seq:
     doc: Whether the controller was configured for a migration from ZooKeeper.
   - id: num_end_points_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(end_points) + 1
     doc: Number of elements of `end_points`, plus one.
@@ -57,7 +57,7 @@ seq:
     doc: 'Where the controller is reached: one element for each listener.'
   - id: num_features_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(features) + 1
     doc: Number of elements of `features`, plus one.

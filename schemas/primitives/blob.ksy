@@ -24,7 +24,7 @@ params:
 seq:
   - id: len_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     if: is_compact
     -derive: length_of(value) + 1

@@ -35,10 +35,10 @@ types:
       - id: tag
         type: unsigned_varint
         doc: Number of the field, unique within its section.
-      - id: len_body
+      - id: len_data
         type: unsigned_varint
-        -derive: length_of(body)
-        doc: Length of `body`, in bytes.
-      - id: body
-        size: len_body.value
+        -derive: length_of(data)
+        doc: Length of `data`, in bytes.
+      - id: data
+        size: len_data.value
         doc: The field's value, in compact encodings. Never null.

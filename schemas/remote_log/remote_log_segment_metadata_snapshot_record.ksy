@@ -65,7 +65,7 @@ seq:
       1970-01-01 UTC.
   - id: num_segment_leader_epochs_plus_one
     type: unsigned_varint
-    valid:
+    -valid:
       expr: _.value >= 1
     -derive: count_of(segment_leader_epochs) + 1
     doc: Number of elements of `segment_leader_epochs`, plus one.

@@ -132,6 +132,11 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         b"\x05\xff\xfe\x04\x07ok",
         {"a": 5, "b": -2, "c": 4, "d": 7, "e": "ok"},
     ),
+    "-valid": (
+        "seq:\n- {id: a, type: u1, -valid: {min: 5}}\n- {id: b, type: u1, -valid: {expr: _ % 2 == 1}}\n",
+        b"\x05\x01",
+        {"a": 5, "b": 1},
+    ),
     "switch-on": (
         "seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u2, 2: p, 3: str}}, size: 2, encoding: ASCII}\n"
         "- {id: b, type: {switch-on: n, cases: {1: u2, _: p}}}\n- id: c\n  type:\n    switch-on: n\n    cases: {7: u1}\n  size-eos: true\n"

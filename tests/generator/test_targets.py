@@ -215,3 +215,24 @@ def test_a_row_of_the_table_agrees_with_itself(row: WireType) -> None:
             assert row.least <= len(data) <= row.most and read(data, 0, len(data)) == (value, len(data))
         assert max(len(write(value)) for value in row.range) == row.most
         assert row.bits == (64 if "64" in row.name else 32) and row.signed == (row.range[0] < 0)
+
+
+def test_options_reach_the_targets_that_have_them(tmp_path: Path) -> None:
+    made = render_all(FORMATS, targets=["go", "java"], options={"package": "orders", "java.package": "a.b"})
+    go = [text for path, text in made.modules.items() if path.endswith(".go")]
+    assert go and all("\npackage orders\n" in text for text in go)
+    assert all(path.startswith("java/a/b/") for path in made.modules if path.endswith(".java"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"go.crate": "x"}, "no option 'go.crate' of the targets; there are: go.package"),
+        ({"java.package": "x"}, "no option 'java.package'"),
+        ({"package": "func"}, "`func` is no name of a Go package"),
+        ({"package": "../x"}, "is no name of a Go package"),
+    ],
+)
+def test_an_option_that_there_cannot_be(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        render_all(FORMATS, targets=["go"], options=options)

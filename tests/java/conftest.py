@@ -44,8 +44,10 @@ def classes(javac: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All Java of the project, and classes of schemas that are not Kafka's, without a warning."""
     out = tmp_path_factory.mktemp("classes")
     made = tmp_path_factory.mktemp("java")
-    formats = render_all(ROOT / "tests" / "generator" / "formats", targets=["java"], java_package="formats")
-    hostile = render_all(HERE / "hostile", targets=["java"], java_package="hostile")
+    formats = render_all(
+        ROOT / "tests" / "generator" / "formats", targets=["java"], options={"package": "formats"}
+    )
+    hostile = render_all(HERE / "hostile", targets=["java"], options={"package": "hostile"})
     for name, text in (formats.modules | hostile.modules).items():
         path = made / name
         path.parent.mkdir(parents=True, exist_ok=True)

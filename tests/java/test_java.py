@@ -469,7 +469,7 @@ def test_a_schema_that_is_read_from_a_stream_is_a_problem(tmp_path: Path) -> Non
 def test_a_package_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta:\n  id: x\nseq:\n  - {id: a, type: u1}\n")
     with pytest.raises(ValueError, match="not the name of a Java package"):
-        render_all(tmp_path, targets=["java"], java_package="a b")
+        render_all(tmp_path, targets=["java"], options={"package": "a b"})
 
 
 def test_no_fact_of_the_wire_is_in_the_runtime() -> None:

@@ -31,7 +31,7 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
 ) -> None:
     fixed, plain = sources(FIXED), sources(SCHEMAS)
     folder = put(tmp_path / "plain", plain | fixed)
-    made = render_all(folder, targets=["java", "vectors"], java_package="org.plain").modules
+    made = render_all(folder, targets=["java", "vectors"], options={"package": "org.plain"}).modules
     vectors = {name: json.loads(made.pop(f"{name}.vectors.json")) for name in SCHEMAS}
     words = vocabulary(made.values(), COMMENTS, fold=True)
     assert {"at", "start", "stop", "codec", "found", "more", "size", "elements"} <= set(words)
@@ -39,7 +39,7 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
     for index, names in enumerate(rounds(plain, sorted({*words, *WORDS}))):
         texts = {name: renamed(text, names) for name, text in plain.items()}
         folder = put(tmp_path / f"r{index}", texts | fixed)
-        made |= render_all(folder, targets=["java"], java_package=f"org.r{index}").modules
+        made |= render_all(folder, targets=["java"], options={"package": f"org.r{index}"}).modules
         packages[f"org.r{index}"] = names
     for name, text in made.items():
         path = tmp_path / name

@@ -34,7 +34,7 @@ def jars() -> str:
 
 def build(schemas: Path, folder: Path) -> list[str]:
     """The command that runs the program; javac has no warning about it."""
-    generate(schemas, folder, targets=["java"], java_package=PACKAGE)
+    generate(schemas, folder, targets=["java"], options={"package": PACKAGE})
     (folder / "Types.java").write_text(_types(schemas))
     files = [*RUNTIME.rglob("*.java"), *(folder / "java").rglob("*.java"), folder / "Types.java"]
     options = [

@@ -1,13 +1,18 @@
-"""Stock ksc takes every schema, for the languages that other teams use."""
+"""Stock ksc compiles every schema to each of its languages, whose own compilers accept the result."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-TARGETS = ("python", "java", "javascript", "go", "cpp_stl")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ksc"))
+
+import compilers
+
+TARGETS = tuple(compilers.LANGUAGES)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +31,7 @@ def test_no_schema_is_refused(compiled: tuple[Path, list[str]]) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_schema_gives_a_file(compiled: tuple[Path, list[str]], oracle: ModuleType, target: str) -> None:
-    made = {path.stem.replace("_", "").lower() for path in (compiled[0] / target).iterdir()}
+    made = {path.stem.replace("_", "").lower() for path in (compiled[0] / target).rglob("*.*")}
     assert made == {name.rpartition("/")[2].replace("_", "") for name in oracle.schemas()}
 
 
@@ -40,3 +45,14 @@ def test_a_broken_schema_is_named(oracle: ModuleType, tmp_path: Path) -> None:
         pytest.skip(str(error))
     assert [(each.target, each.schema) for each in failures] == [("python", "bad")]
     assert "no_such_type" in failures[0].error
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_language_takes_every_reader(target: str, oracle: ModuleType) -> None:
+    try:
+        found = compilers.check(target, oracle.CACHE / "ksc-runtimes")
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    if found.missing:
+        pytest.skip(f"no {found.missing}; `python tests/ksc/compilers.py --get {target}` clones runtimes")
+    assert found.refused == ()

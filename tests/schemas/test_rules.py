@@ -29,8 +29,8 @@ FIELD_OWN = [
     "-tags",
 ]
 FIELD_OWN += ["-column"]
-FIELD = ["id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "contents", "repeat"]
-FIELD += ["repeat-expr", "repeat-until", "if", *FIELD_OWN, "doc", "doc-ref"]
+FIELD = ["id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "-valid", "contents"]
+FIELD += ["repeat", "repeat-expr", "repeat-until", "if", *FIELD_OWN, "doc", "doc-ref"]
 PARAM = ["id", "-orig-id", "type", "enum", "doc", "doc-ref"]
 ENUM_VALUE = ["id", "-orig-id", "-since", "-until", "doc", "doc-ref"]
 # A text that only repeats the type: nobody has written yet what the field means.
@@ -176,7 +176,7 @@ def test_a_null_has_a_sign_and_a_length_without_one_is_checked(schema: Path, spe
             counted = rule.partition("(")[2].partition(")")[0]
             if counted in {each["id"] for each in nullable} or field["type"] == "unsigned_varint":
                 continue
-            assert "valid" in field, f"{schema.stem}: {field['id']} may be negative"
+            assert field.keys() & {"valid", "-valid"}, f"{schema.stem}: {field['id']} may be negative"
 
 
 def test_derived_fields_have_no_default(schema: Path, spec: dict[str, Any]) -> None:

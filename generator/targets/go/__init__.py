@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import ClassVar
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
@@ -14,7 +15,7 @@ from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.go.expressions import beyond
-from kodec.generator.targets.go.names import Names, exported
+from kodec.generator.targets.go.names import WORDS, Names, exported
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
@@ -23,7 +24,7 @@ from kodec.generator.wire import ENCODINGS
 __all__ = ["TARGET"]
 
 FOLDER = "go"
-PACKAGE = "formats"
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TEMPLATES = Templates("kodec.generator.targets.go")
 _IMPORTS = {
     "binary.": "encoding/binary",
@@ -38,6 +39,11 @@ _IMPORTS = {
 class _Plan:
     model: Model
     program: Program
+    package: str
+
+
+def _package(request: Request) -> str:
+    return request.option("go", "package", "formats")
 
 
 class _Go:
@@ -45,9 +51,13 @@ class _Go:
 
     name = "go"
     files = ("*.go",)
+    options: ClassVar[dict[str, str]] = {"package": "the name of the Go package; `formats`"}
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits."""
+        package = _package(request)
+        if _NAME.fullmatch(package) is None or package in WORDS.split():
+            raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
         for schema in request.model.schemas:
             if schema.streamed:
                 yield Problem(
@@ -66,7 +76,7 @@ class _Go:
                     break
 
     def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model))
+        return _Plan(request.model, program_of(request.model), _package(request))
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
@@ -74,9 +84,8 @@ class _Go:
         packed = any(unit.packed is not None for unit in plan.program.units.values())
         for name in ("runtime.go", *(("codecs.go",) if packed else ())):
             text = runtime.joinpath(name).read_text("utf-8")
-            yield File(
-                f"{FOLDER}/{name}", f"// {mark()}\n\n{text.replace('package kodec', f'package {PACKAGE}', 1)}"
-            )
+            text = text.replace("package kodec", f"package {plan.package}", 1)
+            yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
         for schema in plan.model.schemas:
             units = [
                 plan.program.units[each.name] for each in schema.structs if each.name in plan.program.units
@@ -95,7 +104,7 @@ class _Go:
                 path for word, path in _IMPORTS.items() if re.search(rf"\b{re.escape(word)}", code)
             )
             text = _TEMPLATES.render(
-                "file.go.j2", mark=mark(schema), package=PACKAGE, imports=imports, body=body
+                "file.go.j2", mark=mark(schema), package=plan.package, imports=imports, body=body
             )
             path = schema.path.removesuffix(".ksy").replace("/", "_")
             yield File(f"{FOLDER}/{path}.go", text, schema)

@@ -10,7 +10,7 @@ from kodec.generator.schema.model import Model
 
 __all__ = ["Names", "exported", "local"]
 
-_OF_GO = """
+WORDS = """
     any append bool break byte case chan const continue copy default defer else error fallthrough false for
     func go goto if import int int64 interface len make map max min new nil package range return select string
     struct switch true type uint64 var binary bytes math reflect strconv
@@ -23,7 +23,7 @@ _OF_TEMPLATES = """
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
 """
-_LOCALS = frozenset(f"{_OF_GO} {_OF_TEMPLATES}".split())
+_LOCALS = frozenset(f"{WORDS} {_OF_TEMPLATES}".split())
 _EXPORTED = frozenset(_OF_RUNTIME.split())
 _AS_INITIALS = "api crc id ip url uuid"
 _INITIALS = frozenset(_AS_INITIALS.split())

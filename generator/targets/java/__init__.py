@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from kodec.generator.passes import why_streamed
 from kodec.generator.plan.build import program_of
@@ -77,18 +78,26 @@ class _File:
     body: str = ""
 
 
+def _package(request: Request) -> str:
+    return request.option("java", "package", "formats")
+
+
 class _Java:
     """A class for each schema that has types of its own, in `java/`."""
 
     name = "java"
     files = ("*.java",)
+    options: ClassVar[dict[str, str]] = {
+        "package": "the package of the classes, with one inside it for each folder of schemas; `formats`"
+    }
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, names that Java cannot tell apart, values beyond 64 bits."""
-        if _PACKAGE.fullmatch(request.java_package) is None:
-            raise ValueError(f"`{request.java_package}` is not the name of a Java package")
+        package = _package(request)
+        if _PACKAGE.fullmatch(package) is None:
+            raise ValueError(f"`{package}` is not the name of a Java package")
         model = request.model
-        names = Names(model, request.java_package)
+        names = Names(model, package)
         program = program_of(model)
         paths: dict[str, str] = {}
         for schema in model.schemas:
@@ -109,7 +118,7 @@ class _Java:
                 yield from _unspeakable(model.struct(unit.name), model, unit)
 
     def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model), request.java_package)
+        return _Plan(request.model, program_of(request.model), _package(request))
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model, plan.package)

@@ -5,7 +5,7 @@ Whether they are still a value, and which, or what is wrong and where, the plan 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +23,12 @@ from kodec.generator.plan.steps import (
 )
 from kodec.generator.plan.values import EnumOf
 from kodec.generator.wire import WIRE
-from kodec.runtime import crc
-from kodec.runtime.varint import write_uvarint32, write_zigzag32, write_zigzag64
+from kodec.runtime import crc, varint
+from kodec.runtime.varint import write_uvarint32
 
 __all__ = ["NO_TEXT", "Near", "near"]
 
 _CUTS = 12
-_WRITE = {"uvarint32": write_uvarint32, "zigzag32": write_zigzag32, "zigzag64": write_zigzag64}
 _LONGER = "not the shortest form of a number: writers do not give it, and readers may take it"
 NO_TEXT = "not of its encoding: a reader may keep such text as it is"
 _ORDER = "tags that are not in ascending order, or twice: writers do not give them, and readers may take them"
@@ -118,16 +117,17 @@ def _varints(wire: str, leaf: Leaf) -> Iterator[tuple[str, bytes, str | None]]:
     form = WIRE[wire]
     if form.kind == "boolean":
         yield "2 for true", b"\x02", _FLAGS
-    if wire not in _WRITE or form.range is None:
+    if not form.python.write or form.range is None:
         return
+    write: Callable[[int], bytes] = getattr(varint, form.python.write)
     low, high = form.range
     # next to where one more byte is needed
     groups = [sign * (1 << 7 * size - form.zigzag) for size in range(1, form.most) for sign in (1, -1)]
     edges = [value + more for value in groups for more in (0, -1)]
     for value in dict.fromkeys((low, high, leaf.value - 1, leaf.value + 1, *edges)):
         if low <= value <= high:
-            yield str(value), _WRITE[wire](value), None
-    one = _WRITE[wire](1)
+            yield str(value), write(value), None
+    one = write(1)
     yield "1 in a byte more than needed", bytes([one[0] | 0x80, 0]), _LONGER
     yield "more bytes than the type has", b"\x80" * form.most + b"\x00", None
 

@@ -13,7 +13,7 @@ Tree = dict[Any, Any]
 # what a definition says nothing of: it stays as it is in the file
 _KEPT_IN_TYPE = ("doc", "doc-ref", "to-string", "-row", "instances", "enums", "-affected-by")
 _KEPT_IN_FIELD = ("doc", "doc-ref", "enum", "-column")
-_KEPT_WHERE_UNSAID = ("valid",)
+_KEPT_WHERE_UNSAID = ("valid", "-valid")
 
 
 def names_in(tree: Tree, message: MessageDef) -> dict[tuple[str, str], str]:

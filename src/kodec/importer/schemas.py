@@ -254,7 +254,7 @@ class _Maker:
 
     def _ordered(self, given: Tree) -> Tree:
         order = (
-            "id", "-orig-id", "type", "valid", "repeat", "repeat-expr", "if", "-since", "-until",
+            "id", "-orig-id", "type", "valid", "-valid", "repeat", "repeat-expr", "if", "-since", "-until",
             "-ignorable", "-derive", "-default", "-nullable", "-nullable-versions", "doc",
         )  # fmt: skip
         return {key: given[key] for key in order if key in given}
@@ -339,7 +339,7 @@ class _Maker:
             if condition:
                 count["if"] = condition
             if not nullable:
-                count["valid"] = {"expr": "_.value >= 1"} if compact else {"min": 0}
+                count |= {"-valid": {"expr": "_.value >= 1"}} if compact else {"valid": {"min": 0}}
             count["-derive"] = f"count_of({ident})" + (" + 1" if compact else "")
             count["doc"] = f"Number of elements of `{ident}`{plus}.{null}"
             yield self._ordered(count)
@@ -427,12 +427,10 @@ class _Maker:
                 raise self.bad(f"tag {field.tag} stands twice")
             cases[field.tag] = self._tag_type(struct, field)
             tags[field.tag] = self._tag(struct, field, ids, flexible)
-        prims = {number for number, kind in cases.items() if kind in _NUMBERS}
-        if prims and prims != cases.keys():
-            # ksc has no type for C++ that is a number here and an object there
-            for field in tagged:
-                if field.tag in prims:
-                    cases[field.tag] = self._boxed(field.type)
+        for field in tagged:
+            if cases[field.tag] in _NUMBERS:
+                # ksc 0.11 writes C++ and Go that do not compile where a choice of a stated size holds numbers
+                cases[field.tag] = self._boxed(field.type)
         self.types[f"{stem}_tags"] = {
             "-wire": "tags",
             "doc": "The tagged-field section.",
@@ -540,7 +538,7 @@ class _Maker:
         count: Tree = {
             "id": "num_items_plus_one",
             "type": "unsigned_varint",
-            "valid": {"expr": "_.value >= 1"},
+            "-valid": {"expr": "_.value >= 1"},
             "-derive": "count_of(items) + 1",
             "doc": f"Number of elements, plus one.{' 0 is null.' if nullable else ''}",
         }
@@ -552,7 +550,7 @@ class _Maker:
             "doc": "The elements.",
         }
         if nullable:
-            del count["valid"]
+            del count["-valid"]
             items |= {
                 "if": "num_items_plus_one.value - 1 >= 0",
                 "-nullable": "num_items_plus_one.value - 1 == -1",

@@ -17,9 +17,10 @@ _TYPE = (
     "to-string", "params", "seq", "instances", "types", "enums",
 )  # fmt: skip
 _FIELD = (
-    "id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "contents", "repeat",
-    "repeat-expr", "repeat-until", "if", "-since", "-until", "-ignorable", "-derive", "-default", "-nullable",
-    "-nullable-versions", "-codec", "-inner", "-tags", "-column", "doc", "doc-ref",
+    "id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "-valid", "contents",
+    "repeat", "repeat-expr", "repeat-until", "if", "-since", "-until", "-ignorable", "-derive",
+    "-default", "-nullable", "-nullable-versions", "-codec", "-inner", "-tags", "-column", "doc",
+    "doc-ref",
 )  # fmt: skip
 _PLAIN = re.compile(r"[A-Za-z0-9_(./][^#:\n\t]*(?:(?::(?! )|(?<! )#)[^#:\n\t]*)*\Z")
 _NO_TEXT = re.compile(r"(?i)(null|true|false|yes|no|on|off|0[xo]?[0-9a-f_]+|[0-9][0-9_]*([.e][0-9_+-]*)*)\Z")

@@ -50,6 +50,10 @@ def generate(
     java_package: Annotated[
         str | None, typer.Option(help="Java classes too, in OUT/java, in this package.")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="For a target: package=orders, or go.package=orders."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and do it again when a schema changes.")
@@ -79,7 +83,7 @@ def generate(
         from kodec.generator.problems import SchemaError
         from kodec.generator.reports import FORMS, remarks, stale
         from kodec.generator.schema.dialect import dialect as schema_of_schemas
-        from kodec.generator.target import DEFAULT, JAVA_PACKAGE
+        from kodec.generator.target import DEFAULT
         from kodec.generator.watch import changes_of
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
@@ -114,6 +118,13 @@ def generate(
     if given["tests"] is not None and not given["package"]:
         raise typer.BadParameter("--tests needs --package")
     folder = Path(given["schemas"])
+    targets = target or (*DEFAULT, *(["java"] if given["java_package"] else ()))
+    said = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}
+    for each in option or ():
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"--option {each}: write NAME=VALUE")
+        said[name] = value
 
     def once() -> int:
         try:
@@ -123,8 +134,8 @@ def generate(
                 tests=None if given["tests"] is None else Path(given["tests"]),
                 package=given["package"] or "",
                 kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
-                targets=target or (*DEFAULT, *(["java"] if given["java_package"] else ())),
-                java_package=given["java_package"] or JAVA_PACKAGE,
+                targets=targets,
+                options=said,
                 check=check,
             )
         except SchemaError as error:
