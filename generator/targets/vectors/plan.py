@@ -246,7 +246,7 @@ class _OfType:
         if (version, data, False) in self._seen:
             return
         value = self._read(data, version, exact=False)[0] if value is None else value
-        if why is None and '{"raw": ' in json.dumps(plain(value)):
+        if why is None and _has_other_bytes(value):
             why = NO_TEXT
         try:
             # what is not a number has many forms, of which a vector has none
@@ -307,6 +307,13 @@ class _OfType:
         self.found[key] = Vector(
             key, self.unit.name, told, tests, must, why, data, exact, value, lacking, encodes, error
         )
+
+
+def _has_other_bytes(value: Any) -> bool:
+    """Whether some text in a value is not of its encoding."""
+    if isinstance(value, (dict, list)):
+        return any(map(_has_other_bytes, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and isinstance(plain(value), dict)
 
 
 def error_of(error: FormatError | EncodeError) -> dict[str, Any]:
