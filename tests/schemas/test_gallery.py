@@ -11,8 +11,7 @@ from types import ModuleType
 import jsonschema
 import pytest
 
-KSC = Path(__file__).resolve().parent.parent / "ksc"
-sys.path.insert(0, str(KSC))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ksc"))
 
 import compilers
 import gallery
