@@ -38,6 +38,9 @@ _OWN: Mapping[str, str] = {
     "model": "kodec.generator.targets.model:TARGET",
     "java": "kodec.generator.targets.java:TARGET",
     "go": "kodec.generator.targets.go:TARGET",
+    "rust": "kodec.generator.targets.rust:TARGET",
+    "typescript": "kodec.generator.targets.typescript:TARGET",
+    "c": "kodec.generator.targets.c:TARGET",
     "documents": "kodec.generator.targets.documents:TARGET",
     "vectors": "kodec.generator.targets.vectors:TARGET",
 }

@@ -19,6 +19,7 @@ from urllib.parse import quote
 __all__ = [
     "NO_TEXT",
     "Text",
+    "block_comment",
     "cell",
     "code",
     "docstring",
@@ -153,6 +154,14 @@ def line_comment(text: Text, start: str, width: int = 110) -> str:
     ]
     lines = [line for lines in paragraphs if lines for line in ("", *lines)][1:]
     return "\n".join((start + line).rstrip() for line in lines)
+
+
+def block_comment(text: Text, indent: str, width: int = 110) -> str:
+    """A comment between `/**` and `*/`, on one line where it fits; nothing in it ends it."""
+    lines = line_comment(text, f"{indent} * ", width).replace("*/", "*\\/").splitlines()
+    if len(lines) == 1 and len(lines[0]) <= width - 4:
+        return f"{indent}/** {lines[0].removeprefix(f'{indent} * ')} */"
+    return "\n".join([f"{indent}/**", *lines, f"{indent} */"])
 
 
 def markdown(text: Text) -> str:

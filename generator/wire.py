@@ -31,7 +31,6 @@ class PythonForm:
     """
 
     type: str
-    zero: str
     code: str = ""
     read: str = ""
     write: str = ""
@@ -93,28 +92,28 @@ def _whole(name: str, code: str, c: str = "int") -> WireType:
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     arrow = f"{'' if signed else 'u'}int{bits}"
     fits = None if size == 8 else f"{arrow}_t"
-    python = PythonForm("int", "0", code)
+    python = PythonForm("int", code)
     return WireType(name, "integer", size, size, (low, high), python, CForm(c, fits), arrow, arrow)
 
 
 def _floating(name: str, code: str, c: str) -> WireType:
     size = int(name[1])
-    python = PythonForm("float", "0.0", code)
+    python = PythonForm("float", code)
     return WireType(name, "float", size, size, None, python, CForm(c), c, f"float{8 * size}")
 
 
 def _varint(name: str, bits: int, zigzag: bool, document: str) -> WireType:
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if zigzag else (0, (1 << bits) - 1)
     arrow = f"{'' if zigzag else 'u'}int{bits}"
-    python = PythonForm("int", "0", read=f"read_{name}", write=f"write_{name}")
+    python = PythonForm("int", read=f"read_{name}", write=f"write_{name}")
     c = CForm("int", None if bits == 64 else f"{arrow}_t")
     return WireType(
         name, "integer", 1, -(-bits // 7), (low, high), python, c, arrow, document, zigzag, intrinsic=True
     )
 
 
-_UUID = PythonForm("UUID", "UUID(int=0)", read="read_uuid")
-_BOOL = PythonForm("bool", "False", "?")
+_UUID = PythonForm("UUID", read="read_uuid")
+_BOOL = PythonForm("bool", "?")
 _ROWS = (
     _whole("u1", "B"),
     _whole("s1", "b"),

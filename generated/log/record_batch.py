@@ -11,7 +11,7 @@ the last records; the next batch starts after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar, TypeVar
@@ -49,11 +49,10 @@ from .record import Record, read_record, write_record
 __all__ = [
     "BatchAttributes",
     "Compression",
-    "HEAD_TYPES_OF_RECORD_BATCH_ROWS",
+    "HEAD_OF_RECORD_BATCH_ROWS",
     "RecordBatch",
     "TimestampType",
     "checksum_of_record_batch",
-    "head_of_record_batch_rows",
     "read_batch_attributes",
     "read_record_batch",
     "read_record_batch_head",
@@ -554,13 +553,8 @@ class RecordRow:
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-HEAD_TYPES_OF_RECORD_BATCH_ROWS: dict[str, str] = {}
-"""Further columns of tables, which have one value for all rows of a `RecordBatch`: their types in Arrow."""
-
-
-def head_of_record_batch_rows(batch: RecordBatch) -> dict[str, int]:
-    """What is in those columns."""
-    return {}
+HEAD_OF_RECORD_BATCH_ROWS: dict[str, tuple[str, Callable[[RecordBatch], int]]] = {}
+"""Further columns of tables, one value for all rows of a `RecordBatch`: types in Arrow, and values."""
 
 
 def read_record_batch_rows(

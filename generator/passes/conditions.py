@@ -58,7 +58,7 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     if field.condition is None:
         bad("the field has no `if`", "if: len_x >= 0")
         return
-    for variant in [each for known in layouts.bindings(struct) for each in layouts.variants(struct, known)]:
+    for variant in layouts.all_of(struct):
         known = dict(variant.layout.known)
         absent = {f.id for f in variant.layout.absent}
         if field.id in absent:

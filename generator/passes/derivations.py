@@ -104,32 +104,30 @@ def _agreement(
         bad(f"`{derive.kind}` of one field takes only a plain number after `+`")
         return
     plus = int(derive.plus.value) if isinstance(derive.plus, ex.Literal) else 0
-    for known in layouts.bindings(struct):
-        for variant in layouts.variants(struct, known):
-            there = variant.layout.fields
-            if not any(f.id == target.id for f in there) or field.id in {f.id for f in variant.layout.absent}:
-                continue
-            folded = next(f for f in there if f.id == target.id)
-            if derive.kind == "presence_of":
-                continue
-            size = folded.repeat_expr if derive.kind == "count_of" else folded.size
-            if size is None or field.id not in ex.names(size):
-                if derive.kind == "length_of":
-                    bad(
-                        f"`{target.id}` is not sized by it, so that nothing would check it",
-                        f"size: {field.id}, or -derive: length_of({target.id}..{target.id})",
-                    )
-                    return
-                continue
-            for probe in (0, 1, 7, 300):
-                value = ex.fold(size, {field.id: probe + plus})
-                if isinstance(value, ex.Literal) and value.value != probe:
-                    bad(
-                        f"`-derive` writes {probe + plus} for {probe}, "
-                        f"and `size` reads {value.value} from it",
-                        "the one must be the inverse of the other",
-                    )
-                    return
+    for variant in layouts.all_of(struct):
+        there = variant.layout.fields
+        if not any(f.id == target.id for f in there) or field.id in {f.id for f in variant.layout.absent}:
+            continue
+        folded = next(f for f in there if f.id == target.id)
+        if derive.kind == "presence_of":
+            continue
+        size = folded.repeat_expr if derive.kind == "count_of" else folded.size
+        if size is None or field.id not in ex.names(size):
+            if derive.kind == "length_of":
+                bad(
+                    f"`{target.id}` is not sized by it, so that nothing would check it",
+                    f"size: {field.id}, or -derive: length_of({target.id}..{target.id})",
+                )
+                return
+            continue
+        for probe in (0, 1, 7, 300):
+            value = ex.fold(size, {field.id: probe + plus})
+            if isinstance(value, ex.Literal) and value.value != probe:
+                bad(
+                    f"`-derive` writes {probe + plus} for {probe}, and `size` reads {value.value} from it",
+                    "the one must be the inverse of the other",
+                )
+                return
 
 
 def _cycles(struct: Struct, order: dict[str, int], problems: Problems) -> None:

@@ -18,9 +18,8 @@ def check_order(model: Model, problems: Problems, layouts: Layouts) -> None:
     for struct in structs(model):
         if struct.wire in INTRINSICS:
             continue
-        for known in layouts.bindings(struct):
-            for variant in layouts.variants(struct, known):
-                _Layout(layouts, ends, struct, variant.layout, problems).run()
+        for variant in layouts.all_of(struct):
+            _Layout(layouts, ends, struct, variant.layout, problems).run()
 
 
 class _Layout:

@@ -28,9 +28,8 @@ def check_sizes(model: Model, problems: Problems, layouts: Layouts) -> None:
     for struct in structs(model):
         if struct.wire in VARINTS:
             continue
-        for known in layouts.bindings(struct):
-            for variant in layouts.variants(struct, known):
-                _layout(model, layouts, struct, variant.layout, struct.name in listed, problems)
+        for variant in layouts.all_of(struct):
+            _layout(model, layouts, struct, variant.layout, struct.name in listed, problems)
 
 
 def _in_lists(model: Model) -> set[str]:

@@ -174,11 +174,7 @@ class _UnitBuilder:
             ),
             fields=tuple(self._field_plans()),
             steps=steps if version is None else _split(steps, version),
-            least=min(
-                variant.layout.least
-                for known in self.layouts.bindings(struct)
-                for variant in self.layouts.variants(struct, known)
-            ),
+            least=min(variant.layout.least for variant in self.layouts.all_of(struct)),
             stands_for=None if stands_for is None else stands_for.id,
             versions=struct.versions,
             version=version,
@@ -304,7 +300,7 @@ class _UnitBuilder:
             return Constant(found.value, kind)
         if self.struct.versions and spec.id == self.struct.version_field:
             return Constant(self.struct.versions.last, kind)
-        if spec.valid is not None and isinstance(spec.valid.eq, ex.Literal):
+        if spec.repeat is None and spec.valid is not None and isinstance(spec.valid.eq, ex.Literal):
             return Constant(spec.valid.eq.value, kind)
         return self._zero(spec)
 
@@ -678,8 +674,7 @@ class _UnitBuilder:
             return None
         signs = {
             self.layouts.null_sign(self.struct, target, spec, dict(variant.layout.known))
-            for known in self.layouts.bindings(self.struct)
-            for variant in self.layouts.variants(self.struct, known)
+            for variant in self.layouts.all_of(self.struct)
             if spec.id not in {each.id for each in variant.layout.absent}
         }
         assert len(signs) == 1, (self.struct.name, spec.id, signs)

@@ -76,6 +76,10 @@ class Layouts:
         flags = [param.id for param in struct.params if param.type == "bool"]
         return [dict(zip(flags, values, strict=True)) for values in product((False, True), repeat=len(flags))]
 
+    def all_of(self, struct: Struct) -> list[Variant]:
+        """Every distinct layout of a type."""
+        return [each for known in self.bindings(struct) for each in self.variants(struct, known)]
+
     def variants(self, struct: Struct, known: dict[str, int | bool]) -> list[Variant]:
         """The distinct layouts under `known`, each with its versions in order."""
         if not struct.versions:
@@ -283,11 +287,7 @@ class Layouts:
                     return WIRE[struct.wire].least
                 if struct.name in self._making:
                     return 0
-                return min(
-                    variant.layout.least
-                    for known in self.bindings(struct)
-                    for variant in self.variants(struct, known)
-                )
+                return min(variant.layout.least for variant in self.all_of(struct))
             case Switch(_, cases, default):
                 if default is None:
                     return 0  # without a case there is nothing

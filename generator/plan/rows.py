@@ -221,21 +221,22 @@ class RowPlan:
         return found | {each.name for each in _named((self.count, self.packed, self.hidden, self.bounds))}
 
 
-def rows_of(model: Model, program: Program, schema: Schema) -> RowPlan | None:
-    """The rows of a schema's outermost type; None where it has none, or rows that are not as plain."""
+def rows_of(model: Model, program: Program, schema: Schema, holder: Struct | None = None) -> RowPlan | None:
+    """The rows of a schema's outermost type, or of another one; None where it has none as plain as that."""
     try:
-        return planned_rows(model, program, schema)
+        return planned_rows(model, program, schema, holder)
     except NoRows:
         return None
 
 
-def planned_rows(model: Model, program: Program, schema: Schema) -> RowPlan:
+def planned_rows(model: Model, program: Program, schema: Schema, holder: Struct | None = None) -> RowPlan:
     """As `rows_of`. Raises NoRows, which says why there are none."""
-    content = row_content(model, schema.root)
-    struct = schema.root if content is not None else listed_rows(model, schema.root)
+    holder = holder or schema.root
+    content = row_content(model, holder)
+    struct = holder if content is not None else listed_rows(model, holder)
     if struct is None:
         text = "its outermost type is neither a container of rows nor a list of them"
-        raise NoRows(text, schema.root.place)
+        raise NoRows(text, holder.place)
     try:
         return _Builder(model, program, schema, struct, content).build()
     except NoRows as error:

@@ -15,6 +15,10 @@ from kodec.generator.plan.values import Constant, FieldOf, Peeked, Type, Value, 
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
+    "Align",
+    "Bits",
+    "Bounds",
+    "ByteOrder",
     "Case",
     "Chars",
     "CheckCount",
@@ -28,6 +32,7 @@ __all__ = [
     "FieldPlan",
     "Fixed",
     "FixedNumber",
+    "InstancePlan",
     "Many",
     "Mark",
     "Nested",
@@ -35,6 +40,7 @@ __all__ = [
     "One",
     "Packed",
     "Parameter",
+    "Process",
     "Program",
     "Require",
     "Rule",
@@ -43,6 +49,7 @@ __all__ = [
     "Slot",
     "Step",
     "Stored",
+    "Streamed",
     "TagPlan",
     "Tagged",
     "Unit",
@@ -87,7 +94,7 @@ class Slot:
         path: the field's name, behind those of the fields that hold its object.
         offset, size: in bytes, from the start of the run; bit fields share those of their group.
         wire: the wire type of a number, a flag or a UUID; None of bytes and of bits.
-        order: `be` or `le`; empty where one byte has none.
+        order: `be` or `le`; empty where one byte has none; `by` where bytes say it (`ByteOrder`).
         bits: how far it is from the lowest bit, and its width.
         contents: the bytes that always stand there.
     """
@@ -151,10 +158,61 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """How stored bytes become others before they are looked at: `xor`, `zlib`, or a registered name."""
+
+    name: str
+    arguments: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which bytes are stored for a value of a streamed schema, and what of them is the value's.
+
+    Attributes:
+        contents: the bytes that always stand there, which are the value.
+        size: how many; without it all that are left where `rest`, or else those up to the terminator.
+        early: whether the size is computed before bits that are left of a byte are dropped.
+        terminator: what ends the value, at a whole number of its own size; `include` says that it is of the
+            value, `consume` that it is read, `needed` that it must be there.
+        pad: what fills the value up to its size.
+        process: what becomes of the bytes then.
+    """
+
+    contents: bytes | None = None
+    size: Value | None = None
+    rest: bool = False
+    early: bool = False
+    terminator: bytes | None = None
+    include: bool = False
+    consume: bool = True
+    needed: bool = True
+    pad: int | None = None
+    process: Process | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the stored bytes are just those of the value."""
+        return self.pad is None and self.terminator is None and self.process is None
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """A number of so many bits, which begins where the one before ended, within a byte.
+
+    `be` has the most significant bit of a byte first, `le` the least significant.
+    """
+
+    width: int
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
 class Octets:
-    """Bytes; None is up to the end."""
+    """Bytes; None is up to the end. In streamed schemas `bounds` says it."""
 
     size: Size | None
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +221,27 @@ class Chars:
 
     size: Size | None
     encoding: str
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """What the reader of another unit gives; it must fill `size`, or with `fills` all up to the end."""
+    """What the reader of another unit gives; it must fill `size`, or with `fills` all up to the end.
+
+    In streamed schemas `bounds` says of what bytes; it need not fill these. Without, it ends by itself.
+
+    Attributes:
+        parent: what the object has as its parent; None is nothing.
+        rooted: whether it has the same root; else it is its own.
+    """
 
     unit: str
     arguments: tuple[Value, ...]
     size: Size | None = None
     fills: bool = False
+    bounds: Bounds | None = None
+    parent: Value | None = None
+    rooted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +259,8 @@ class Choice:
 
     Where none does: `other`; without it the bytes, where there is a size or it `fills`; else nothing, where
     `may_lack`, or an error. Where `on` is `peeked`, a writer goes by the type of the value.
+
+    In streamed schemas `bounds` are those of all cases, whose own then are all that is left of these.
     """
 
     on: Value
@@ -199,9 +270,10 @@ class Choice:
     fills: bool
     may_lack: bool
     peeked: bool
+    bounds: Bounds | None = None
 
 
-Element = FixedNumber | Varint | Octets | Chars | Nested | Choice
+Element = FixedNumber | Varint | Bits | Octets | Chars | Nested | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,8 +421,25 @@ class CheckMost:
     at_least: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Align:
+    """Go on with a whole byte: bits that are left of one are dropped, or written as zeros."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByteOrder:
+    """The byte order of what follows, by the case that equals `on`: whether it is little-endian.
+
+    `other` is that of all other values; None is an error where a number asks for it.
+    """
+
+    on: Value
+    cases: tuple[tuple[Value, bool], ...]
+    other: bool | None
+
+
 Check = CheckLength | Checksum | CheckCount | CheckLast | CheckMost
-Step = Fixed | One | Many | Tagged | Stored | When | SetNull | Require | Mark | Check
+Step = Fixed | One | Many | Tagged | Stored | When | SetNull | Require | Mark | Align | ByteOrder | Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +528,44 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
+class InstancePlan:
+    """What is computed or read when it is first asked for, and then kept.
+
+    Attributes:
+        test: it is null unless this holds.
+        value: what is computed; else it is read.
+        step: how it is read.
+        position: where, in bytes from the start of the stream; None is where the stream stands.
+        stream: which one, if not that of the object.
+    """
+
+    name: str
+    type: Type
+    test: Value | None
+    value: Value | None = None
+    step: One | Many | None = None
+    position: Value | None = None
+    stream: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """What a unit of a streamed schema has besides: its objects know their stream, their parent and root.
+
+    Attributes:
+        part: whether it asks for objects around it, so that it is read and written only within its root.
+        loose: whether types of the model may end within a byte, so that what is read in bytes drops the
+            bits that are left of one first.
+        each: the lists, and the fields with such lists inside, whose elements can be given one by one.
+    """
+
+    instances: tuple[InstancePlan, ...]
+    part: bool
+    loose: bool
+    each: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """A type of a schema: what it is told, what it has, and how it is read.
 
@@ -450,6 +577,7 @@ class Unit:
         least: the fewest bytes.
         derived: what a writer computes before it writes, in this order.
         peeked: values that follow from `peeks` alone, by their names.
+        streamed: what it is besides where its schema is streamed.
     """
 
     name: str
@@ -465,6 +593,7 @@ class Unit:
     packed: Packed | None = None
     derived: tuple[Derived, ...] = ()
     peeked: tuple[tuple[str, Value], ...] = ()
+    streamed: Streamed | None = None
 
     def field(self, name: str) -> FieldPlan:
         return next(each for each in self.fields if each.name == name)

@@ -8,26 +8,38 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
+    "ANY",
     "FLAG",
     "IDENTITY",
+    "OBJECT",
     "OCTETS",
     "SECTION",
+    "STREAM",
     "TEXT",
+    "UNBOUNDED",
+    "Around",
     "Binary",
+    "Cast",
     "Choose",
     "Constant",
+    "Counter",
+    "Decoded",
+    "EdgeOf",
+    "ElementOf",
     "EnumOf",
+    "Enumerated",
     "FieldOf",
     "IsNull",
     "Item",
     "ListOf",
+    "Listed",
     "Maybe",
     "MemberOf",
     "Named",
@@ -36,7 +48,14 @@ __all__ = [
     "OneOf",
     "Peeked",
     "Real",
+    "Required",
+    "Reversed",
+    "Shown",
     "SizeOf",
+    "StreamAsked",
+    "StreamOf",
+    "Substring",
+    "This",
     "Type",
     "Unary",
     "Value",
@@ -45,7 +64,9 @@ __all__ = [
     "in_versions",
     "known",
     "names_in",
+    "parts_of",
     "rebuilt",
+    "replaced",
     "text_of",
     "values_in",
 ]
@@ -120,6 +141,10 @@ class Maybe:
 Type = Whole | Real | Named | EnumOf | ObjectOf | ListOf | OneOf | Maybe
 FLAG, TEXT, OCTETS, IDENTITY = Named("flag"), Named("text"), Named("octets"), Named("identity")
 SECTION = Named("section")
+# of streamed schemas: a stream, an object of which nothing more is known, a value of which nothing is
+STREAM, OBJECT, ANY = Named("stream"), Named("object"), Named("any")
+UNBOUNDED = Whole(-_ENDLESS, _ENDLESS)
+"""A whole number of which no bound is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +157,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class FieldOf:
-    """A field or a parameter of the unit itself."""
+    """A field, a parameter or an instance of the unit itself."""
 
     name: str
     type: Type
@@ -157,8 +182,68 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Counter:
+    """The number of the element of a list that is being read, from 0; 0 outside of lists."""
+
+    type: Whole = Whole(0, _MOST)
+
+
+@dataclass(frozen=True, slots=True)
+class This:
+    """The object itself."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The `parent` or the `root` of an object; `of` is None for the object itself."""
+
+    of: Value | None
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOf:
+    """The stream that an object was read from; `of` is None for the object itself.
+
+    `at_hand` says that it is the one that is read or written where the value stands.
+    """
+
+    of: Value | None
+    at_hand: bool = False
+    type: Type = STREAM
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAsked:
+    """What a stream is asked for: `pos`, `size` (both in bytes) or `eof`."""
+
+    of: Value
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """A value that must not be missing, or an error that names it.
+
+    Attributes:
+        reading: it can be missing only while the object is read: a field that was not read yet.
+        argument: it is told to a type.
+    """
+
+    of: Value
+    name: str
+    reading: bool
+    argument: bool
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
 class MemberOf:
-    """A field of another object."""
+    """A field, a parameter or an instance of another object."""
 
     of: Value
     name: str
@@ -175,10 +260,92 @@ class SizeOf:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A flag or a member of an enum as a number, a text of decimal digits as one."""
+    """A flag, a member of an enum or a real number (without its fraction) as a number, or a text of digits.
+
+    Digits are decimal, or to `base`. Fails for other text, and for a real number that is none.
+    """
 
     of: Value
     type: Whole
+    base: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """A number as a member of an enum, where it has a name there."""
+
+    of: Value
+    type: EnumOf
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A number as decimal text; text stays what it is."""
+
+    of: Value
+    type: Type = TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Bytes as text; `encoding` is a name of `wire.ENCODINGS`. Fails for bytes that are none."""
+
+    of: Value
+    encoding: str
+    type: Type = TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Reversed:
+    """A text from its end to its start."""
+
+    of: Value
+    type: Type = TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Substring:
+    """The characters from `start` to before `stop`."""
+
+    of: Value
+    start: Value
+    stop: Value
+    type: Type = TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Bytes, or a list, of these values."""
+
+    items: tuple[Value, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class ElementOf:
+    """An element of a list or of bytes. Fails where there is none at that index."""
+
+    of: Value
+    at: Value
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeOf:
+    """The `last`, `min` or `max` of a list or of bytes. Fails where they are empty."""
+
+    of: Value
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A value as one of `type`; fails where it is none. Errors call it `name`."""
+
+    of: Value
+    name: str
+    type: Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +367,28 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """`left op right`; `/` rounds down, and `%` has the sign of the right side."""
+    """`left op right`; `/` of whole numbers rounds down, and `%` has the sign of the right side.
+
+    In streamed schemas `/` and `%` fail for 0, shifts for more than 128 bits; a negative shift is one to the
+    other side. `fails` says whether that is to be looked at.
+    """
 
     op: str
     left: Value
     right: Value
     type: Type
+
+    @property
+    def fails(self) -> bool:
+        """Whether the right side is not known to be one that the operation has a result for."""
+        if self.op not in ("/", "%", "<<", ">>"):
+            return False
+        right = self.right.value if isinstance(self.right, Constant) else None
+        if isinstance(self.right.type, Whole) and self.right.type.low == self.right.type.high:
+            right = self.right.type.low
+        if self.op in ("/", "%"):
+            return not right
+        return not (isinstance(right, int) and 0 <= right <= 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +401,34 @@ class Choose:
     type: Type
 
 
-Value = Constant | FieldOf | Peeked | Item | MemberOf | SizeOf | Number | IsNull | Unary | Binary | Choose
+Value = (
+    Constant
+    | FieldOf
+    | Peeked
+    | Item
+    | Counter
+    | This
+    | Around
+    | StreamOf
+    | StreamAsked
+    | Required
+    | MemberOf
+    | SizeOf
+    | Number
+    | Enumerated
+    | Shown
+    | Decoded
+    | Reversed
+    | Substring
+    | Listed
+    | ElementOf
+    | EdgeOf
+    | Cast
+    | IsNull
+    | Unary
+    | Binary
+    | Choose
+)
 
 _VALUES = get_args(Value)
 
@@ -227,6 +437,15 @@ _CORNERS: dict[str, Callable[[int, int], int]] = {
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
 }
+_EXACT: dict[str, Callable[[int, int], int]] = {
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
 
 
 def arithmetic(op: str, left: Whole, right: Whole) -> Whole:
@@ -234,16 +453,20 @@ def arithmetic(op: str, left: Whole, right: Whole) -> Whole:
     if op in _CORNERS:
         return _between(_CORNERS[op](a, b) for a in (left.low, left.high) for b in (right.low, right.high))
     most = max(abs(left.low), abs(left.high))
+    exact = op in _EXACT and left.low == left.high and right.low == right.high
+    if exact and (0 if op in ("<<", ">>") else 1) <= right.low <= 128:
+        return _between((_EXACT[op](left.low, right.low),))
     match op:
         case "/":
             return Whole(-most if left.low < 0 or right.low < 0 else 0, most)
         case "%":
             return Whole(min(right.low + 1, 0), max(right.high - 1, 0))
-        case "<<":
-            shift = min(max(right.high, 0), 128)
-            return _between((left.low << shift, left.high << shift, left.low, left.high))
-        case ">>":
-            return _between((left.low, left.high, 0))
+        case "<<" | ">>":
+            # a negative shift is one to the other side
+            ahead, back = (right.high, -right.low) if op == "<<" else (-right.low, right.high)
+            shift = min(max(ahead, 0), 128)
+            ends = left.low << shift, left.high << shift, left.low, left.high
+            return _between((*ends, 0) if back > 0 else ends)
         case "&" if left.low >= 0 or right.low >= 0:
             return Whole(0, min(each.high for each in (left, right) if each.low >= 0))
         case "&" | "|" | "^":
@@ -276,18 +499,22 @@ def in_versions(version: Value, versions: VersionRange) -> Value:
     return tests[0] if len(tests) == 1 else Binary("and", tests[0], tests[1], FLAG)
 
 
+def parts_of(value: Value) -> Iterator[tuple[str, Value | tuple[Value, ...]]]:
+    """What a value is directly made of, by the names of its attributes."""
+    for each in dataclasses.fields(value):
+        found = getattr(value, each.name)
+        if isinstance(found, _VALUES) or (
+            isinstance(found, tuple) and found and isinstance(found[0], _VALUES)
+        ):
+            yield each.name, found
+
+
 def values_in(value: Value) -> Iterable[Value]:
     """A value and all that it is made of."""
     yield value
-    match value:
-        case MemberOf(of=of) | SizeOf(of=of) | Number(of=of) | IsNull(of=of) | Unary(of=of):
-            yield from values_in(of)
-        case Binary(left=left, right=right):
-            yield from values_in(left)
-            yield from values_in(right)
-        case Choose(test=test, yes=yes, no=no):
-            for each in (test, yes, no):
-                yield from values_in(each)
+    for _, part in parts_of(value):
+        for each in part if isinstance(part, tuple) else (part,):
+            yield from values_in(each)
 
 
 def names_in(value: Value | None) -> set[str]:
@@ -298,11 +525,16 @@ def names_in(value: Value | None) -> set[str]:
 def rebuilt(value: Value, change: Callable[[Value], Value]) -> Value:
     """The same with the values that it is made of changed."""
     parts: dict[str, Any] = {
-        each.name: change(part)
-        for each in dataclasses.fields(value)
-        if isinstance(part := getattr(value, each.name), _VALUES)
+        name: tuple(map(change, part)) if isinstance(part, tuple) else change(part)
+        for name, part in parts_of(value)
     }
     return dataclasses.replace(value, **parts) if parts else value
+
+
+def replaced(value: Value, swap: Callable[[Value], Value | None]) -> Value:
+    """A copy in which each part for which `swap` gives a value is exchanged, outermost first."""
+    new = swap(value)
+    return rebuilt(value, lambda part: replaced(part, swap)) if new is None else new
 
 
 def known(value: Value, names: Mapping[str, int | bool]) -> Value:
@@ -363,8 +595,24 @@ def text_of(value: Value, binds: int = -1) -> str:
             return repr(found)
         case FieldOf(name) | Peeked(name=name):
             return name
-        case MemberOf(of, name):
+        case MemberOf(of, name) | StreamAsked(of, name) | EdgeOf(of, name):
             return f"{text_of(of, 9)}.{name}"
+        case Around(of, name):
+            return f"_{name}" if of is None else f"{text_of(of, 9)}._{name}"
+        case StreamOf(of):
+            return "_io" if of is None else f"{text_of(of, 9)}._io"
+        case Item():
+            return "_"
+        case Counter():
+            return "_index"
+        case Required(of) | Cast(of) | Enumerated(of) | Shown(of) | Decoded(of) | Reversed(of):
+            return text_of(of, binds)
+        case ElementOf(of, at):
+            return f"{text_of(of, 9)}[{text_of(at)}]"
+        case Listed(items):
+            return f"[{', '.join(map(text_of, items))}]"
+        case Substring(of, start, stop):
+            return f"{text_of(of, 9)}.substring({text_of(start)}, {text_of(stop)})"
         case SizeOf(of):
             return f"len({text_of(of)})"
         case Number(of):

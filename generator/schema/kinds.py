@@ -364,7 +364,7 @@ class Kinds:
         owner = self.of(expr.of, scope)
         if owner.name != "type":
             return False
-        structs = [self._structs[owner.full]] if owner.full else self._parents_of(expr.of, scope)
+        structs = [self._structs[owner.full]] if owner.full else self.parents_of(expr.of, scope)
         return any(struct.field(expr.name) is not None for struct in structs)
 
     def was_read(self, expr: ex.Expr, scope: Scope) -> bool:
@@ -524,7 +524,7 @@ class Kinds:
                 return self.of_name(name, Scope(self._structs[owner.full]))
             if name in ("_io", "_parent", "_root"):
                 return STREAM if name == "_io" else TYPE
-            structs = [self._structs[owner.full]] if owner.full else self._parents_of(of, scope)
+            structs = [self._structs[owner.full]] if owner.full else self.parents_of(of, scope)
             kinds = [self.member(struct, name) for struct in structs]
             if not kinds:
                 hint = "cast it: `.as<type>`"
@@ -543,7 +543,7 @@ class Kinds:
             raise KindError(f"{a(owner)} has no `.{name}`")
         return found
 
-    def _parents_of(self, of: ex.Expr, scope: Scope) -> list[Struct]:
+    def parents_of(self, of: ex.Expr, scope: Scope) -> list[Struct]:
         """The types that `_parent` may be."""
         owner = scope.struct
         match of:

@@ -101,6 +101,15 @@ def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
 
 def decompress(data: bytes | memoryview, limit: int) -> bytes:
     """All `pieces` in one."""
+    if len(data) <= _MOST_OUTPUT:
+        # nearly always it is one member, and this is all of it
+        member = _inflate.decompressobj(_GZIP)
+        try:
+            content: bytes = member.decompress(data, min(limit, _MOST_OUTPUT) + 1)
+        except _inflate.error:
+            content = b""
+        if member.eof and not member.unused_data and len(content) <= limit:
+            return content
     return joined(pieces(data, limit))
 
 

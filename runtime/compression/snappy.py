@@ -121,12 +121,15 @@ def _check_next_header(view: memoryview, pos: int) -> None:
 
 def compress(data: bytes | memoryview) -> bytes:
     """Write a xerial header and chunks of 32 KiB, as ``SnappyOutputStream`` does by default."""
-    view = memoryview(data)
-    out = [_HEADER]
+    return joined(_written(memoryview(data)))
+
+
+def _written(view: memoryview) -> Iterator[bytes]:
+    yield _HEADER
     for pos in range(0, len(view), _BLOCK):
         block: bytes = snappy.compress(view[pos : pos + _BLOCK])
-        out += (_int32.pack(len(block)), block)
-    return b"".join(out)
+        yield _int32.pack(len(block))
+        yield block
 
 
 CODECS = (

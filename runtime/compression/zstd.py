@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import zstandard
@@ -17,6 +18,7 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE_TAIL = b"\x2a\x4d\x18"  # after one byte 50 to 5f
 _MOST_HEADER = 18  # bytes
 _MOST_BLOCK = 128 << 10
+_USUAL = _MAGIC + b"\0"  # of a frame that states no size and has no checksum, as Kafka writes it
 _RAW, _RLE, _RESERVED = 0, 1, 3
 _MOST_WINDOW = 1 << 27  # the library's default, which Kafka does not raise
 # A decompressor keeps the pages of its window buffer that it has touched: a large one is thrown
@@ -54,6 +56,10 @@ def _skippable_end(view: memoryview, pos: int) -> int | None:
     return pos + need
 
 
+def _window(descriptor: int) -> int:
+    return (1 << 10 + (descriptor >> 3)) // 8 * (8 + (descriptor & 7))
+
+
 def _read_header(view: memoryview, pos: int) -> tuple[int, int | None, bool, int]:
     """Return (window size, content size if stated, whether a checksum follows, first block)."""
     head = bytes(view[pos : pos + _MOST_HEADER])
@@ -74,10 +80,7 @@ def _read_header(view: memoryview, pos: int) -> tuple[int, int | None, bool, int
     content = int.from_bytes(head[content_at:end], "little") if end > content_at else None
     if content is not None and end - content_at == 2:
         content += 256
-    if content is not None and single_segment:
-        window = content
-    else:
-        window = (1 << 10 + (head[5] >> 3)) // 8 * (8 + (head[5] & 7))
+    window = content if content is not None and single_segment else _window(head[5])
     if window > _MOST_WINDOW:
         raise Unsupported("", "zstd: window size", at=pos, need=f"at most {_MOST_WINDOW}", have=window)
     return window, content, bool(flags & 4), pos + end
@@ -161,12 +164,29 @@ def _read_frame(view: memoryview, frame: _Frame, most: int) -> bytes:
     return decompressor.decompress(view[frame.start : frame.end], max_output_size=max(1, most))
 
 
+def _decompressed_at_once(view: memoryview, limit: int) -> bytes | None:
+    """The content of one usual frame, with as little work as that takes; None for all else."""
+    if len(view) < 6 or view[:5] != _USUAL:
+        return None
+    window = _window(view[5])
+    if window > _KEPT_WINDOW:
+        return None
+    end, _, most = _walk_blocks(view, 6, window, checksum=False)
+    if end < len(view) or most > limit:
+        return None
+    with suppress(zstandard.ZstdError):
+        return _per_thread.decompressor.decompress(view, max_output_size=max(1, most))
+    return None
+
+
 def decompress(data: bytes | memoryview, limit: int) -> bytes:
     """Read every frame in turn, with or without a content size; skippable frames give nothing.
 
     Source: ``com.github.luben.zstd.ZstdInputStreamNoFinalizer``.
     """
     view = memoryview(data)
+    if (content := _decompressed_at_once(view, limit)) is not None:
+        return content
     parts: list[bytes] = []
     total = 0
     for frame in _frames(view):

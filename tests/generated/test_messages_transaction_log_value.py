@@ -45,7 +45,8 @@ def transaction_log_values(version: int) -> st.SearchStrategy[Any]:
         "producer_epoch": st.integers(-32768, 32767),
         "transaction_timeout_ms": st.integers(-2147483648, 2147483647),
         "transaction_status": st.integers(-128, 127),
-        "transaction_partitions": st.lists(transaction_log_value_partitions_schemas(version), max_size=3),
+        "transaction_partitions": st.none()
+        | st.lists(transaction_log_value_partitions_schemas(version), max_size=3),
         "transaction_last_update_timestamp_ms": st.integers(-9223372036854775808, 2**63 - 1),
         "transaction_start_timestamp_ms": st.integers(-9223372036854775808, 2**63 - 1),
     }

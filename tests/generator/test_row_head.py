@@ -1,15 +1,19 @@
-"""`head` of `-row`: columns of tables that have one value for all rows of a container."""
+"""Rows in pure Python: `head` of `-row`, whose columns have one value for all rows; units that are rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import struct
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import crc32c
 import pytest
 
 from kodec.generator.problems import Problem
+from kodec.runtime.errors import FormatError
 
 FORMATS = Path(__file__).resolve().parent / "formats"
 
@@ -31,11 +35,12 @@ def test_head_columns_are_told_with_their_types_and_are_no_part_of_a_row(
         "name: packed, type: int8, value: _batch.flags.compression",
     )
     module = codec(schemas(*columns), "sensor_log")
-    (types,) = (getattr(module, name) for name in module.__all__ if name.startswith("HEAD_TYPES_OF_"))
-    assert types == {"base": "int64", "packed": "int8"}
-    (values,) = (getattr(module, name) for name in module.__all__ if name.startswith("head_of_"))
+    (head,) = (getattr(module, name) for name in module.__all__ if name.startswith("HEAD_OF_"))
     block = SimpleNamespace(base_time=5, flags=SimpleNamespace(compression=1))
-    assert values(block) == {"base": 5, "packed": 1}
+    assert {name: (kind, value(block)) for name, (kind, value) in head.items()} == {
+        "base": ("int64", 5),
+        "packed": ("int8", 1),
+    }
     assert {"base", "packed"}.isdisjoint(field.name for field in fields(module.ReadingRow))
 
 
@@ -54,3 +59,33 @@ def test_what_is_wrong_with_it_is_said(
 ) -> None:
     found = problems(schemas(column))
     assert any(text in problem.text for problem in found), found
+
+
+def telegram(number: int, text: bytes, urgency: int = 0) -> bytes:
+    data = struct.pack(">IBb4s", number, 1, urgency, b"KDEC") + struct.pack("<H", 7)
+    data += struct.pack(">H", len(text)) + text
+    return data + struct.pack(">I", crc32c.crc32c(data))
+
+
+def test_units_that_are_rows_are_read_as_by_the_reader_of_the_type(codec: Callable[..., ModuleType]) -> None:
+    text = (FORMATS.parent / "formats_rows" / "telegrams.ksy").read_text()
+    module = codec({"telegrams.ksy": text.replace("      unless: kind == 9\n", "")}, "telegrams")
+    data = telegram(1, b"one") + telegram(2, b"\xff") + telegram(2**32 - 1, b"", urgency=5)
+
+    def careful(data: bytes) -> Iterator[tuple[int, str, int]]:
+        at = 0
+        with contextlib.suppress(FormatError):
+            while at < len(data):
+                found, at = module.read_telegram(data, at, len(data))
+                yield found.number, found.text, at
+
+    def rows(data: bytes) -> list[tuple[int, str, int]]:
+        return [(row.number, row.text, at) for row, at in module.read_telegram_rows(data, 0, len(data))]
+
+    assert [number for number, _, _ in rows(data)] == [1, 2, 2**32 - 1]
+    for end in range(len(data)):
+        assert rows(data[:end]) == list(careful(data[:end]))
+    for at in range(len(data)):
+        changed = bytearray(data)
+        changed[at] ^= 1 << at % 8
+        assert rows(bytes(changed)) == list(careful(bytes(changed)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,33 @@ def test_offsets_are_those_asked_for(ask: Ask) -> None:
         assert_same(answer, python(path, first, last), f"{path} {first} {last}")
 
 
+def test_a_gap_ends_at_the_last_offset_that_a_segment_can_have(ask: Ask, tmp_path: Path) -> None:
+    paths = []
+    for last in (2**31 - 2, 2**31 - 1, 2**31):
+        path = tmp_path / f"{last}" / "orders-0" / f"{0:020d}.log"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(
+            b"".join(kodec.encode([kodec.Record(offset=each, value=b"x")]) for each in (0, last))
+        )
+        paths.append(path)
+    wanted = [python(path) for path in paths]
+    assert [isinstance(each, str) for each in wanted] == [False, False, True]
+    for answer, each in zip(ask([question(path) for path in paths]), wanted, strict=True):
+        assert_same(answer, each, "")
+
+
+def test_a_gap_ends_below_the_next_segment(ask: Ask, tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    for base in (10, 20):
+        (folder / f"{base:020d}.log").write_bytes(kodec.encode([kodec.Record(offset=base, value=b"x")]))
+    path = folder / f"{0:020d}.log"
+    path.write_bytes(b"".join(kodec.encode([kodec.Record(offset=each, value=b"x")]) for each in (0, 15)))
+    wanted = python(path)
+    assert isinstance(wanted, str) and "at most 9" in wanted
+    assert_same(ask([question(path)])[0], wanted, "")
+
+
 # -- damage --------------------------------------------------------------------------------------------
 
 
@@ -199,6 +227,41 @@ def test_damage_is_told_alike(ask: Ask, broken: list[Path]) -> None:
         errors += isinstance(wanted, str)
         assert_same(answer, wanted, path.read_bytes().hex())
     assert errors > 400
+
+
+def preallocated(path: Path, size: int, changed: int | None = None) -> Path:
+    """A log of one batch with a hole behind it, in which one byte is not zero."""
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.write(kodec.encode([kodec.Record(value=b"x")]))
+        file.truncate(size)
+        if changed is not None:
+            file.seek(changed)
+            file.write(b"\x80")
+    return path
+
+
+def test_zeros_at_the_end_are_a_torn_tail_and_anything_among_them_is_damage(ask: Ask, tmp_path: Path) -> None:
+    name, mib = f"{0:020d}.log", 1 << 20
+    # the JVM compares a MiB at a time, from the end of the batch on
+    start = len(kodec.encode([kodec.Record(value=b"x")]))
+    places = (None, start + 17, start + mib - 1, start + mib, start + 2 * mib + 1, 3 * mib - 1)
+    paths = [preallocated(tmp_path / f"{at}" / "orders-0" / name, 3 * mib, at) for at in places]
+    answers = ask([question(path, skip=skip) for path in paths for skip in (False, True)])
+    wanted = [python(path, skip=skip) for path in paths for skip in (False, True)]
+    assert [isinstance(each, str) for each in wanted[::2]] == [False, True, True, True, True, True]
+    for number, answer in enumerate(answers):
+        assert_same(answer, wanted[number], f"{places[number // 2]}")
+
+
+def test_a_hole_is_read_once_however_many_tasks_a_segment_has(ask: Ask, tmp_path: Path) -> None:
+    path = preallocated(tmp_path / "orders-0" / f"{0:020d}.log", 1 << 30)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    (answer,) = ask([question(path, task=1 << 22)])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # the JVM's start takes some 3 s of CPU, the hole 0.2 s: in each of 256 tasks it would be 50 s
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
+    assert len(java(answer)) == 1
 
 
 def test_damage_is_skipped_alike(ask: Ask, broken: list[Path]) -> None:

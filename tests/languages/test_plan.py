@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,9 +11,12 @@ from kodec.generator.driver import load
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.dump import from_json, to_json
+from kodec.generator.plan.places import Places
 from kodec.generator.plan.rows import Elements, Part, Span, rows_of, steps_within
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import text_of
+from kodec.generator.wire import WIRE
 from kodec.runtime.errors import EncodeError, FormatError
 
 from .cases import CODES, Case, cases, plain
@@ -40,16 +44,46 @@ def read(program: Program, case: Case) -> tuple[Case, object]:
     return Case(case.type, case.data, case.version, plain(value), written), value
 
 
+def numbers_stand_where_the_plan_says(program: Program, case: Case) -> int:
+    """How many were looked at."""
+    unit, places = program.units[case.type], Places(program)
+    version = case.version if unit.version is None else int(case.value[unit.version_name])
+    known = {} if version is None else {unit.version_name: version}
+    assert case.written is None or places.size(unit, known) in (None, len(case.written))
+    count = 0
+    for each in places.of(unit.steps, known):
+        value = case.value
+        for name in each.path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is None or each.number is None or each.offset is None or each.bits is not None:
+            continue
+        wire, order = each.number
+        if WIRE[wire].kind == "integer":
+            stored = case.data[each.offset : each.offset + WIRE[wire].least]
+            ends: Literal["little", "big"] = "little" if order == "le" else "big"
+            assert str(int.from_bytes(stored, ends, signed=WIRE[wire].signed)) == value, (case.type, each)
+            count += 1
+    return count
+
+
 @pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
 def test_a_plan_reads_and_writes_as_the_generated_python(folder: Path) -> None:
     program = program_of(load(folder))
-    count = refused = 0
+    count = refused = numbers = 0
     for case in cases(folder, changes=2 if folder != FOLDERS["versions"] else 20, seed=11):
         found, _ = read(program, case)
         assert found == case
         count += 1
         refused += case.error is not None
-    assert count > 100 and 0 < refused < count
+        numbers += 0 if case.error is not None else numbers_stand_where_the_plan_says(program, case)
+    assert count > 100 and 0 < refused < count and numbers > 0
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_a_plan_is_json_and_comes_back_equal(folder: Path) -> None:
+    program = program_of(load(folder))
+    text = to_json(program)
+    assert from_json(text) == program and to_json(from_json(text)) == text
 
 
 def test_each_type_of_record_schemas_has_a_unit() -> None:
@@ -106,3 +140,13 @@ def test_bytes_that_a_condition_leaves_out_are_null_in_rows(tmp_path: Path) -> N
     assert plan is not None
     spans = {each.name: each for each in steps_within(plan.head) if isinstance(each, Span)}
     assert (spans["tail"].nullable, spans["all"].nullable) == (True, False)
+
+
+def test_a_rule_of_elements_is_no_default_of_their_list(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq:\n- {id: one, type: u1, valid: 7}\n"
+        "- {id: many, type: u1, valid: 7, repeat: expr, repeat-expr: 2}\n"
+    )
+    one, many = program_of(load(tmp_path)).units["x"].fields
+    assert one.default is not None and one.default.value == 7
+    assert many.default is None

@@ -200,6 +200,17 @@ CAUSES = [
         made(delete(20), flip(40, _SECOND + 5, 0x01)),
         ((20, 29),),
     ),
+    Cause(
+        "compaction left a batch with holes behind a gap of one offset",
+        made(replace(10, batch(range(10, 19))), replace(30, *HOLES)),
+        (),
+    ),
+    Cause(
+        "a bit has changed the offset of the last batch of a segment to that of the next one",
+        made(delete(20), replace(30, batch(range(30, 35)), batch(range(36, 41)))),
+        ((20, 29),),
+        damaged=True,
+    ),
     # checkpoints
     Cause("compacted up to the end of the gap", made(delete(20), cleaned(30)), ()),
     Cause("compacted up to the last offset but one of the gap", made(delete(20), cleaned(29)), ((29, 29),)),
@@ -228,6 +239,14 @@ CAUSES = [
         ),
         ((20, 29),),
     ),
+    Cause(
+        "a cleaner has replaced the first one",
+        made(
+            waits_for_deletion(0),
+            replace(0, batch(range(5))),
+        ),
+        (),
+    ),
     Cause("what waits for its deletion is empty", made(waits_for_deletion(20, b"")), ((20, 29),)),
     Cause(
         "what waits for its deletion has a part",
@@ -237,6 +256,7 @@ CAUSES = [
     # converted
     Cause("a conversion has left it out", made(delete(20), omitted("0\n1\n20 29\n")), ()),
     Cause("a conversion has left out a part", made(delete(20), omitted("0\n2\n3 4\n20 24\n")), ((25, 29),)),
+    Cause("a conversion has left it out in parts", made(delete(20), omitted("0\n2\n20 20\n21 29\n")), ()),
     Cause("a conversion has left out another part", made(delete(20), omitted("0\n1\n21 29\n")), ((20, 29),)),
     Cause(
         "a conversion has left gaps inside segments, and one between them is lost",

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import jsonschema
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ksc"))
-
-import compilers
-import gallery
-import ksy_schema
+from tests.ksc import compilers, gallery, ksy_schema
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Generated Go beside franz-go, on the same bytes in one run: `python benchmarks/languages/go/run.py`.
 
-Prints a table: the median of 15 interleaved rounds, in nanoseconds for each record or message, and kodec's time
-divided by the other's. sarama is not there: it has no public reader of record batches, and no such messages.
+Prints a table: the median of 15 interleaved rounds, in nanoseconds for each record or message, and kodec's
+time divided by the other's. sarama is not there: it has no public reader of record batches, and no such messages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def commits() -> bytes:
     found = []
     for n in range(100_000):
         data = OffsetCommitValue(
-            version=3, committed_offset=n, leader_epoch=n % 7, metadata="consumer-%d" % (n % 50),
+            version=3, committed_offset=n, leader_epoch=n % 7, metadata=f"consumer-{n % 50}",
             commit_timestamp=1_700_000_000_000 + n,
         ).to_bytes()  # fmt: skip
         found.append(len(data).to_bytes(4, "big") + data)

@@ -361,19 +361,19 @@ class PlannedKernel:
         def pair(path: str) -> tuple[str, str]:
             return f"{fed[path]}.starts[row]", f"{fed[path]}.starts[row + 1]"
 
-        writer = Writer(self, row_source, limits.__getitem__, pair)
+        steps = plan.head if plan.element is None else plan.element
+        row = Writer(self, steps, row_source, limits.__getitem__, pair)
         if plan.element is None:
-            made, _ = writer.plan(plan.head)
-            return WritingPlan(inputs, made, None, ())
-        made, _ = writer.plan(plan.element)
+            return WritingPlan(inputs, row, None, ())
 
         def unit_source(path: str) -> str:
             return "written" if path == plan.content else self.places(path)
 
-        head = Writer(self, unit_source, lambda path: "({0}.data + {0}.size)".format(unit_source(path)), pair)
-        around, sizes = head.plan(plan.head)
-        before = _constant_before(sizes, f"{head.spans[plan.content]}.size")
-        return WritingPlan(inputs, made, around, tuple(self._derived(writer)), before)
+        unit = Writer(
+            self, plan.head, unit_source, lambda path: "({0}.data + {0}.size)".format(unit_source(path)), pair
+        )
+        before = _constant_before(unit.terms(plan.head), f"{unit.span(plan.content)}.size")
+        return WritingPlan(inputs, row, unit, tuple(self._derived(row)), before)
 
     def _feed(self, column: ColumnPlan, fed: dict[str, str], limits: dict[str, str]) -> bool:
         """Note which field the column gives when it is written; false where it gives none."""
@@ -420,13 +420,13 @@ class PlannedKernel:
             if derived is None or derived.kind not in ("last", "most") or self.places.in_content(path):
                 continue
             member = ".".join((derived.of, *derived.member))
-            if derived.of != self.plan.content or member not in writer.values:
+            if derived.of != self.plan.content:
                 raise NoRows(f"`{path}` is derived from what is not in the rows")
             result = found = f"derived_{path.replace('.', '_')}"
             if derived.plus is not None:
                 result = f"kd_add({found}, {text.number(derived.plus)}, &wrong)"
             when = None if derived.when is None else text.test(derived.when)
-            yield DerivedPlan(found, self.places(path), derived.kind, writer.values[member], result, when)
+            yield DerivedPlan(found, self.places(path), derived.kind, writer.value(member), result, when)
 
 
 def _is_whole(made: Slot | RowNumber) -> bool:

@@ -1,4 +1,4 @@
-"""What the templates of a kernel see beside the plan: its columns, and how it writes, as ready-made C.
+"""What the templates of a kernel see beside the steps of the plan: its columns, with the C that gives values.
 
 A template asks a step or a column for its `kind`. `field` is the constant by which a stop names a field.
 """
@@ -6,90 +6,12 @@ A template asks a step or a column for its `kind`. `field` is the constant by wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kodec.generator.plan.values import Value
 
-# -- writing ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """A number of fixed width."""
-
-    kind: ClassVar[str] = "store"
-    size: int
-    order: str
-    raw: str
-    value: str
-    fits: str | None
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutVarint:
-    kind: ClassVar[str] = "varint"
-    raw: str
-    value: str
-    fits: str | None
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutBytes:
-    kind: ClassVar[str] = "bytes"
-    span: str
-    limit: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    kind: ClassVar[str] = "line"
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutChoice:
-    kind: ClassVar[str] = "choice"
-    test: str
-    steps: tuple[PutStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PutMark:
-    """Remember the place `offset` bytes further on."""
-
-    kind: ClassVar[str] = "mark"
-    name: str
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """A length, or a `checksum`, filled in when its range has been written."""
-
-    kind: ClassVar[str] = "patch"
-    place: str
-    start: str
-    end: str
-    size: int
-    order: str
-    checksum: str | None
-    most: str
-    plus: str
-    field: str
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    kind: ClassVar[str] = "loop"
-    first: str
-    stop: str
-    lines: tuple[str, ...]
-    steps: tuple[PutStep, ...]
-
-
-PutStep = Store | PutVarint | PutBytes | Line | PutChoice | PutMark | Patch | Loop
+if TYPE_CHECKING:
+    from kodec.generator.targets.native.writing import Writer
 
 # -- columns ---------------------------------------------------------------------------------------
 
@@ -264,25 +186,17 @@ class DerivedPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class PutPlan:
-    """Lines that declare what is known of a value, C that sums up its size, steps that write it."""
-
-    lines: tuple[str, ...]
-    size: str
-    steps: tuple[PutStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class WritingPlan:
     """How rows are written from columns and, where rows are inside, units around them.
 
     Attributes:
+        row, unit: what spells their steps.
         before: how many bytes of a unit are before its content; None where that is not always the same.
     """
 
     inputs: tuple[ColumnPlan, ...]
-    row: PutPlan
-    unit: PutPlan | None
+    row: Writer
+    unit: Writer | None
     derived: tuple[DerivedPlan, ...]
     before: int | None = None
 

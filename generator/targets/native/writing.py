@@ -7,61 +7,29 @@ then the bytes are written from front to back; checksums and lengths of ranges a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from kodec.generator.plan.rows import Elements, NoRows, Part, RowNumber, RowStep, Span, steps_within
-from kodec.generator.plan.steps import (
-    CheckLength,
-    Checksum,
-    Derived,
-    Fixed,
-    FixedNumber,
-    Mark,
-    Rule,
-    Slot,
-    When,
-)
+from kodec.generator.plan.steps import CheckLength, Checksum, Fixed, FixedNumber, Mark, Rule, Slot, When
 from kodec.generator.plan.values import Constant
 from kodec.generator.reserved import Taken
 from kodec.generator.targets.native.expressions import Expressions, literal
 from kodec.generator.targets.native.places import kind_of
-from kodec.generator.targets.native.steps import (
-    Line,
-    Loop,
-    Patch,
-    PutBytes,
-    PutChoice,
-    PutMark,
-    PutPlan,
-    PutStep,
-    PutVarint,
-    Store,
-)
 from kodec.generator.wire import WIRE
 
 if TYPE_CHECKING:
     from kodec.generator.targets.native.kernel import PlannedKernel
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "default_of"]
 
 Source = Callable[[str], str]
 """From the path of a field that is not derived to the C text of its number or span."""
 _C_VALUES = {"uint": "uint64_t", "float": "double", "double": "double"}
 
 
-@dataclass(slots=True)
-class _Made:
-    """Lines that declare what is known of a value, the terms that sum up to its size, steps that write it."""
-
-    lines: list[str] = field(default_factory=list)
-    size: list[str] = field(default_factory=list)
-    steps: list[PutStep] = field(default_factory=list)
-
-
 class Writer:
-    """Plans the writing of a row, or of a unit. Raises NoRows where a kernel cannot.
+    """What the templates ask to write the steps of a row, or of a unit. Raises NoRows where a kernel cannot.
 
     Args:
         source: what is written.
@@ -70,239 +38,243 @@ class Writer:
     """
 
     def __init__(
-        self, kernel: PlannedKernel, source: Source, limit: Source, pair: Callable[[str], tuple[str, str]]
+        self,
+        kernel: PlannedKernel,
+        steps: Iterable[RowStep],
+        source: Source,
+        limit: Source,
+        pair: Callable[[str], tuple[str, str]],
     ) -> None:
         self._kernel = kernel
-        self._source = source
-        self._limit = limit
-        self._pair = pair
-        self._text = Expressions(self._value, bounded=False)
+        self.steps = tuple(steps)
+        self.source = source
+        self.limit = limit
+        self.pair = pair
+        self.text = Expressions(self.value, bounded=False)
         self._names = Taken()
-        self._places: dict[tuple[str, bool], str] = {}
-        self.values: dict[str, str] = {}
-        self.spans: dict[str, str] = {}
-        self._sizes: dict[str, str] = {}
-        self._counts: dict[str, str] = {}
-        self._ranged: set[str] = set()
+        self._locals: dict[tuple[str, str], str] = {}
+        inside = list(steps_within(self.steps))
+        self._ranged = {each.name for each in inside if isinstance(each, (CheckLength, Checksum))}
+        self._fields = {path: made for each in inside for path, made in _own((each,))}
+        self._sized = {each.name for each in inside if isinstance(each, (Part, Elements))}
+        self._check(self.steps)
 
-    def plan(self, steps: Iterable[RowStep]) -> tuple[PutPlan, list[str]]:
-        """How the steps are written, and the terms of the size."""
-        steps = tuple(steps)
-        self._ranged = {
-            each.name for each in steps_within(steps) if isinstance(each, (CheckLength, Checksum))
-        }
-        made = self._made(steps)
-        return PutPlan(tuple(made.lines), total(made.size), tuple(made.steps)), made.size
+    def _check(self, steps: Iterable[RowStep]) -> None:
+        """Spell all that is computed, which tells whether it can be written."""
+        for step in _flat(steps):
+            if isinstance(step, (Part, Elements)):
+                self._check(step.steps)
+        for path, made in self.fields(steps):
+            if self.is_span(made):
+                if getattr(made, "nullable", False) and not self._kernel.plan.fields[path].signed_null:
+                    raise NoRows(f"`{path}` is not written, as it may be absent")
+                self.limit(path)
+            elif isinstance(made, (Slot, RowNumber)):
+                self.rules(made.rules, path)
+                wire = made.wire if isinstance(made, Slot) else made.element.wire
+                if wire is not None and WIRE[wire].c is None:
+                    raise NoRows(f"`{path}` is of a type that is not written")
+            if self.is_given(path, made):
+                self.source(path)
+        for path in self.derived(steps):
+            self.follows(path)
+        for step in steps_within(steps):
+            if isinstance(step, CheckLength):
+                self.plus(step)
+        self.total(steps)
 
-    def _made(self, steps: tuple[RowStep, ...]) -> _Made:
-        made = _Made()
-        parts = [each for each in _flat(steps) if isinstance(each, (Part, Elements))]
-        inner = {each.name: self._known(each, made) for each in parts}
-        for each in _flat(steps):
-            if not isinstance(each, (Part, Elements)):
-                self._declare(each, made)
-        for path, slot in _numbers(steps):
-            if self._kernel.plan.fields[path].derived is not None and path not in self.values:
-                self._derive(path, slot, made)
-        for each in _ordered(steps):
-            self._write(each, inner, made)
-        return made
-
-    # -- values -----------------------------------------------------------------------------------
-
-    def _value(self, path: str) -> str:
-        if path not in self.values:
-            raise NoRows(f"`{path}` in an expression, which is not written")
-        return self.values[path]
+    # -- names ------------------------------------------------------------------------------------
 
     def _local(self, kind: str, path: str) -> str:
-        return self._names.claim(f"{kind}_{self._kernel.places.within(path).replace('.', '_')}")
+        if (kind, path) not in self._locals:
+            name = f"{kind}_{self._kernel.places.within(path).replace('.', '_')}"
+            self._locals[kind, path] = self._names.claim(name)
+        return self._locals[kind, path]
+
+    def value(self, path: str) -> str:
+        """The number of a field; what is put in afterwards is 0 until then."""
+        if path not in self._fields or self.is_span(self._fields[path]):
+            raise NoRows(f"`{path}` in an expression, which is not written")
+        return "0" if path in self._ranged else self._local("value", path)
+
+    def span(self, path: str) -> str:
+        return self._local("span", path)
+
+    def size(self, path: str) -> str:
+        """The bytes of a part, or of a list."""
+        return self._local("size", path)
+
+    def count(self, path: str) -> str:
+        return self._local("count", path)
+
+    def place(self, path: str, end: bool = False) -> str:
+        return self._local("end_of" if end else "start_of", path)
+
+    def field(self, path: str) -> str:
+        """The constant by which a stop names a field."""
+        return self._kernel.field(path)
+
+    @staticmethod
+    def kind(step: RowStep) -> str:
+        return type(step).__name__
+
+    # -- what is known before ---------------------------------------------------------------------
+
+    @staticmethod
+    def parts(steps: Iterable[RowStep]) -> list[Part | Elements]:
+        return [each for each in _flat(steps) if isinstance(each, (Part, Elements))]
+
+    @staticmethod
+    def fields(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber | Span]]:
+        """The fields that steps write, but not those of parts."""
+        return _own(_flat(steps))
+
+    @staticmethod
+    def is_span(made: Slot | RowNumber | Span) -> bool:
+        return kind_of(made) == "blob"
+
+    @staticmethod
+    def c_type(made: Slot | RowNumber) -> str:
+        return _C_VALUES.get(kind_of(made), "int64_t")
 
     def _is_own_length(self, path: str) -> bool:
         derived = self._kernel.plan.fields[path].derived
         return derived is not None and derived.kind in ("length", "count", "presence")
 
-    def _declare(self, step: RowStep, made: _Made) -> None:
-        """Declare the values that follow from nothing else."""
-        if isinstance(step, Span):
-            self._span(step.name, step.nullable, made)
-        for path, slot in _numbers((step,)):
-            if kind_of(slot) == "blob":
-                self._span(path, False, made)
-            elif path in self._ranged:
-                self.values[path] = "0"
-            elif not self._is_own_length(path):
-                self._declared(path, _C_VALUES.get(kind_of(slot), "int64_t"), self._source(path), made)
+    def is_given(self, path: str, made: Slot | RowNumber | Span) -> bool:
+        """Whether a field follows from nothing else."""
+        return self.is_span(made) or (path not in self._ranged and not self._is_own_length(path))
 
-    def _declared(self, path: str, kind: str, value: str, made: _Made) -> None:
-        name = self._local("value", path)
-        made.lines.append(f"const {kind} {name} = {value};")
-        self.values[path] = name
+    def derived(self, steps: Iterable[RowStep]) -> list[str]:
+        """Lengths and counts that follow from the field that they are of."""
+        return [
+            path
+            for path, made in self.fields(steps)
+            if not self.is_span(made) and path not in self._ranged and self._is_own_length(path)
+        ]
 
-    def _span(self, path: str, nullable: bool, made: _Made) -> None:
-        if nullable and not self._kernel.plan.fields[path].signed_null:
-            raise NoRows(f"`{path}` is not written, as it may be absent")
-        name = self._local("span", path)
-        made.lines.append(f"const kd_span {name} = {self._source(path)};")
-        if not nullable:
-            made.lines += _check(f"{name}.data == NULL", "KD_NULL", self._kernel.field(path)).text.split("\n")
-        self.spans[path] = name
-
-    def _derive(self, path: str, slot: Slot | RowNumber, made: _Made) -> None:
-        """Declare a length or a count that follows from the field that it is of."""
+    def follows(self, path: str) -> str:
+        """The number that a length or a count is."""
         derived = self._kernel.plan.fields[path].derived
         assert derived is not None
-        value = self._follows(path, derived)
-        if derived.plus is not None:
-            value = f"kd_add({value}, {self._text.number(derived.plus)}, &wrong)"
-        self._declared(path, "int64_t", value, made)
-
-    def _follows(self, path: str, derived: Derived) -> str:
         of = derived.of
         if derived.kind == "count":
             # of content that is bytes already, whoever made it says how many
-            return self._counts[of] if of in self._counts else self._source(path)
-        if derived.kind != "length" or of not in {*self.spans, *self._sizes}:
+            value = self.count(of) if of in self._sized else self.source(path)
+        elif derived.kind == "length" and of in self._sized:
+            value = f"(int64_t){self.size(of)}"
+        elif derived.kind == "length" and of in self._fields:
+            value = f"(int64_t){self.span(of)}.size"
+            if self._kernel.plan.fields[of].signed_null:
+                if derived.null is None:
+                    raise NoRows(f"`{path}` does not say null")
+                value = f"({self.span(of)}.data == NULL ? {derived.null} : {value})"
+        else:
             raise NoRows(f"`{path}` is of what is not there")
-        if of in self._sizes:
-            return f"(int64_t){self._sizes[of]}"
-        value = f"(int64_t){self.spans[of]}.size"
-        if not self._kernel.plan.fields[of].signed_null:
-            return value
-        if derived.null is None:
-            raise NoRows(f"`{path}` does not say null")
-        return f"({self.spans[of]}.data == NULL ? {derived.null} : {value})"
+        return value if derived.plus is None else f"kd_add({value}, {self.text.number(derived.plus)}, &wrong)"
 
-    def _known(self, step: Part | Elements, made: _Made) -> _Made:
-        """Declare what is inside, and its size."""
-        inside = self._made(step.steps)
-        if isinstance(step, Part):
-            size = self._local("size", step.name)
-            made.lines += inside.lines
-            made.lines += f"const size_t {size} KD_UNUSED = {total(inside.size)};".split("\n")
-            self._sizes[step.name] = size
-            return inside
-        first, stop = self._pair(step.name)
-        count, size = self._local("count", step.name), self._local("size", step.name)
-        made.lines += [
-            f"const int64_t {count} = (int64_t){stop} - {first};",
-            f"size_t {size} = 0;",
-            f"for (int32_t item = {first}; item < {stop}; item++) {{",
-            *(f"  {line}" for line in inside.lines),
-            *f"  {size} += {total(inside.size)};".split("\n"),
-            "}",
-        ]
-        self._counts[step.name], self._sizes[step.name] = count, size
-        return _Made([], [], [Loop(first, stop, tuple(inside.lines), tuple(inside.steps))])
+    # -- sizes ------------------------------------------------------------------------------------
+
+    def total(self, steps: Iterable[RowStep]) -> str:
+        """The bytes of all steps, constants put together."""
+        terms = self.terms(steps)
+        constant = sum(int(term) for term in terms if term.isdigit())
+        rest = [term for term in terms if not term.isdigit()]
+        terms = ([str(constant)] if constant or not rest else []) + rest
+        return ("\n    + " if sum(map(len, terms)) > 80 else " + ").join(terms)
+
+    def terms(self, steps: Iterable[RowStep]) -> list[str]:
+        found: list[str] = []
+        for step in steps:
+            match step:
+                case Fixed(size=size):
+                    found.append(str(size))
+                case RowNumber(element=FixedNumber(wire)):
+                    found.append(str(WIRE[wire].least))
+                case RowNumber(name):
+                    found.append(f"kd_size_uvarint({self.varint(step)})")
+                case Span(name):
+                    found.append(f"{self.span(name)}.size")
+                case Part(name) | Elements(name):
+                    found.append(self.size(name))
+                case When(test, inner) if self.writes_null(step):
+                    found += self.terms(inner)  # type: ignore[arg-type]  # steps of rows
+                case When(test, inner):
+                    found.append(f"({self.text.test(test)} ? {self.total(inner)} : 0)")  # type: ignore[arg-type]  # same
+        return found
 
     # -- bytes ------------------------------------------------------------------------------------
 
-    def _write(self, step: RowStep, inner: dict[str, _Made], made: _Made) -> None:
-        match step:
-            case Fixed(size=size):
-                for group in step.groups:
-                    made.steps += self._group(group)
-                made.size.append(str(size))
-            case RowNumber():
-                self._number(step, made)
-            case Span(name):
-                made.steps.append(PutBytes(self.spans[name], self._limit(name)))
-                made.size.append(f"{self.spans[name]}.size")
-            case Part(name) | Elements(name):
-                made.steps += inner[name].steps
-                made.size.append(self._sizes[name])
-            case When(test, steps):
-                inside = _Made()
-                for each in steps:
-                    self._write(each, inner, inside)  # type: ignore[arg-type]  # steps of rows
-                if all(isinstance(each, Mark) or getattr(each, "nullable", False) for each in steps):
-                    # null is written as nothing
-                    made.steps += inside.steps
-                    made.size += inside.size
-                else:
-                    text = self._text.test(test)
-                    made.steps += [each for each in inside.steps if isinstance(each, PutMark)]
-                    there = tuple(each for each in inside.steps if not isinstance(each, PutMark))
-                    made.steps.append(PutChoice(text, there))
-                    made.size.append(f"({text} ? {total(inside.size)} : 0)")
-            case Mark(name, offset, end):
-                made.steps.append(PutMark(self._place(name, end), offset))
-            case CheckLength(name, first, last, plus):
-                extra = literal(0) if plus is None else self._text.number(plus)
-                made.steps.append(self._patch(name, first, last, None, extra))
-            case Checksum(name, function, first, last):
-                made.steps.append(self._patch(name, first, last, f"kd_{function}", ""))
+    @staticmethod
+    def ordered(steps: Iterable[RowStep]) -> Iterator[RowStep]:
+        """Where ranges end at one place: lengths before checksums, which may cover them."""
 
-    def _place(self, path: str, end: bool) -> str:
-        key = path, end
-        if key not in self._places:
-            self._places[key] = self._local("end_of" if end else "start_of", path)
-        return self._places[key]
+        def is_end(step: RowStep) -> bool:
+            return isinstance(step, (CheckLength, Checksum)) or (isinstance(step, Mark) and step.end)
 
-    def _group(self, slots: list[Slot]) -> Iterator[PutStep]:
-        first = slots[0]
-        path = ".".join(first.path)
-        if first.bits is not None:
-            parts = []
-            for slot in slots:
-                assert slot.bits is not None
-                path = ".".join(slot.path)
-                value, (shift, width) = self._value(path), slot.bits
-                yield _check(f"(uint64_t){value} >> {width}", "KD_OVERFLOW", self._kernel.field(path))
-                yield from self._rules(slot.rules, path)
-                parts.append(f"(uint64_t){value}" + (f" << {shift}" if shift else ""))
-            yield Store(first.size, "be", "\n    | ".join(parts), "", None, "FIELD_NONE")
-        elif first.wire is None:
-            span = self.spans[path]
-            yield _check(f"{span}.size != {first.size}", "KD_LENGTH", self._kernel.field(path))
-            yield PutBytes(span, self._limit(path))
-        else:
-            yield from self._rules(first.rules, path)
-            yield self._store(first.wire, first.order, path)
+        for ends, group in groupby(steps, is_end):
+            found = list(group)
+            yield from sorted(found, key=lambda each: isinstance(each, Checksum)) if ends else found
 
-    def _number(self, step: RowNumber, made: _Made) -> None:
-        made.steps += self._rules(step.rules, step.name)
-        if isinstance(step.element, FixedNumber):
-            made.steps.append(self._store(step.element.wire, step.element.order, step.name))
-            made.size.append(str(WIRE[step.element.wire].least))
-            return
-        form, value = WIRE[step.element.wire], self._value(step.name)
-        raw = f"kd_zigzag({value})" if form.zigzag else f"(uint64_t)(uint32_t){value}"
-        fits = None if form.c is None else form.c.fits
-        made.steps.append(PutVarint(raw, value, fits, self._kernel.field(step.name)))
-        made.size.append(f"kd_size_uvarint({raw})")
+    @staticmethod
+    def writes_null(step: When) -> bool:
+        """Whether a condition leaves out what is null only, which is written as nothing."""
+        return all(isinstance(each, Mark) or getattr(each, "nullable", False) for each in step.steps)
 
-    def _rules(self, rules: tuple[Rule, ...], path: str) -> list[PutStep]:
-        """The steps that refuse a value which the schema does not allow."""
-        if not rules or path in self._ranged:
-            return []
-        test = self._text.rules(rules, self._value(path))
-        return [_check(f"!({test}) || wrong", "KD_VALUE", self._kernel.field(path))]
+    def rules(self, rules: tuple[Rule, ...], path: str) -> str:
+        """The test that a number is one that the schema allows; empty of any."""
+        return "" if not rules or path in self._ranged else self.text.rules(rules, self.value(path))
 
-    def _store(self, wire: str, order: str, path: str) -> Store:
-        form, value = WIRE[wire].c, self._value(path)
-        if form is None:
-            raise NoRows(f"`{path}` is of a type that is not written")
-        real = form.kind in ("float", "double")
-        raw = f"kd_bits_of_{form.kind}(({form.kind}){value})" if real else f"(uint64_t){value}"
-        fits = None if path in self._ranged else form.fits
-        return Store(WIRE[wire].least, order or "be", raw, value, fits, self._kernel.field(path))
+    def bits(self, slots: list[Slot]) -> str:
+        """The number that bit fields share."""
+        parts = []
+        for slot in slots:
+            assert slot.bits is not None
+            shift = slot.bits[0]
+            value = f"(uint64_t){self.value('.'.join(slot.path))}"
+            parts.append(f"{value} << {shift}" if shift else value)
+        return "\n    | ".join(parts)
 
-    def _patch(self, path: str, first: str, last: str | None, checksum: str | None, plus: str) -> Patch:
+    def raw(self, wire: str, path: str) -> str:
+        """The bits of a number of fixed width."""
+        form, value = WIRE[wire].c, self.value(path)
+        if form is not None and form.kind in ("float", "double"):
+            return f"kd_bits_of_{form.kind}(({form.kind}){value})"
+        return f"(uint64_t){value}"
+
+    def varint(self, number: RowNumber) -> str:
+        value = self.value(number.name)
+        zigzag = WIRE[number.element.wire].zigzag
+        return f"kd_zigzag({value})" if zigzag else f"(uint64_t)(uint32_t){value}"
+
+    def fits(self, wire: str, path: str) -> str:
+        """The C type that a number must fit; empty where it does."""
+        form = WIRE[wire].c
+        return "" if form is None or path in self._ranged else form.fits or ""
+
+    @staticmethod
+    def width(wire: str) -> int:
+        return WIRE[wire].size or 0
+
+    # -- lengths and checksums of ranges ----------------------------------------------------------
+
+    def until(self, step: CheckLength | Checksum) -> str:
+        return "p" if step.last is None else self.place(step.last, end=True)
+
+    def plus(self, step: CheckLength) -> str:
+        return literal(0) if step.plus is None else self.text.number(step.plus)
+
+    def patched(self, path: str) -> tuple[str, int]:
+        """(order, bytes) of a number that is put in afterwards."""
         wire, order = self._kernel.fixed(path)
-        size = WIRE[wire].least
+        return order or "be", WIRE[wire].least
+
+    def most(self, path: str) -> str:
+        """The largest value of a length."""
+        wire, _ = self._kernel.fixed(path)
         low, _ = WIRE[wire].range or (0, 0)
-        return Patch(
-            place=self._place(path, end=False),
-            start=self._place(first, end=False),
-            end="p" if last is None else self._place(last, end=True),
-            size=size,
-            order=order or "be",
-            checksum=checksum,
-            most=f"{'' if low < 0 or size == 8 else 'U'}INT{8 * size}_MAX",
-            plus=plus,
-            field=self._kernel.field(path),
-        )
+        size = WIRE[wire].least
+        return f"{'' if low < 0 or size == 8 else 'U'}INT{8 * size}_MAX"
 
 
 def _flat(steps: Iterable[RowStep]) -> Iterator[RowStep]:
@@ -314,36 +286,13 @@ def _flat(steps: Iterable[RowStep]) -> Iterator[RowStep]:
             yield step
 
 
-def _numbers(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber]]:
-    for step in _flat(steps):
+def _own(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber | Span]]:
+    for step in steps:
         if isinstance(step, Fixed):
             for slot in step.slots:
                 yield ".".join(slot.path), slot
-        elif isinstance(step, RowNumber):
+        elif isinstance(step, (RowNumber, Span)):
             yield step.name, step
-
-
-def _ordered(steps: Iterable[RowStep]) -> Iterator[RowStep]:
-    """Where ranges end at one place: lengths before checksums, which may cover them."""
-
-    def is_end(step: RowStep) -> bool:
-        return isinstance(step, (CheckLength, Checksum)) or (isinstance(step, Mark) and step.end)
-
-    for ends, group in groupby(steps, is_end):
-        found = list(group)
-        yield from sorted(found, key=lambda each: isinstance(each, Checksum)) if ends else found
-
-
-def _check(wrong: str, status: str, index: str) -> Line:
-    return Line(f"if (KD_UNLIKELY({wrong}))\n  STOP_WRITE({status}, {index});")
-
-
-def total(terms: list[str]) -> str:
-    """C text of a sum, its constants put together."""
-    constant = sum(int(term) for term in terms if term.isdigit())
-    rest = [term for term in terms if not term.isdigit()]
-    terms = ([str(constant)] if constant or not rest else []) + rest
-    return ("\n    + " if sum(map(len, terms)) > 80 else " + ").join(terms)
 
 
 def default_of(default: Constant | None) -> str | None:

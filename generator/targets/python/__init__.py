@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.kinds import Kinds
 from kodec.generator.target import File, Request
@@ -54,12 +55,13 @@ class _Python:
     def plan(self, request: Request) -> _Plan:
         back = ModelIndex(request.model)
         kinds = Kinds(request.model)
+        streamed = streams_of(request.model, kinds)
         modules: list[ModuleView] = []
         streams: list[StreamModule] = []
         found: list[ContractTests | StreamTests] = []
         for schema in request.model.schemas:
             if schema.streamed:
-                streams.append(stream_module(back, kinds, schema))
+                streams.append(stream_module(back, streamed, schema))
                 continue
             if not back.wanted(schema):
                 continue

@@ -83,8 +83,7 @@ def _names(index: ModelIndex, schema: Schema) -> Iterator[tuple[str, str, Place]
                 f"read_{function}_head",
                 f"read_{function}_rows",
                 f"write_{function}_rows",
-                f"HEAD_TYPES_OF_{function.upper()}_ROWS",
-                f"head_of_{function}_rows",
+                f"HEAD_OF_{function.upper()}_ROWS",
                 f"codec_of_{function}",
             ]
         if index.checksum(unit) is not None:

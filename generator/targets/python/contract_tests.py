@@ -3,28 +3,57 @@
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass, field, replace
-from math import isfinite
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import inf, isfinite
 
-from kodec.generator.passes.sizes import interval_of
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import (
-    Bits,
-    Bytes,
-    Field,
-    Prim,
-    Ref,
-    Schema,
-    Str,
-    Struct,
-    Switch,
-    Tag,
-    TypeRef,
+from kodec.generator.plan.steps import (
+    Chars,
+    CheckLength,
+    Checksum,
+    Choice,
+    Element,
+    FieldPlan,
+    Fixed,
+    FixedNumber,
+    Many,
+    Nested,
+    Octets,
+    One,
+    Rule,
+    Size,
+    Slot,
+    Step,
+    Stored,
+    Tagged,
+    Unit,
+    When,
+    steps_in,
 )
-from kodec.generator.schema.roles import codec_field, transparent
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    Binary,
+    Constant,
+    EnumOf,
+    FieldOf,
+    Item,
+    ListOf,
+    Maybe,
+    MemberOf,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Real,
+    Type,
+    Value,
+    Whole,
+    names_in,
+    values_in,
+)
+from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Case", "ContractTests", "Strategy", "StrategyField", "contract_tests"]
 
@@ -85,21 +114,25 @@ class _NoStrategy(Exception):
     """The type needs values that agree with each other in ways that this does not generate."""
 
 
+_Read = Slot | One | Many | Tagged | Stored
+"""How a field is read."""
+
+
 def contract_tests(back: ModelIndex, schema: Schema, package: str) -> ContractTests | None:
     """The tests of a schema's types; None where it has none of its own."""
     view = ContractTests(schema, package)
     maker = _Maker(back, view)
-    for struct in schema.structs:
-        if not maker.testable(struct):
+    for unit in back.units(schema):
+        if unit.stands_for is not None or any(each.type == FLAG for each in unit.parameters):
             continue
         try:
-            maker.strategy(struct)
+            maker.strategy(unit)
         except _NoStrategy:
             continue
         # a part of a message is tested with the message
-        part = schema.root.message is not None and struct is not schema.root
-        if not struct.params and not part:
-            view.cases.append(maker.case(struct))
+        part = schema.root.message is not None and unit.name != schema.root.name
+        if not unit.parameters and not part:
+            view.cases.append(maker.case(unit))
     return view if view.cases else None
 
 
@@ -107,30 +140,24 @@ class _Maker:
     def __init__(self, back: ModelIndex, view: ContractTests) -> None:
         self.back = back
         self.model = back.model
+        self.units = back.program.units
         self.view = view
         self._made: dict[str, str] = {}
-        self._near = self._fields_in_sums()
-
-    def testable(self, struct: Struct) -> bool:
-        return (
-            not self.back.in_runtime(struct)
-            and transparent(struct) is None
-            and not any(p.type == "bool" for p in struct.params)
-        )
-
-    def _fields_in_sums(self) -> set[str]:
-        """Fields that are added to each other: of their whole ranges, the sum would overflow its field."""
-        names: set[str] = set()
-        for schema in self.model.schemas:
-            for struct in schema.structs:
-                for spec in struct.fields:
-                    if (
-                        spec.derive is not None
-                        and spec.derive.plus is not None
-                        and spec.derive.member is not None
-                    ):
-                        names |= {spec.derive.member} | ex.names(spec.derive.plus)
-        return names
+        # of the whole ranges of fields that are added to each other, the sum would overflow its field
+        self._near = {
+            name
+            for unit in self.units.values()
+            for each in unit.derived
+            if each.member and each.plus is not None
+            for name in (each.member[-1], *names_in(each.plus))
+        }
+        # enums that say how bytes are compressed which are not parsed when they are plain, with who has them
+        self._codecs = {
+            (owner, name)
+            for unit in self.units.values()
+            if unit.packed is not None and self.units[unit.packed.unit].stands_for is None
+            for owner, name in _member(unit.packed.by)
+        }
 
     def imported(self, owner: str, name: str) -> str:
         path = self.model.schema_of(owner).path.removesuffix(".ksy").replace("/", ".")
@@ -140,16 +167,16 @@ class _Maker:
         self.view.imports.setdefault(module, set()).add(alias if alias == plain else f"{plain} as {alias}")
         return f"{alias}.{name}"
 
-    def strategy(self, struct: Struct) -> str:
+    def strategy(self, unit: Unit) -> str:
         """The name of the strategy function of a type, made when it is first asked for."""
-        if struct.name in self._made:
-            return self._made[struct.name]
-        name = self._free(f"{struct.name.replace('::', '_')}s")
-        self._made[struct.name] = name
+        if unit.name in self._made:
+            return self._made[unit.name]
+        name = self._free(f"{unit.name.replace('::', '_')}s")
+        self._made[unit.name] = name
         try:
-            self._build(struct, name)
+            self._build(unit, name)
         except _NoStrategy:
-            del self._made[struct.name]
+            del self._made[unit.name]
             raise
         return name
 
@@ -161,255 +188,257 @@ class _Maker:
             name += "_"
         return name
 
-    def _build(self, struct: Struct, name: str) -> None:
-        absent_in: dict[str, list[int]] = {}
-        if struct.versions:
-            layouts = self.back.layouts
-            for version in struct.versions:
-                for spec in layouts.layout(struct, {struct.version_field: version}).absent:
-                    absent_in.setdefault(spec.id, []).append(version)
+    def _build(self, unit: Unit, name: str) -> None:
+        reads = dict(_reads(unit.steps))
+        there = {
+            version: {each.path for each in self.back.places.of(unit.steps, {unit.version_name: version})}
+            for version in unit.versions or ()
+        }
         fields = []
-        for spec in struct.fields:
-            for key, text in self._values(struct, spec):
-                fields.append(StrategyField(key, text, tuple(absent_in.get(spec.id, ()))))
-        version_attr = struct.versions and struct.field(struct.version_field) is not None
+        for spec in unit.fields:
+            absent = tuple(version for version, names in there.items() if spec.name not in names)
+            for key, text in self._values(unit, spec, *reads.get(spec.name, (None, ()))):
+                fields.append(StrategyField(key, text, absent))
         self.view.strategies.append(
             Strategy(
                 name,
-                self.imported(struct.name, self.back.classes[struct.name]),
+                self.imported(unit.name, self.back.classes[unit.name]),
                 tuple(fields),
-                bool(struct.versions),
-                struct.version_field if version_attr else None,
+                unit.versions is not None,
+                None if unit.version is None else unit.version_name,
             )
         )
 
-    def _values(self, struct: Struct, spec: Field) -> list[tuple[str, str]]:
+    def _values(
+        self, unit: Unit, spec: FieldPlan, read: _Read | None, guards: tuple[Value, ...]
+    ) -> list[tuple[str, str]]:
         """(attribute, strategy) of what a field gives; nothing for what is derived or fixed."""
-        if spec.contents is not None or spec.derive is not None:
+        if read is None or not spec.kept or _is_derived(unit, spec.name) or spec.name == unit.version_name:
             return []
-        if struct.versions and spec.id == struct.version_field:
-            return []
-        if (
-            not struct.versions
-            and spec.condition is not None
-            and spec.nullable is None
-            and spec.codec is None
-        ):
+        name = attribute(spec.name)
+        signed = any(each.of == spec.name and each.null is not None for each in unit.derived)
+        match read:
+            case Tagged():
+                return self._tagged(unit, read)
+            case Stored():
+                inner = self.units[unit.packed.unit if unit.packed is not None else ""]
+                if inner.stands_for is None:
+                    text = "st.binary(max_size=40)"
+                    return [(name, f"st.none() | {text}" if signed else text)]
+                element = inner.step_of(inner.stands_for)
+                text = self._single(inner, element.name, _item(element.type), element.element, element.rules)
+                return [(name, f"st.lists({text}, min_size=1, max_size=3)")]
+        if guards and unit.versions is None and not signed:
             # there or not, as other fields say: where its default says neither, both are tried
-            if ex.names(spec.condition) <= {param.id for param in struct.params}:
-                self._by_chance(struct, spec)
-            if not self.back.layouts.optional(struct, spec):
+            if all(map(unit.is_of_version, guards)) and not isinstance(read, Slot):
+                self._by_chance(unit, read.element, read.count if isinstance(read, Many) else None)
+            if spec.absent is None or spec.absent.value is not None or isinstance(spec.type, Maybe):
                 return []
-            there = replace(spec, condition=None)
-            return [(name, f"st.none() | {text}") for name, text in self._values(struct, there)]
-        section = self.back.tag_section(spec)
-        if section is not None:
-            known = {tag.number for tag in section.tags}
-            found = [
-                (attribute(tag.id), self._value(struct, Field(tag.id, tag.type, spec.place)))
-                for tag in section.tags
-            ]
-            # a tag that another version has is unknown where it is not there
-            found = [pair for pair, tag in zip(found, section.tags, strict=True) if not _ranged(tag)]
-            unknown = f"st.integers({max(known, default=-1) + 1}, 2**31 - 1)"
-            pairs = f"st.tuples({unknown}, st.binary(max_size=9))"
-            lists = f"st.lists({pairs}, max_size=3, unique_by=lambda tag: tag[0]).map(sorted)"
-            return [*found, (attribute(spec.id), lists)]
-        if spec.codec is not None:
-            inner = self.model.struct(spec.codec.inner)
-            element = transparent(inner)
-            if element is None:
-                text = (
-                    "st.none() | st.binary(max_size=40)"
-                    if spec.nullable is not None
-                    else "st.binary(max_size=40)"
-                )
-                return [(attribute(spec.id), text)]
-            text = f"st.lists({self._value(inner, _one(element))}, min_size=1, max_size=3)"
-            return [(attribute(spec.id), text)]
-        if spec.repeat is not None:
-            if spec.repeat_expr is not None and isinstance(spec.repeat_expr, ex.Literal):
-                bounds = f"min_size={spec.repeat_expr.value}, max_size={spec.repeat_expr.value}"
-            elif spec.repeat == "until" or (
-                spec.repeat_expr is not None and not self._derived_in(struct, spec.repeat_expr)
-            ):
-                raise _NoStrategy
-            else:
-                bounds = "max_size=3"
-            return [(attribute(spec.id), f"st.lists({self._value(struct, _one(spec))}, {bounds})")]
-        text = self._value(struct, spec)
-        return [(attribute(spec.id), f"st.none() | {text}" if spec.nullable is not None else text)]
+            return [(name, f"st.none() | {self._value(unit, read)}")]
+        text = self._value(unit, read)
+        return [(name, f"st.none() | {text}" if signed else text)]
 
-    @staticmethod
-    def _derived_in(struct: Struct, expr: ex.Expr) -> bool:
-        return any((f := struct.field(name)) is not None and f.derive is not None for name in ex.names(expr))
+    def _tagged(self, unit: Unit, section: Tagged) -> list[tuple[str, str]]:
+        # a tag that another version has is unknown where it is not there
+        found = [
+            (attribute(tag.name), self._single(unit, tag.name, tag.type, tag.element, ()))
+            for tag in section.tags
+            if tag.versions is None and not tag.rules
+        ]
+        most = max((tag.number for tag in section.tags), default=-1)
+        pairs = f"st.tuples(st.integers({most + 1}, 2**31 - 1), st.binary(max_size=9))"
+        lists = f"st.lists({pairs}, max_size=3, unique_by=lambda tag: tag[0]).map(sorted)"
+        return [*found, (attribute(section.name), lists)]
 
-    def _value(self, struct: Struct, spec: Field) -> str:
-        if spec.enum is not None:
-            name = self.imported(spec.enum, self.back.enum_class(spec.enum))
-            if self._picks_codec(struct, spec):
-                return f"st.just({name}.NONE)"
-            return f"st.sampled_from(list({name}))"
-        if spec.id in self._near:
+    def _value(self, unit: Unit, read: Slot | One | Many) -> str:
+        if isinstance(read, Slot):
+            element: Element = Octets(Size(Constant(read.size, Whole(read.size, read.size)), implied=True))
+            if read.wire is not None:
+                element = FixedNumber(read.wire, read.order)
+            return self._single(unit, read.path[-1], read.type, element, read.rules)
+        if isinstance(read, One):
+            return self._single(unit, read.name, read.type, read.element, read.rules)
+        count = None if read.count is None else read.count.value
+        if isinstance(count, Constant):
+            bounds = f"min_size={count.value!r}, max_size={count.value!r}"
+        elif read.until is not None or (count is not None and not _names_derived(unit, count)):
+            raise _NoStrategy
+        else:
+            bounds = "max_size=3"
+        text = self._single(unit, read.name, _item(read.type), read.element, read.rules)
+        return f"st.lists({text}, {bounds})"
+
+    def _single(self, unit: Unit, name: str, kind: Type, element: Element, rules: tuple[Rule, ...]) -> str:
+        if isinstance(element, Nested):
+            return self._nested(unit, element)
+        kind = kind.of if isinstance(kind, Maybe) else kind
+        if isinstance(kind, EnumOf):
+            enum = self.imported(kind.enum, self.back.enum_class(kind.enum))
+            return (
+                f"st.just({enum}.NONE)"
+                if (unit.name, name) in self._codecs
+                else f"st.sampled_from(list({enum}))"
+            )
+        if name in self._near:
             return _DERIVED_FROM
-        kind: TypeRef = spec.type
         match kind:
-            case Prim(floating=True, width=width):
-                if spec.valid is None:
-                    return f"st.floats(width={width * 8})"
-                low, high = interval_of(self.model, spec)
-                if spec.valid.expr is not None or not (isfinite(low) and isfinite(high)):
+            case Real(bits):
+                low, high = _interval(rules, -inf, inf)
+                if not rules:
+                    return f"st.floats(width={bits})"
+                if not (isfinite(low) and isfinite(high)) or any(each.need == "holds" for each in rules):
                     raise _NoStrategy
-                return f"st.floats({low}, {high}, width={width * 8})"
-            case Bits(1):
-                return "st.booleans()"
-            case Prim() | Bits():
-                return self._integers(spec)
-            case Bytes() | Str():
-                size = spec.size.value if isinstance(spec.size, ex.Literal) else None
-                if size is None and spec.size is not None and not self._sized_by_derived(struct, spec.size):
+                return f"st.floats({low}, {high}, width={bits})"
+            case Whole(low, high):
+                return _integers(rules, low, high)
+        if kind == FLAG:
+            return "st.booleans()"
+        if kind == IDENTITY:
+            return "st.uuids()"
+        match element:
+            case Octets(size) | Chars(size):
+                fixed = size.value if size is not None and isinstance(size.value, Constant) else None
+                if size is not None and fixed is None and not _names_derived(unit, size.value):
                     raise _NoStrategy
-                if isinstance(kind, Str):
-                    if size is not None:
-                        raise _NoStrategy
+                if isinstance(element, Octets):
                     return (
-                        "st.text(max_size=20)"
-                        if kind.encoding.startswith("UTF")
-                        else "st.text(st.characters(max_codepoint=127), max_size=20)"
+                        "st.binary(max_size=40)"
+                        if fixed is None
+                        else f"st.binary(min_size={fixed.value!r}, max_size={fixed.value!r})"
                     )
-                return (
-                    "st.binary(max_size=40)"
-                    if size is None
-                    else f"st.binary(min_size={size}, max_size={size})"
-                )
-            case Ref(target):
-                self._by_chance(struct, spec)
-                return self._ref(spec, self.model.struct(target))
-            case Switch(_, cases, _):
-                self._by_chance(struct, spec)
-                if not any(i.peek_at is not None for i in struct.instances):
+                if fixed is not None:
                     raise _NoStrategy
-                return " | ".join(
-                    dict.fromkeys(self._value(struct, Field(spec.id, case, spec.place)) for _, case in cases)
-                )
+                if element.encoding.startswith("UTF"):
+                    return "st.text(max_size=20)"
+                return "st.text(st.characters(max_codepoint=127), max_size=20)"
+            case Choice():
+                self._by_chance(unit, element)
+                if not unit.peeks:
+                    raise _NoStrategy
+                cases = (self._single(unit, name, each.type, each.element, ()) for each in element.cases)
+                return " | ".join(dict.fromkeys(cases))
         raise _NoStrategy
 
-    def _by_chance(self, struct: Struct, spec: Field) -> None:
+    def _nested(self, unit: Unit, element: Nested) -> str:
+        self._by_chance(unit, element)
+        target = self.units[element.unit]
+        if target.stands_for is None:
+            name = self.strategy(target)
+            return f"{name}(version)" if target.versions and target.parameters else f"{name}()"
+        read, _ = dict(_reads(target.steps))[target.stands_for]
+        assert isinstance(read, (Slot, One, Many))
+        if isinstance(read, Many):
+            text = self._single(target, read.name, _item(read.type), read.element, read.rules)
+            text = f"st.lists({text}, max_size=3)"
+        else:
+            text = self._value(target, read)
+        nullable = isinstance(target.field(target.stands_for).type, Maybe)
+        return f"st.none() | {text}" if nullable else text
+
+    def _by_chance(self, unit: Unit, element: Element, count: Size | None = None) -> None:
         """Raise _NoStrategy for a size or a count that only a few values have, which nothing derives."""
-        count, size = spec.repeat_expr, spec.size
-        if count is not None and not isinstance(count, ex.Literal) and not self._derived_in(struct, count):
+        counted = None if count is None or isinstance(count.value, Constant) else count.value
+        if counted is not None and not _names_derived(unit, counted):
             raise _NoStrategy
-        if size is None or self._sized_by_derived(struct, size):
+        size: Size | None = getattr(element, "size", None)
+        if size is None or _names_derived(unit, size.value):
             return
-        peeked = {each.id for each in struct.instances if each.peek_at is not None}
-        if ex.names(self.back.layouts.inline(struct, size)) & peeked:
+        if _names_peeked(size.value):
             return  # what is written says it
-        fixed: int | None = None
-        if isinstance(spec.type, Ref) and not spec.type.args:
-            target = self.model.struct(spec.type.target)
-            unit = self.back.program.units.get(target.name)
-            fixed = WIRE[target.wire].size if target.wire in INTRINSICS else None
-            fixed = fixed if unit is None or unit.versions else self.back.places.size(unit)
-        plain = isinstance(spec.type, Bytes) and isinstance(size, ex.Literal)
-        if not plain and size != ex.Literal(fixed if fixed is not None else -1):
+        fixed = self.back.places.size(self.units[element.unit]) if isinstance(element, Nested) else None
+        constant = size.value.value if isinstance(size.value, Constant) else None
+        if constant is None or not (isinstance(element, Octets) or constant == fixed):
             raise _NoStrategy
 
-    def _sized_by_derived(self, struct: Struct, expr: ex.Expr) -> bool:
-        return self._derived_in(struct, self.back.layouts.inline(struct, expr))
-
-    def _integers(self, spec: Field) -> str:
-        if spec.valid is not None and spec.valid.eq is not None:
-            return f"st.just({ex.text_of(spec.valid.eq)})"
-        if spec.valid is not None and spec.valid.any_of is not None:
-            return f"st.sampled_from([{', '.join(map(ex.text_of, spec.valid.any_of))}])"
-        low, high = interval_of(self.model, spec)
-        return f"st.integers({int(low)}, {_exact(high)})"
-
-    def _ref(self, spec: Field, target: Struct) -> str:
-        if target.wire in INTRINSICS:
-            if WIRE[target.wire].kind == "boolean":
-                return "st.booleans()"
-            if WIRE[target.wire].range is None:
-                return "st.uuids()"
-            low, high = interval_of(self.model, spec)
-            return f"st.integers({int(low)}, {_exact(high)})"
-        inner = transparent(target)
-        if inner is not None:
-            text = self._value(target, _one(inner))
-            text = f"st.lists({text}, max_size=3)" if inner.repeat else text
-            return f"st.none() | {text}" if inner.nullable is not None else text
-        name = self.strategy(target)
-        return f"{name}(version)" if target.versions and target.params else f"{name}()"
-
-    def _picks_codec(self, struct: Struct, spec: Field) -> bool:
-        """Whether the enum says how bytes are compressed that are not parsed when they are plain."""
-        for schema in self.model.schemas:
-            for owner in schema.structs:
-                holder = codec_field(owner)
-                if (
-                    holder is None
-                    or holder.codec is None
-                    or transparent(self.model.struct(holder.codec.inner)) is not None
-                ):
-                    continue
-                by = holder.codec.by
-                if isinstance(by, ex.Attr) and isinstance(by.of, ex.Name) and by.name == spec.id:
-                    part = owner.field(by.of.name)
-                    if part is not None and isinstance(part.type, Ref) and part.type.target == struct.name:
-                        return True
-        return False
-
-    def case(self, struct: Struct) -> Case:
-        checksum = self.back.checksum(self.back.program.units[struct.name])
-        compresses = self._compresses(struct, set())
-        name = struct.name.replace("::", "_")
+    def case(self, unit: Unit) -> Case:
+        checksum = self.back.checksum(unit)
+        name = unit.name.replace("::", "_")
         # `a::b_c` and `a_b::c` are two types
         while name in {each.name for each in self.view.cases}:
             name += "_"
         return Case(
             name,
-            self.imported(struct.name, self.back.classes[struct.name]),
-            self._made[struct.name],
-            tuple(struct.versions or ()),
+            self.imported(unit.name, self.back.classes[unit.name]),
+            self._made[unit.name],
+            tuple(unit.versions or ()),
             None if checksum is None else checksum[2],
-            not compresses,
+            not self._compresses(unit, set()),
         )
 
-    def _compresses(self, struct: Struct, seen: set[str]) -> bool:
+    def _compresses(self, unit: Unit, seen: set[str]) -> bool:
         """Whether something inside can be compressed, so that its bytes are the library's affair."""
-        if struct.name in seen:
+        if unit.name in seen:
             return False
-        seen.add(struct.name)
-        holder = codec_field(struct)
-        if (
-            holder is not None
-            and holder.codec is not None
-            and transparent(self.model.struct(holder.codec.inner)) is not None
-        ):
+        seen.add(unit.name)
+        if unit.packed is not None and self.units[unit.packed.unit].stands_for is not None:
             return True
-        found: list[TypeRef] = [spec.type for spec in struct.fields]
-        while found:
-            kind = found.pop()
-            if isinstance(kind, Ref) and self._compresses(self.model.struct(kind.target), seen):
-                return True
-            if isinstance(kind, Switch):
-                found += [case for _, case in kind.cases]
-        return False
+        return any(self._compresses(self.units[name], seen) for name in unit.holds)
 
 
-def _ranged(tag: Tag) -> bool:
-    """Whether some versions lack the tag, or null for it."""
-    return tag.since is not None or tag.until is not None or tag.null_versions is not None
+def _reads(
+    steps: Iterable[Step], guards: tuple[Value, ...] = ()
+) -> Iterator[tuple[str, tuple[_Read, tuple[Value, ...]]]]:
+    """How each field is read, by its name, and under which conditions."""
+    for step in steps:
+        match step:
+            case When(test, inner):
+                yield from _reads(inner, (*guards, test))
+            case Fixed(slots, objects=objects):
+                yield from ((each.path[0], (each, guards)) for each in slots if not each.path[1:])
+                for path, unit in objects:
+                    if not path[1:]:
+                        yield path[0], (One(path[0], ObjectOf(unit), Nested(unit, ())), guards)
+            case One(name) | Many(name) | Tagged(name) | Stored(name):
+                yield name, (step, guards)
 
 
-def _exact(value: float) -> str:
-    """2**64 - 1 and the like are not floats: say them exactly."""
-    for bits in (63, 64):
-        if value >= 2.0**bits - 2 ** (bits - 53):
-            return f"2**{bits} - 1" if value < 2.0 ** (bits + 1) * 0.75 else f"2**{bits + 1} - 1"
-    return str(int(value))
+def _is_derived(unit: Unit, name: str) -> bool:
+    ranges = (each for each in steps_in(unit.steps) if isinstance(each, (CheckLength, Checksum)))
+    return unit.derivation(name) is not None or any(each.name == name for each in ranges)
 
 
-def _one(spec: Field) -> Field:
-    """An element of a repeated field, or the bare value of a nullable one."""
-    return Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum, valid=spec.valid)
+def _names_derived(unit: Unit, value: Value) -> bool:
+    return any(_is_derived(unit, name) for name in names_in(value))
+
+
+def _names_peeked(value: Value) -> bool:
+    return any(isinstance(each, Peeked) for each in values_in(value))
+
+
+def _member(by: Value) -> Iterator[tuple[str, str]]:
+    """(unit, field) of a field of another object."""
+    match by:
+        case MemberOf(FieldOf(_, ObjectOf(unit)), name):
+            yield unit, name
+
+
+def _item(kind: Type) -> Type:
+    kind = kind.of if isinstance(kind, Maybe) else kind
+    kind = next(each for each in kind.types if isinstance(each, ListOf)) if isinstance(kind, OneOf) else kind
+    assert isinstance(kind, ListOf)
+    return kind.item
+
+
+def _integers(rules: tuple[Rule, ...], low: int, high: int) -> str:
+    for rule in rules:
+        values = [each.value for each in rule.wanted if isinstance(each, Constant)]
+        if rule.need == "equal":
+            return f"st.just({values[0]!r})"
+        if rule.need == "one of":
+            return f"st.sampled_from([{', '.join(map(repr, values))}])"
+    least, most = _interval(rules, low, high)
+    exact = {(1 << bits) - 1: f"2**{bits} - 1" for bits in (63, 64)}
+    return f"st.integers({least}, {exact.get(int(most), most)})"
+
+
+def _interval(rules: Iterable[Rule], low: float, high: float) -> tuple[float, float]:
+    """The least and the greatest value that rules allow."""
+    tests = [each.test for each in rules]
+    while tests:
+        match tests.pop():
+            case Binary("and", left, right):
+                tests += [left, right]
+            case Binary(op, Item(), Constant(int() | float() as value)):
+                low = max(low, {">=": value, ">": value + 1, "==": value}.get(op, low))
+                high = min(high, {"<=": value, "<": value - 1, "==": value}.get(op, high))
+    return low, high

@@ -75,9 +75,9 @@ def render_module(view: ModuleView) -> str:
 
 def render_streams(view: StreamModule) -> str:
     """The text of the module of a streamed schema, not yet formatted."""
-    draft = ast.parse(_TEMPLATES.render("stream.py.j2", m=view, mark=mark(view.schema)))
-    uses = frozenset(node.id for node in ast.walk(draft) if isinstance(node, ast.Name))
-    return _TEMPLATES.render("stream.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
+    body = _TEMPLATES.render("stream.py.j2", m=view)
+    uses = frozenset(node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name))
+    return _TEMPLATES.render("stream_head.j2", m=replace(view, uses=uses), mark=mark(view.schema)) + body
 
 
 def render_tests(view: ContractTests | StreamTests) -> str:

@@ -1,21 +1,15 @@
-"""Kaitai expressions as Python text."""
+"""Values of a plan as Python text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kodec.generator.plan import values as plan
 from kodec.generator.plan.values import Value
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "Operand", "emit", "value_text"]
+__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "common_text", "value_text"]
 
-Resolve = Callable[[str], str]
-_PYTHON = {"/": "//"}
-_METHODS = {"to_i": "int({})", "size": "len({})", "length": "len({})"}
 # how tightly each binds in Python, loosest first
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _BAR, _XOR, _AMP, _SHIFT, _SUM, _PRODUCT, _SIGN, _ATOM = range(13)
 BINDS = {
@@ -37,58 +31,7 @@ BINDS = {
 TERNARY, COMPARED, SUM, PRODUCT, TIGHT = _TERNARY, _BAR, _SUM, _PRODUCT, _ATOM
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """Python text of an expression: as it is, and as it stands `beside` an operator."""
-
-    alone: str
-    beside: str
-
-
-def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -> str:
-    """Python text that gives the expression's value; `resolve` turns a first name into Python.
-
-    Parentheses are put where Python needs them: around what binds less tightly than `binds`.
-    """
-    own, text = _text(expr, resolve, model)
-    return text if own >= binds else f"({text})"
-
-
-def _text(expr: ex.Expr, resolve: Resolve, model: Model) -> tuple[int, str]:
-    def sub(part: ex.Expr, binds: int) -> str:
-        return emit(part, resolve, model, binds)
-
-    match expr:
-        case ex.Literal(value):
-            negative = isinstance(value, (int, float)) and value < 0
-            return (_SIGN if negative else _ATOM), repr(value)
-        case ex.Name(name):
-            return _ATOM, resolve(name)
-        case ex.EnumValue(enum, value):
-            return _ATOM, str(next(item.value for item in model.enum(enum).items if item.id == value))
-        case ex.Attr(of, name):
-            return _ATOM, _METHODS[name].format(
-                sub(of, _TERNARY)
-            ) if name in _METHODS else f"{sub(of, _ATOM)}.{attribute(name)}"
-        case ex.Cast(of, _):
-            return _text(of, resolve, model)
-        case ex.Unary("not", of):
-            return _NOT, f"not {sub(of, _NOT)}"
-        case ex.Unary(op, of):
-            return _SIGN, f"{op}{sub(of, _SIGN)}"
-        case ex.Binary(op, left, right):
-            own = BINDS[op]
-            # a comparison of a comparison would chain in Python
-            return own, f"{sub(left, own + (own == _COMPARE))} {_PYTHON.get(op, op)} {sub(right, own + 1)}"
-        case ex.Ternary(test, yes, no):
-            return _TERNARY, f"{sub(yes, _OR)} if {sub(test, _OR)} else {sub(no, _TERNARY)}"
-    raise TypeError(expr)
-
-
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-
-
-# -- values of a plan ---------------------------------------------------------------------------------
 
 
 def value_text(value: Value, field: Callable[[str], str], item: str = "item", binds: int = _TERNARY) -> str:
@@ -102,31 +45,40 @@ def _value(value: Value, field: Callable[[str], str], item: str) -> tuple[int, s
         return value_text(part, field, item, binds)
 
     match value:
-        case plan.Constant(found):
-            negative = isinstance(found, (int, float)) and found < 0
-            return (_SIGN if negative else _ATOM), repr(found)
         case plan.FieldOf(name) | plan.Peeked(name=name):
             return _ATOM, field(name)
         case plan.Item():
             return _ATOM, item
-        case plan.MemberOf(of, name):
-            return _ATOM, f"{sub(of, _ATOM)}.{attribute(name)}"
-        case plan.SizeOf(of):
-            return _ATOM, f"len({sub(of, _TERNARY)})"
         case plan.Number(of):
             return _ATOM, f"int({sub(of, _TERNARY)})"
         case plan.IsNull(of):
             return _COMPARE, f"{sub(of, _BAR)} is None"
         case plan.Unary("not", of):
             return _opposite(of, field, item)
-        case plan.Unary(op, of):
-            return _SIGN, f"{op}{sub(of, _SIGN)}"
         case plan.Binary("and", plan.Binary(">=", of, low), plan.Binary("<=", same, high)) if of == same:
             return _COMPARE, f"{sub(low, _BAR)} <= {sub(of, _BAR)} <= {sub(high, _BAR)}"
-        case plan.Binary(op, left, right):
+    return common_text(value, sub)
+
+
+def common_text(value: Value, sub: Callable[[Value, int], str]) -> tuple[int, str]:
+    """What is spelled the same in all modules, and how tightly it binds; `sub` spells its parts."""
+    match value:
+        case plan.Constant(found):
+            negative = isinstance(found, (int, float)) and found < 0
+            return (_SIGN if negative else _ATOM), repr(found)
+        case plan.MemberOf(of, name):
+            return _ATOM, f"{sub(of, _ATOM)}.{attribute(name)}"
+        case plan.SizeOf(of):
+            return _ATOM, f"len({sub(of, _TERNARY)})"
+        case plan.Unary("not", of):
+            return _NOT, f"not {sub(of, _NOT)}"
+        case plan.Unary(op, of):
+            return _SIGN, f"{op}{sub(of, _SIGN)}"
+        case plan.Binary(op, left, right, kind):
             own = BINDS[op]
+            spelled = "//" if op == "/" and isinstance(kind, plan.Whole) else op
             # a comparison of a comparison would chain in Python
-            return own, f"{sub(left, own + (own == _COMPARE))} {_PYTHON.get(op, op)} {sub(right, own + 1)}"
+            return own, f"{sub(left, own + (own == _COMPARE))} {spelled} {sub(right, own + 1)}"
         case plan.Choose(test, yes, no):
             return _TERNARY, f"{sub(yes, _OR)} if {sub(test, _OR)} else {sub(no, _TERNARY)}"
     raise TypeError(value)

@@ -104,7 +104,8 @@ class Module(Types):
         exports += [f"read_{function}", f"write_{function}"]
         if unit.packed is not None:
             exports.append(f"read_{function}_head")
-        found = rows_of(self.model, self.program, self.schema)
+        holder = None if unit.packed is None else struct
+        found = rows_of(self.model, self.program, self.schema, holder)
         rows = rows_printer(printer, found) if found is not None and found.unit == unit.name else None
         exports += [] if rows is None else rows.exports
         peek = None
@@ -249,6 +250,8 @@ class Module(Types):
             found.append(Constant("MIN_SIZE", "int", str(unit.least), "The fewest bytes that one can take."))
         if is_of_messages(self.schema):
             return found
+        numbers = [each.number for layout in layouts for each in layout.values() if each.number]
+        usual = next((order for _, order in numbers if order), "be")
         places: dict[str, tuple[int, str]] = {}
         for name, first in layouts[0].items():
             if "." in name or first.bits:
@@ -256,7 +259,7 @@ class Module(Types):
             all_of = [layout.get(name) for layout in layouts]
             same = all(each is not None and each.offset == first.offset for each in all_of)
             offset = first.offset if same and first.offset is not None else -1
-            codes = {_code(each.number) for each in all_of if each is not None}
+            codes = {_code(each.number, usual) for each in all_of if each is not None}
             code = codes.pop() if len(codes) == 1 else ""
             if offset >= 0 or code:
                 places[name] = offset, code
@@ -267,8 +270,8 @@ class Module(Types):
         return found
 
 
-def _code(number: tuple[str, str] | None) -> str:
-    """How `struct` says a number; empty of what is none, or none that it knows."""
+def _code(number: tuple[str, str] | None, usual: str) -> str:
+    """How `struct` says a number, one byte in the `usual` order; empty of what is none that it knows."""
     if number is None or WIRE[number[0]].intrinsic:
         return ""
-    return ("<" if number[1] == "le" else ">") + WIRE[number[0]].python.code
+    return ("<" if (number[1] or usual) == "le" else ">") + WIRE[number[0]].python.code

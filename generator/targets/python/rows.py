@@ -79,6 +79,8 @@ class RowsPrinter:
     """Raises NoRows where the rows are not as plain as a straight loop needs."""
 
     def __init__(self, printer: Printer, plan: RowPlan) -> None:
+        if plan.element is None and plan.hidden is not None:
+            raise NoRows("units that are not for users")
         self.printer = printer
         self.plan = plan
         self.function = printer.name
@@ -141,11 +143,7 @@ class RowsPrinter:
     def exports(self) -> list[str]:
         name = self.function
         reader = f"read_{name}_rows"
-        return (
-            [reader, f"write_{name}_rows", f"HEAD_TYPES_OF_{name.upper()}_ROWS", f"head_of_{name}_rows"]
-            if self.is_inside
-            else [reader]
-        )
+        return [reader, f"write_{name}_rows", f"HEAD_OF_{name.upper()}_ROWS"] if self.is_inside else [reader]
 
     @staticmethod
     def kind(step: RowStep) -> str:
@@ -391,17 +389,10 @@ class RowsPrinter:
         assert step.absent is not None
         return repr(step.absent.value)
 
-    def marks(self, steps: Iterable[RowStep], run: RowStep) -> Iterator[Mark]:
-        """The places inside a run, or at the start of another step, that a checksum covers from."""
-        found: list[Mark] = []
-        needed = {each.first for each in self.inside if isinstance(each, Checksum)}
-        for step in steps:
-            if step is run:
-                yield from found
-            elif isinstance(step, Mark):
-                found += [step] if step.name in needed or step.end else []
-                continue
-            found = []
+    def is_used(self, mark: Mark) -> bool:
+        """Whether a checksum covers what starts, or ends, there."""
+        checks = (each for each in self.inside if isinstance(each, Checksum))
+        return any(mark.name == (each.last if mark.end else each.first) for each in checks)
 
     def place(self, path: str) -> str:
         return self._relative.get(path, path).replace(".", "_")

@@ -15,7 +15,7 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program, Unit
 from kodec.generator.plan.values import Whole
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.targets.vectors.near import Near, near
+from kodec.generator.targets.vectors.near import NO_TEXT, Near, near
 from kodec.generator.targets.vectors.samples import NAMES, NoSample, Samples
 from kodec.runtime.errors import (
     CrcMismatch,
@@ -246,6 +246,8 @@ class _OfType:
         if (version, data, False) in self._seen:
             return
         value = self._read(data, version, exact=False)[0] if value is None else value
+        if why is None and '{"raw": ' in json.dumps(plain(value)):
+            why = NO_TEXT
         try:
             # what is not a number has many forms, of which a vector has none
             same = self._written(value, version) == data and "nan" not in json.dumps(plain(value))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import RowReader, read_rows
 from kodec.log.batches.format import KAFKA
+from kodec.log.batches.large import Stored
 from kodec.log.batches.open_batch import open_batch as _open_batch
 from kodec.log.batches.options import EncodeOptions, LogReadOptions
 from kodec.log.batches.records import Limits, Record
@@ -77,7 +78,7 @@ def row_reader() -> RowReader:
     return _native_rows() if backend() == "native" else read_rows
 
 
-def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
+def open_batch(data: bytes | Stored, position: int, limits: Limits) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
     Raises FormatError with positions in the source.
@@ -85,11 +86,11 @@ def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
     return _open_batch(data, position, limits, row_reader())
 
 
-def batch_decoder(options: LogReadOptions) -> Decoder[Batch]:
-    """Gives batches as they are stored; the same for both."""
+def batch_decoder(options: LogReadOptions, *, keeps: bool = True) -> Decoder[Batch]:
+    """Gives batches as they are stored; the same for both. Large ones stay in the source without `keeps`."""
     from kodec.log.backends.pure.records import BatchDecoder
 
-    return BatchDecoder(options)
+    return BatchDecoder(options, keeps=keeps)
 
 
 def record_decoder(options: LogReadOptions) -> Decoder[Iterable[Record]]:

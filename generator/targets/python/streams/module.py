@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
-from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kinds, Scope
+from kodec.generator.plan.steps import FieldPlan, InstancePlan, Parameter, Program
+from kodec.generator.plan.values import FLAG, OCTETS, TEXT, EnumOf, Real, Whole
 from kodec.generator.schema.model import Enum, Field, Instance, Param, Schema, Struct
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute, camel
-from kodec.generator.targets.python.streams.expressions import Here
-from kodec.generator.targets.python.streams.reader import Reader
-from kodec.generator.targets.python.streams.runs import looks_at_stream
-from kodec.generator.targets.python.streams.views import ClassView, Code, Property, StreamModule
-from kodec.generator.targets.python.streams.writer import Writer
+from kodec.generator.targets.python.streams.printer import Printer
+from kodec.generator.targets.python.streams.views import ClassView, Property, StreamModule
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember
 from kodec.generator.text import Text, docstring
 
 __all__ = ["stream_module"]
 
 
-def stream_module(back: ModelIndex, kinds: Kinds, schema: Schema) -> StreamModule:
+def stream_module(back: ModelIndex, program: Program, schema: Schema) -> StreamModule:
     """The view of the module of a streamed schema."""
-    return _Module(back, kinds, schema).build()
+    return _Module(back, program, schema).build()
 
 
 class _Module:
-    def __init__(self, back: ModelIndex, kinds: Kinds, schema: Schema) -> None:
+    def __init__(self, back: ModelIndex, program: Program, schema: Schema) -> None:
         self.context = Context(back, schema)
         self.back = back
-        self.kinds = kinds
+        self.units = program.units
         self.schema = schema
-        self.fields: dict[tuple[str, tuple[str, ...]], int] = {}
-        self.reader = Reader(self.context, kinds, self.fields)
-        self.writer = Writer(self.context, kinds, self.fields)
-        self.each = self.reader.eachable(schema.root)
 
     def build(self) -> StreamModule:
         classes = tuple(self._class(struct) for struct in self.schema.structs)
         enums = tuple(self._enum(enum) for enum in self.schema.enums)
-        context = self.context
-        siblings = sorted(
-            (context.relative(schema), sorted(names)) for schema, names in context.sibling_names.items()
-        )
         head = self.schema.title or Text(camel(self.schema.id))
         doc = self.schema.root.doc
         return StreamModule(
-            self.schema,
-            context.path,
-            docstring(Text.of(head, ".\n\n", doc) if doc else Text.of(head, "."), ""),
-            tuple(siblings),
-            tuple(self.fields),
-            enums,
-            classes,
-            tuple(sorted([each.name for each in classes] + [each.name for each in enums])),
-            self._in_circle(),
+            schema=self.schema,
+            context=self.context,
+            doc=docstring(Text.of(head, ".\n\n", doc) if doc else Text.of(head, "."), ""),
+            enums=enums,
+            classes=classes,
+            exports=tuple(sorted([each.name for each in classes] + [each.name for each in enums])),
+            late=self._in_circle(),
         )
 
     def _in_circle(self) -> bool:
@@ -75,71 +62,41 @@ class _Module:
         doc = struct.doc or Text(f"`{struct.id}` of {self.schema.path}.")
         for index, source in enumerate(struct.doc_ref):
             doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
-        each = self.each.get(struct.name, ())
+        unit = self.units[struct.name]
+        assert unit.streamed is not None
+        printer = Printer(self.context, unit, self.units)
+        instances = zip(struct.instances, unit.streamed.instances, strict=True)
         return ClassView(
             name=self.back.classes[struct.name],
             doc=docstring(doc, "    "),
-            part=self.kinds.needs_others(struct),
-            params=tuple(self._param(param) for param in struct.params),
-            attrs=tuple(self._attribute(spec) for spec in struct.fields),
-            properties=tuple(self._property(struct, instance) for instance in struct.instances),
-            read=tuple(self.reader.read(struct)),
-            write=tuple(self.writer.write(struct)),
-            each=tuple(attribute(spec.id) for spec in each),
-            read_each=tuple(self.reader.read(struct, each)) if each else (),
+            printer=printer,
+            params=tuple(
+                _param(printer, param, plan)
+                for param, plan in zip(struct.params, unit.parameters, strict=True)
+            ),
+            attrs=tuple(
+                _attribute(printer, spec, plan) for spec, plan in zip(struct.fields, unit.fields, strict=True)
+            ),
+            properties=tuple(_property(printer, instance, plan) for instance, plan in instances),
         )
 
-    def _param(self, param: Param) -> Attribute:
-        kind = self.kinds.of_param(param)
-        plain = kind.name in ("integer", "float", "boolean", "text", "bytes", "enum")
-        # an object that is told of another may be inside it
-        default = "" if plain else " = field(repr=False, compare=False)"
-        return Attribute(
-            attribute(param.id), self.reader.kind_type(kind), default, docstring(param.doc, "    ")
-        )
 
-    def _attribute(self, spec: Field) -> Attribute:
-        text = self.reader.annotation(spec)
-        optional = spec.condition is not None and not text.endswith("None")
-        default = "None" if optional or text.endswith("None") else "REQUIRED"
-        if spec.contents is not None and spec.condition is None and spec.repeat is None:
-            default = repr(spec.contents)
-        return Attribute(
-            attribute(spec.id), f"{text} | None" if optional else text, default, docstring(spec.doc, "    ")
-        )
+def _param(printer: Printer, param: Param, plan: Parameter) -> Attribute:
+    kind = plan.type
+    plain = isinstance(kind, (Whole, Real, EnumOf)) or kind in (FLAG, TEXT, OCTETS)
+    # an object that is told of another may be inside it
+    default = "" if plain else " = field(repr=False, compare=False)"
+    return Attribute(attribute(param.id), printer.computed(kind), default, docstring(param.doc, "    "))
 
-    def _property(self, struct: Struct, instance: Instance) -> Property:
-        name = attribute(instance.id)
-        spec = instance.reads
-        doc = docstring(instance.doc or (spec.doc if spec is not None else instance.doc), "        ")
-        if spec is None:
-            kind = self.kinds.of_instance(struct, instance)
-            return Property(
-                name, instance.id, self.reader.kind_type(kind), doc, self._value(struct, instance), (), ()
-            )
-        text = self.reader.annotation(spec)
-        text = text if text.endswith("| None") and spec.repeat is None else f"{text} | None"
-        lines: tuple[Code, ...] = tuple(self.reader.instance(struct, instance))
-        given: tuple[Code, ...] = ()
-        if instance.position is not None:
-            given = tuple(self.writer.instance(struct, instance))
-        return Property(name, instance.id, text, doc, "", lines, given)
 
-    def _value(self, struct: Struct, instance: Instance) -> str:
-        """The text that computes a value instance."""
-        assert instance.value is not None
-        unread = instance.id in self.kinds.asked_from_inside(self.schema.id)
-        here = Here(Scope(struct), unread=unread)
-        text = self.reader.emitter.text(instance.value, here)
-        if instance.enum is not None:
-            number = self.reader.emitter.value(instance.value, here)
-            text = f"member_of({self.reader.enum(instance.enum)}, {number})"
-        when = None if instance.condition is None else self.reader.emitter.value(instance.condition, here, 1)
-        if looks_at_stream(instance.value) or looks_at_stream(instance.condition):
-            kept = "_mark" if when is None else "_mark_if"
-            given = "" if when is None else f"lambda: {when}, "
-            return f'self.{kept}("{instance.id}", {given}lambda: {text})'
-        if when is not None:
-            text = f"({text})" if isinstance(instance.value, ex.Ternary) else text
-            return f"{text} if {when} else None"
-        return text
+def _attribute(printer: Printer, spec: Field, plan: FieldPlan) -> Attribute:
+    default = " = REQUIRED" if plan.default is None else f" = {plan.default.value!r}"
+    return Attribute(attribute(spec.id), printer.annotation(plan.type), default, docstring(spec.doc, "    "))
+
+
+def _property(printer: Printer, instance: Instance, plan: InstancePlan) -> Property:
+    spec = instance.reads
+    doc = docstring(instance.doc or (spec.doc if spec is not None else instance.doc), "        ")
+    if plan.value is not None:
+        return Property(attribute(instance.id), printer.computed(plan.type), doc, plan)
+    return Property(attribute(instance.id), printer.annotation(plan.type), doc, plan)

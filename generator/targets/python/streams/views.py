@@ -4,74 +4,63 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kodec.generator.plan.steps import InstancePlan
 from kodec.generator.schema.model import Schema
+from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import RUNTIME
+from kodec.generator.targets.python.streams.printer import Printer
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass
 
-__all__ = ["Block", "ClassView", "Code", "Property", "StreamModule"]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A line that ends with a colon, and what stands below it."""
-
-    head: str
-    body: tuple[Code, ...]
-
-
-Code = str | Block
-"""A line of Python, or a block of them."""
+__all__ = ["ClassView", "Property", "StreamModule"]
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An instance: `result` computes it, or `read` reads it; then it can be given, and `write` writes it."""
+    """An instance, which is computed, or read; then it can be given, and is written."""
 
     name: str
-    id: str
     type: str
     doc: str
-    result: str
-    read: tuple[Code, ...]
-    write: tuple[Code, ...]
+    plan: InstancePlan
 
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """A type: its parameters come first, then its fields. A `part` is read and written in its root only.
-
-    `each` are its lists whose elements can be read one by one (by `read_each`), and objects that hold such.
-    """
+    """A type: its parameters come first, then its fields."""
 
     name: str
     doc: str
-    part: bool
+    printer: Printer
     params: tuple[Attribute, ...]
     attrs: tuple[Attribute, ...]
     properties: tuple[Property, ...]
-    read: tuple[Code, ...]
-    write: tuple[Code, ...]
-    each: tuple[str, ...] = ()
-    read_each: tuple[Code, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StreamModule:
-    """A module; `fields` are the runs of fixed fields: a format, and a name for each.
+    """A module; its runs and what it imports are known when its classes are printed.
 
     `late` says that it and a sibling need each other, so that its imports come last.
     """
 
     schema: Schema
-    path: str
+    context: Context
     doc: str
-    siblings: tuple[tuple[str, list[str]], ...]
-    fields: tuple[tuple[str, tuple[str, ...]], ...]
     enums: tuple[EnumClass, ...]
     classes: tuple[ClassView, ...]
     exports: tuple[str, ...]
     late: bool = False
     uses: frozenset[str] = frozenset()
+
+    @property
+    def path(self) -> str:
+        return self.context.path
+
+    @property
+    def siblings(self) -> list[tuple[str, list[str]]]:
+        """What is imported of other modules."""
+        found = self.context.sibling_names.items()
+        return sorted((self.context.relative(schema), sorted(names)) for schema, names in found)
 
     @property
     def runtime(self) -> list[tuple[str, list[str]]]:

@@ -166,7 +166,7 @@ class ModuleView:
 
 
 _STANDARD = {
-    "collections.abc": ("Iterable", "Iterator"),
+    "collections.abc": ("Callable", "Iterable", "Iterator"),
     "dataclasses": ("dataclass", "field"),
     "enum": ("IntEnum",),
     "struct": ("Struct", "StructError"),

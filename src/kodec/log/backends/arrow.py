@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kodec.generated.log.record_batch import HEAD_TYPES_OF_RECORD_BATCH_ROWS
+from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
 from kodec.runtime.errors import ArgumentError, MissingDependency
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def scan_schema() -> pa.Schema:
     Those hold for all records of a batch; null for v0 and v1.
     """
     pa = pyarrow()
-    more = HEAD_TYPES_OF_RECORD_BATCH_ROWS.items()
-    return pa.schema([*row_schema(), *(pa.field(name, pa.type_for_alias(kind)) for name, kind in more)])
+    more = HEAD_OF_RECORD_BATCH_ROWS.items()
+    return pa.schema([*row_schema(), *(pa.field(name, pa.type_for_alias(kind)) for name, (kind, _) in more)])
 
 
 def decoded_schema() -> pa.Schema:

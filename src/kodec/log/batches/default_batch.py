@@ -45,11 +45,9 @@ class DefaultBatch(Batch):
     ) -> None:
         self.position = position
         self._data = data
-        if isinstance(data, Stored):
-            size, start = data.size, data.head[:BATCH_HEAD]
-        else:
-            size, start = len(data), data
-        self.size = size
+        self.size = size = data.size if isinstance(data, Stored) else len(data)
+        # without the content, which `_data` has
+        start = (data.head if isinstance(data, Stored) else data)[:BATCH_HEAD]
         self._limits = limits
         self._read_rows = rows
         head, _ = v2.read_record_batch_head(start, 0, size, HEAD)
@@ -138,13 +136,18 @@ class DefaultBatch(Batch):
 
         Raises FormatError, also for more than `limit` bytes.
         """
+        return joined(self.content_pieces(limit))
+
+    def content_pieces(self, limit: int) -> Iterator[bytes]:
+        """The same, in pieces where it is large. Raises FormatError before the first one."""
         self._require_count()
         with self._placing():
             compressed = self._compressed()._replace(limit=limit)
             if (content := self._small(compressed)) is None:
                 Parts.of(compressed.pieces, self.count, ReadOptions(elements=self._limits.elements))
-                content = joined(compressed.pieces())
-            return content
+                yield from compressed.pieces()
+            else:
+                yield content
 
     def require_within_limits(self) -> None:
         self._require_count()
@@ -155,14 +158,16 @@ class DefaultBatch(Batch):
                     Parts.of(compressed.pieces, self.count, ReadOptions(elements=self._limits.elements))
 
     def _compressed(self) -> Compressed:
-        data, stored = self._data, self.head.records
+        data = self._data
+        stored: bytes | memoryview
         if isinstance(data, Stored):
             stored = joined(data.pieces(BATCH_HEAD))
-        assert isinstance(stored, bytes)
+        else:
+            stored = memoryview(data)[BATCH_HEAD:] if self.codec != "none" else data[BATCH_HEAD:]
         return Compressed(self.codec, stored, self._limits.decompressed_bytes)
 
     def _small(self, compressed: Compressed) -> bytes | None:
-        return compressed.stored if self.codec == "none" else compressed.small()
+        return bytes(compressed.stored) if self.codec == "none" else compressed.small()
 
     def _require_count(self) -> None:
         """Refuse a number of records that the limits exclude, before anything is decompressed for it."""

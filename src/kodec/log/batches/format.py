@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any
 
 from kodec.generated.log import log_segment, message_set, record_batch
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import ReadOptions
 
 __all__ = ["HEAD", "KAFKA", "BatchKind", "FileNames", "Number", "RecordFormat"]
@@ -48,7 +49,7 @@ class Number:
         """It as bytes. It must fit."""
         return self._struct.pack(value)
 
-    def put(self, data: bytearray, value: int) -> None:
+    def put(self, data: bytearray | memoryview, value: int) -> None:
         """Set it in the value that starts `data`. It must fit."""
         self._struct.pack_into(data, self.at, value)
 
@@ -90,7 +91,7 @@ class BatchKind:
     _crc: Number
     _head: Callable[..., tuple[Any, int]]
     codec: Callable[[Any], str]
-    _checksum: Callable[[bytes, int, int], tuple[int, int]]
+    _checksum: Callable[[Any, int, int], tuple[int, int]]
 
     def place(self, offset: int) -> str:
         """What a batch is called in the path of an error."""
@@ -101,6 +102,16 @@ class BatchKind:
         begin = start + self.start
         at, computed = self._checksum(data, begin, stop)
         return at, self._crc.get(data, begin), computed
+
+    def seal(self, data: memoryview) -> None:
+        """Set the length and the checksum of the batch that is all of `data`. Raises EncodeError."""
+        length = KAFKA.length
+        size = len(data) - KAFKA.before_body
+        if size > length.most:
+            raise EncodeError("batch", "too large", need=f"at most {length.most} bytes", have=size)
+        length.put(data, size)
+        _, computed = self._checksum(data, self.start, len(data))
+        self._crc.put(data[self.start :], computed)
 
     def read_head(self, data: bytes, start: int, stop: int, options: ReadOptions = HEAD) -> tuple[Any, int]:
         """The head of the batch in `data[start:stop]`, and where the batch ends. Raises FormatError."""

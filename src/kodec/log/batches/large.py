@@ -35,6 +35,8 @@ __all__ = [
 
 PART = 4 << 20
 """Records are read together up to so many bytes; a larger one alone."""
+_HEAD = 4 << 10
+_PIECE = 1 << 20
 _LOOK = 16  # bytes: the length of a record, and all of a record that is too short
 _LEAST_BODY = len(RecordBody().to_bytes())
 _INDEXED = re.compile(r"\[(\d+)\]")
@@ -55,6 +57,18 @@ class Stored:
     head: bytes
     size: int
     pieces: Callable[[int], Iterator[bytes]]
+
+    @classmethod
+    def of(cls, read: Callable[[int, int], bytes], position: int, size: int) -> Stored:
+        """The batch at `position`, of which `read` gives so many bytes from there on, fewer at the end."""
+
+        def pieces(start: int) -> Iterator[bytes]:
+            at, end = position + start, position + size
+            while piece := read(at, min(_PIECE, end - at)):
+                yield piece
+                at += len(piece)
+
+        return cls(read(position, _HEAD), size, pieces)
 
     def checksum(
         self, head: tuple[int, int], start: int, function: Callable[[bytes, int], int]
@@ -78,7 +92,7 @@ class Compressed(NamedTuple):
     """What is compressed in a batch, and the most that it may become. Methods raise InStored."""
 
     codec: str
-    stored: bytes
+    stored: bytes | memoryview
     limit: int
 
     def small(self) -> bytes | None:

@@ -102,10 +102,12 @@ class Converter:
             self._room -= batch.size
             return
         yield from self._flush()
-        data = self._same(batch, codec) if magic == batch.magic else self._other(batch, magic, codec)
-        if data is batch.data:
+        if magic == batch.magic and self._stays(batch, codec):
+            report.records += batch.count
+            report.records_written += batch.count
             report.batches_copied += 1
-        if data:
+            yield batch.data
+        elif data := self._same(batch, codec) if magic == batch.magic else self._other(batch, magic, codec):
             yield data
 
     def _flush(self) -> Iterator[bytes]:
@@ -133,13 +135,14 @@ class Converter:
         except EncodeError as error:
             raise _by_offset(error, records) from None
 
+    def _stays(self, batch: Batch, codec: str) -> bool:
+        """Whether a batch that stays in its magic is copied as it is."""
+        empty = isinstance(batch, DefaultBatch) and not batch.count
+        return batch.is_control or empty or (codec == batch.codec and self._level(codec) is None)
+
     def _same(self, batch: Batch, codec: str) -> bytes:
         """A batch, or a message that stands alone, in its own magic."""
         level = self._level(codec)
-        if batch.is_control or (codec == batch.codec and level is None):
-            self.report.records += batch.count
-            self.report.records_written += batch.count
-            return batch.data
         if isinstance(batch, LegacyBatch) and codec == "none":
             return self._encoded(self._records(batch, batch.magic), batch.magic, codec)
         self.report.records += batch.count

@@ -185,7 +185,7 @@ class _Conversion:
                 SegmentWriter(folder, log.end_offset).close()
 
     def _batches(self, segment: Segment, aborted: _Aborted) -> Iterator[Batch]:
-        for batch in segment.batches():
+        for batch in segment.batches(keeps=False):
             if self.options.keeps_markers and batch.producer_id >= 0:
                 ended = self._going.take(batch, marker_of(batch))
                 if aborted.derive and ended is not None and ended.aborted:

@@ -14,6 +14,7 @@ from kodec.log.arguments import path_of
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
+from kodec.log.batches.large import Stored
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
 from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
@@ -26,6 +27,7 @@ from kodec.log.reading.foreign import foreign_error
 from kodec.log.reading.reader import BatchReader
 from kodec.log.reading.source import open_source
 from kodec.log.reading.walk import Walk
+from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "TimestampOffset", "fitting"]
@@ -254,9 +256,10 @@ class Segment:
                 error = foreign_error(open_source(file)) or error
         return error.in_source(str(self.path))
 
-    def _batch(self, pos: int, size: int) -> Batch:
+    def _batch(self, pos: int, size: int, *, keeps: bool = True) -> Batch:
         try:
-            return open_batch(self._read(pos, size), pos, self._limits)
+            data = self._read(pos, size) if keeps or size <= AT_ONCE else Stored.of(self._read, pos, size)
+            return open_batch(data, pos, self._limits)
         except FormatError as error:
             raise self._placed(error, pos) from None
 
@@ -315,10 +318,13 @@ class Segment:
             yield self._head(position, size, magic)
             position += size
 
-    def batches(self, position: int = 0, *, check_crc: bool = True) -> Iterator[Batch]:
-        """The batches as stored from `position`, where one must start."""
+    def batches(self, position: int = 0, *, check_crc: bool = True, keeps: bool = True) -> Iterator[Batch]:
+        """The batches as stored from `position`, where one must start.
+
+        Without `keeps` a large one stays in the file, and is of use as long as the segment is open.
+        """
         while (frame := self._frame(position)) is not None:
-            batch = self._batch(position, frame.size)
+            batch = self._batch(position, frame.size, keeps=keeps)
             if check_crc:
                 self._verified(batch)
             yield batch

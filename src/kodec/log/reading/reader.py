@@ -14,7 +14,7 @@ from kodec.log.reading.order import Order
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
-__all__ = ["BatchReader", "OnError", "Reader", "RecordReader", "read_batches", "read_records"]
+__all__ = ["BatchReader", "OnError", "Reader", "RecordReader", "batch_reader", "read_batches", "read_records"]
 
 T = TypeVar("T")
 
@@ -131,6 +131,10 @@ def read_batches(
     Arguments, torn tails and errors as in `read_records`; records are decoded only by `Batch.records()`.
     With `check_crc=False` a batch with a wrong checksum is given, and its `crc_ok` is false.
     """
-    options = LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits)
+    return batch_reader(source, LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits))
+
+
+def batch_reader(source: Source, options: LogReadOptions, *, keeps: bool = True) -> BatchReader:
+    """As `read_batches`; without `keeps` a large batch stays in its source, of use up to the next one."""
     walk = Walk(source, options)
-    return BatchReader(walk, walk.items(kernel.batch_decoder(options)))
+    return BatchReader(walk, walk.items(kernel.batch_decoder(options, keeps=keeps)))

@@ -273,16 +273,12 @@ class Walk:
             self._require_read(pos, pos + size)
             return data
 
-        def pieces(start: int) -> Iterator[bytes]:
-            at, end = pos + start, pos + size
-            while piece := self._source.read(at, min(CHUNK, end - at)):
-                self._require_read(at, at + len(piece))
-                yield piece
-                at += len(piece)
+        def read(at: int, most: int) -> bytes:
+            data = self._source.read(at, most)
+            self._require_read(at, at + len(data))
+            return data
 
-        head = self._source.read(pos, _FIRST_BLOCK)
-        self._require_read(pos, pos + len(head))
-        return Stored(head, size, pieces)
+        return Stored.of(read, pos, size)
 
     def _require_read(self, start: int, end: int | None = None) -> None:
         """Raise why a batch, or a torn tail, could not be read, where others stand for some of its bytes."""

@@ -12,11 +12,12 @@ from typing import TypeVar
 
 from kodec.generated.log import transaction_index
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
-from kodec.log.reading.reader import read_batches
+from kodec.log.reading.reader import batch_reader
 from kodec.log.verification.findings import (
     CompareSnapshots,
     EndOfSegment,
@@ -81,7 +82,8 @@ class SegmentCheck:
         offsets = yield from self._beside(segment.index, lambda path: OffsetIndex(path, base, padded))
         times = yield from self._beside(segment.timeindex, lambda path: TimeIndex(path, base, padded))
         told_aborted = yield from self._beside(segment.txnindex, Path.read_bytes)
-        reader = read_batches(segment.path, on_error="skip", limits=self.limits)
+        options = LogReadOptions(on_error="skip", limits=self.limits)
+        reader = batch_reader(segment.path, options, keeps=False)
         seen, told = 0, 0
         damaged = False
         epochs = EpochRuns()

@@ -7,14 +7,16 @@ Followed: `filterTo`, `buildRetainedRecordsInto` and `MemoryRecordsBuilder` of
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from io import BytesIO
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import codec_number, encode
+from kodec.log.batches.format import KAFKA
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime.compression import compress
@@ -103,15 +105,24 @@ def empty_batch(batch: Batch) -> bytes:
 def recompressed(batch: DefaultBatch, codec: str, level: int | None, limit: int) -> bytes:
     """The batch of magic 2 with its records in another codec; every other field of the header stays.
 
-    Records are not decoded, so they are the same bytes. A batch without records stays as it is. `limit` is
+    Records are not decoded, so they are the same bytes. The batch has some. `limit` is
     the most bytes that they may take when decompressed. Raises FormatError, EncodeError.
     """
-    if not batch.count:
-        return batch.data
-    content = batch.content(limit)
     attributes = replace(batch.head.attributes, compression=codec_number(v2.Compression, codec, 2))
-    data = content if codec == "none" else compress(codec, content, level=level)
-    return replace(batch.head, attributes=attributes, records=data).to_bytes(WriteOptions(level))
+    head = replace(batch.head, attributes=attributes, records=b"")
+    if codec == "none":
+        return _around(head, batch.content_pieces(limit))
+    return _around(head, (compress(codec, batch.content(limit), level=level),))
+
+
+def _around(head: v2.RecordBatch, content: Iterable[bytes]) -> bytes:
+    """The batch with this header and content, which is held once but for the piece at hand."""
+    out = BytesIO()
+    out.write(head.to_bytes())
+    out.writelines(content)
+    with out.getbuffer() as made:
+        KAFKA.kinds[0].seal(made)
+    return out.getvalue()
 
 
 def recompressed_wrapper(batch: LegacyBatch, codec: str, level: int | None, limit: int) -> bytes:

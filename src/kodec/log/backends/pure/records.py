@@ -22,9 +22,9 @@ class BatchDecoder(Decoder[Batch]):
     """Gives batches as they are, their checksums verified."""
 
     runs = False
-    keeps = True
 
-    def __init__(self, options: LogReadOptions) -> None:
+    def __init__(self, options: LogReadOptions, *, keeps: bool = True) -> None:
+        self.keeps = keeps
         self._check_crc = options.check_crc
 
     def decode(self, batch: Batch) -> tuple[Batch]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kodec.generated.log.record_batch import head_of_record_batch_rows
+from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
 from kodec.log.backends.arrow import DECODED, OF_BATCH, SEQUENCE
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
@@ -184,7 +184,7 @@ def _of_batch(batch: Batch, name: str) -> Any:
     """What the batch's header says for all its records; None in v0 and v1 for what only v2 has."""
     if name in OF_BATCH:
         return getattr(batch, name)
-    return head_of_record_batch_rows(batch.head)[name] if isinstance(batch, DefaultBatch) else None
+    return HEAD_OF_RECORD_BATCH_ROWS[name][1](batch.head) if isinstance(batch, DefaultBatch) else None
 
 
 def _too_wide(batch: Batch, records: list[Record]) -> FormatError:

@@ -16,7 +16,6 @@ import org.kodec.kafka.log.MessageSet;
 final class Chain {
     /** Lengths that have led so far need not be followed on. */
     static final long FAR = 16L << 20;
-    private static final int BLOCK = 1 << 20;
     private static final int ATTRIBUTES_AT =
             MessageSet.Entry.MESSAGE_AT + MessageSet.Message.ATTRIBUTES_AT;
 
@@ -102,8 +101,8 @@ final class Chain {
             }
             // one batch alone before something that may be the start of the next is too little
             leadsOut = positions.size() > 1;
-        } else if (zeros(head)) {
-            leadsOut = zerosFrom(end);
+        } else if (Pages.zeros(head, head.length)) {
+            leadsOut = source.zeros(end, FAR);
         }
         return null;
     }
@@ -121,30 +120,6 @@ final class Chain {
         long most = last.offset() + Frame.MAX_RELATIVE;
         return Long.compareUnsigned(LogSegment.Entry.peekBaseOffset(low, 0), most) <= 0
                 && Long.compareUnsigned(LogSegment.Entry.peekBaseOffset(high, 0), last.offset()) > 0;
-    }
-
-    private boolean zerosFrom(long pos) {
-        for (long at = pos; at - pos < FAR; ) {
-            byte[] block = source.read(at, BLOCK);
-            if (block.length == 0) {
-                return true;
-            }
-            if (!zeros(block)) {
-                return false;
-            }
-            at += block.length;
-        }
-        return true;
-    }
-
-    /** Whether there is nothing but zeros. */
-    static boolean zeros(byte[] data) {
-        for (byte each : data) {
-            if (each != 0) {
-                return false;
-            }
-        }
-        return true;
     }
 
     /** Whether the frame at {@code pos}, and the byte after it, are those of a compressed message. */

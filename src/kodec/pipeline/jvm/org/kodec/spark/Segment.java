@@ -82,10 +82,18 @@ final class Segment implements Closeable {
 
     // -- frames -----------------------------------------------------------------------------------
 
+    /** The frame of the whole batch at {@code pos}; null where none is. */
+    Frame whole(long pos) {
+        Frame found = Frame.peek(pages, pos);
+        boolean fits = found != null && found.known()
+                && found.fits(Math.min(reading.batchBytes(), pages.remaining(pos)));
+        return fits ? found : null;
+    }
+
     /** The frame of the whole batch at {@code pos}; null where reading ends. Throws FormatException for damage. */
     Frame frame(long pos) {
-        Frame found = Frame.peek(pages, pos);
-        if (found != null && found.known() && found.fits(Math.min(reading.batchBytes(), pages.remaining(pos)))) {
+        Frame found = whole(pos);
+        if (found != null) {
             return found;
         }
         if (pos < pages.size && (tail == null || tail.position() != pos)) {
@@ -380,7 +388,7 @@ final class Segment implements Closeable {
 
     private static long[] slot(Pages index, long number, int size, Entry entry) {
         byte[] data = index.read(number * size, size);
-        boolean padding = data.length < size || number > 0 && Chain.zeros(data);
+        boolean padding = data.length < size || number > 0 && Pages.zeros(data, data.length);
         return padding ? null : entry.of(data);
     }
 

@@ -39,12 +39,7 @@ record Start(long position, long last, long passed) {
         long second = -1;
         long before = -1;
         while (pos < from) {
-            Frame frame;
-            try {
-                frame = segment.frame(pos);
-            } catch (FormatException error) {
-                frame = null;
-            }
+            Frame frame = segment.whole(pos);
             if (frame == null) {
                 // damage, or a torn tail: the piece that this batch belongs to says which
                 return new Start(Long.MAX_VALUE, last, last);
@@ -55,9 +50,9 @@ record Start(long position, long last, long passed) {
         }
         long passed = last;
         try {
-            Segment.Head head = segment.head(before, segment.frame(before));
+            Segment.Head head = segment.head(before, segment.whole(before));
             passed = head.last();
-            long lower = second >= 0 ? segment.head(second, segment.frame(second)).last() : before == 0 ? last : -1;
+            long lower = second >= 0 ? segment.head(second, segment.whole(second)).last() : before == 0 ? last : -1;
             // behind a gap it may be the one that is wrong, which the piece that it belongs to says
             return new Start(pos, lower < 0 || head.first() == lower + 1 ? head.last() : last, passed);
         } catch (FormatException error) {

@@ -7,8 +7,6 @@ import org.kodec.runtime.FormatException;
  * {@code kodec.log.reading.walk}.
  */
 record Tail(long position, long size, String reason) {
-    private static final int BLOCK = 1 << 16;
-
     /**
      * What the bytes at {@code pos} are, where no whole batch is: a torn tail, null at the end of the file.
      *
@@ -31,8 +29,8 @@ record Tail(long position, long size, String reason) {
             }
             return cutShort(pos, frame.size(), have, resumption, before);
         }
-        if (Chain.zeros(head)) {
-            if (zerosFrom(source, pos)) {
+        if (Pages.zeros(head, head.length)) {
+            if (source.zeros(pos, have)) {
                 return new Tail(pos, have, "zeros");
             }
         } else if (frame == null) {
@@ -59,18 +57,5 @@ record Tail(long position, long size, String reason) {
             throw FormatException.truncated("batch", "", pos, size, have);
         }
         return new Tail(pos, have, "the batch has " + size + " bytes, " + have + " are there");
-    }
-
-    private static boolean zerosFrom(Pages source, long pos) {
-        for (long at = pos; ; ) {
-            byte[] block = source.read(at, BLOCK);
-            if (block.length == 0) {
-                return true;
-            }
-            if (!Chain.zeros(block)) {
-                return false;
-            }
-            at += block.length;
-        }
     }
 }

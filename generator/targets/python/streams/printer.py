@@ -1,0 +1,410 @@
+"""One streamed unit of the plan as what its templates ask for: spellings, and nothing that is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kodec.generator.plan.steps import (
+    Bits,
+    Bounds,
+    Case,
+    Chars,
+    Choice,
+    Element,
+    Fixed,
+    FixedNumber,
+    InstancePlan,
+    Many,
+    Nested,
+    Octets,
+    One,
+    Rule,
+    Slot,
+    Step,
+    Unit,
+    When,
+)
+from kodec.generator.plan.stream_values import is_real
+from kodec.generator.plan.streams import asks_stream, known_size, written
+from kodec.generator.plan.values import (
+    FLAG,
+    OCTETS,
+    TEXT,
+    Binary,
+    Constant,
+    EnumOf,
+    Item,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Real,
+    This,
+    Type,
+    Value,
+    Whole,
+    values_in,
+)
+from kodec.generator.targets.python.context import BIT_CODES, Context
+from kodec.generator.targets.python.expressions import COMPARED, TERNARY
+from kodec.generator.targets.python.names import attribute
+from kodec.generator.targets.python.streams.expressions import Where, text_of
+from kodec.generator.wire import ENCODINGS, WIRE
+
+__all__ = ["Printer"]
+
+_FAILS = {"==": "!=", ">=": "<", "<=": ">"}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A rule as Python: the test that it does not hold, and what an error says was needed."""
+
+    bad: str
+    need: str
+
+
+class Printer:
+    """What a template asks of a unit."""
+
+    reading = Where()
+    given = Where(each=True)
+    writing = Where(reading=False)
+    of_instance = Where(stream="_io", target="found")
+
+    def __init__(self, module: Context, unit: Unit, units: dict[str, Unit]) -> None:
+        assert unit.streamed is not None
+        self.module = module
+        self.unit = unit
+        self.units = units
+        self.streamed = unit.streamed
+        self.loose = unit.streamed.loose
+
+    @property
+    def written(self) -> list[Step]:
+        """The steps as a writer takes them."""
+        return list(written(self.unit))
+
+    def kind(self, part: object) -> str:
+        """The name of a step or an element, by which a template chooses its macro."""
+        return type(part).__name__
+
+    # -- names and values -------------------------------------------------------------------------
+
+    def text(self, value: Value, at: Where, binds: int = TERNARY) -> str:
+        return text_of(value, self.module, at, binds)
+
+    def compared(self, value: Value, at: Where) -> str:
+        """A value beside a comparison."""
+        return text_of(value, self.module, at, COMPARED)
+
+    def attribute(self, name: str) -> str:
+        return attribute(name)
+
+    def place(self, name: str, at: Where) -> str:
+        """Where a field is: an attribute, or the local of an instance."""
+        return at.target or f"self.{attribute(name)}"
+
+    def asks_stream(self, value: Value | None) -> bool:
+        """Whether a value is not known while it is written."""
+        return asks_stream(value, self.unit)
+
+    def enum(self, name: str) -> str:
+        return self.module.imported(name, self.module.back.enum_class(name))
+
+    def enumerated(self, kind: Type, text: str) -> str:
+        """A number as a member of its enum, where it has one."""
+        return f"member_of({self.enum(kind.enum)}, {text})" if isinstance(kind, EnumOf) else text
+
+    def annotation(self, kind: Type) -> str:
+        """The type of what is read."""
+        match kind:
+            case Maybe(of):
+                return f"{self.annotation(of)} | None"
+            case ListOf(item):
+                return f"list[{self.annotation(item)}]"
+            case OneOf(types):
+                return " | ".join(sorted({self.annotation(each) for each in types}))
+            case EnumOf(enum):
+                return f"{self.enum(enum)} | int"
+            case ObjectOf(unit):
+                return self.module.class_of(unit)
+            case Whole():
+                return "int"
+            case Real():
+                return "float"
+        return {FLAG: "bool", TEXT: "str", OCTETS: "bytes"}.get(kind, "Any")
+
+    def computed(self, kind: Type) -> str:
+        """The type of what is computed, or told: what may be many things is `Any`."""
+        match kind:
+            case Maybe(of):
+                text = self.computed(of)
+                return text if text == "Any" else f"{text} | None"
+            case ListOf(item):
+                return f"list[{self.computed(item)}]"
+            case OneOf(types):
+                names = {self.computed(each) for each in types}
+                return names.pop() if len(names) == 1 else "float" if names == {"int", "float"} else "Any"
+        return self.annotation(kind)
+
+    # -- runs -------------------------------------------------------------------------------------
+
+    def run(self, step: Fixed) -> str:
+        """The constant with the format and the names of a run; the one by the byte order at hand."""
+        numbers = (slot for slot in step.slots if slot.bits is None or slot.size > 1)
+        order = next((slot.order for slot in numbers if slot.order), "be")
+        if order == "by":
+            return f"{self._run(step, 'le')} if self._endian() else {self._run(step, 'be')}"
+        return self._run(step, order)
+
+    def _run(self, step: Fixed, order: str) -> str:
+        codes, names = "<" if order == "le" else ">", []
+        for group in step.groups:
+            codes += _code(group[0])
+            bits = [f"{each.path[0]}:{each.bits[1]}" for each in group if each.bits is not None]
+            names.append(" ".join(bits) or group[0].path[0])
+        return f"_FIELDS_{self.module.run(codes, tuple(names))}"
+
+    def targets(self, step: Fixed) -> str:
+        """What a run is read into: bits into a local first."""
+        found: list[str] = []
+        for group in step.groups:
+            bits = "bits" if "bits" not in found else f"bits_{len(found)}"
+            found.append(f"self.{attribute(group[0].path[0])}" if group[0].bits is None else bits)
+        return f"{', '.join(found)}{',' * (len(found) == 1)}"
+
+    def loaded(self, step: Fixed) -> Iterator[tuple[Slot, str, str]]:
+        """Each slot with its attribute, and what that is set to after the run was read; empty where it is."""
+        bits: list[str] = []
+        for index, group in enumerate(step.groups):
+            local = ""
+            if group[0].bits is not None:
+                local = "bits" if not bits else f"bits_{index}"
+                bits.append(local)
+            for slot in group:
+                to = f"self.{attribute(slot.path[0])}"
+                if local:
+                    yield slot, to, self.enumerated(slot.type, _taken(slot, local))
+                else:
+                    yield slot, to, self.enumerated(slot.type, to) if isinstance(slot.type, EnumOf) else ""
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def width(self, element: Element) -> int | None:
+        """The bytes of a value, where they are always as many."""
+        match element:
+            case FixedNumber(wire):
+                return WIRE[wire].least
+            case Octets(_, Bounds(contents=None) as bounds) if bounds.plain and bounds.size is not None:
+                kind = bounds.size.type
+                if isinstance(kind, Whole) and kind.low == kind.high and 0 < kind.low <= 1024:
+                    return kind.low
+        return None
+
+    def number(self, element: FixedNumber, name: str) -> str:
+        """A call that reads a number."""
+        if element.order == "by":
+            return f'io.{element.wire}le("{name}") if self._endian() else io.{element.wire}be("{name}")'
+        return f'io.{element.wire}{element.order}("{name}")'
+
+    def bits(self, element: Bits, kind: Type, name: str) -> str:
+        text = f'io.bits_{element.order}({element.width}, "{name}")'
+        return f"{text} != 0" if kind == FLAG else self.enumerated(kind, text)
+
+    def encoding(self, element: Chars) -> str:
+        """The arguments of `text` that say how it is stored."""
+        form = ENCODINGS[element.encoding]
+        return f'"{form.python}", "{form.errors}"'
+
+    def size(self, bounds: Bounds, at: Where) -> str:
+        """The size where it is read."""
+        assert bounds.size is not None
+        return "size" if bounds.early else self.text(bounds.size, at)
+
+    def stored(self, bounds: Bounds, name: str, at: Where) -> str:
+        """The bytes of a value as they are read, without what fills them up, and after their process."""
+        if bounds.contents is not None:
+            return f'io.fixed({bounds.contents!r}, "{name}")'
+        if bounds.size is not None or bounds.rest:
+            text = f"{at.part or 'io'}.rest()"
+            if bounds.size is not None:
+                text = f'io.raw({self.size(bounds, at)}, "{name}")'
+            if bounds.pad is not None or bounds.terminator is not None:
+                text = f"trimmed({text}, {bounds.pad}, {bounds.terminator!r}, {bounds.include})"
+        else:
+            given = [
+                ("include", bounds.include, False),
+                ("consume", bounds.consume, True),
+                ("need", bounds.needed, True),
+            ]
+            extra = "".join(f", {key}={value}" for key, value, usual in given if value is not usual)
+            text = f'io.until({bounds.terminator!r}, "{name}"{extra})'
+        if bounds.process is not None:
+            text = f'io.processed("{bounds.process.name}", {text}, "{name}"{self.arguments(bounds, at)})'
+        return text
+
+    def arguments(self, bounds: Bounds, at: Where) -> str:
+        """The arguments of a process as the end of a call."""
+        assert bounds.process is not None
+        return "".join(f", {self.text(each, at)}" for each in bounds.process.arguments)
+
+    def stream(self, bounds: Bounds | None, name: str, at: Where) -> str:
+        """The stream that an object is read from."""
+        if at.part:
+            return at.part
+        if bounds is None:
+            return "io"
+        if bounds.plain and bounds.size is not None:
+            return f'io.part({self.size(bounds, at)}, "{name}")'
+        return "io.remaining()" if bounds.plain else f"io.inside({self.stored(bounds, name, at)})"
+
+    def made(self, element: Nested, at: Where) -> str:
+        """A new object that is told its parameters."""
+        given = ", ".join(self.text(each, at) for each in element.arguments)
+        return f"{self.module.class_of(element.unit)}({given})"
+
+    def literal(self, value: bytes | int | None) -> str:
+        return repr(value)
+
+    def class_of(self, unit: str) -> str:
+        return self.module.class_of(unit)
+
+    def parent(self, element: Nested, at: Where) -> str:
+        """What an object has as its parent."""
+        return "None" if element.parent is None else self.text(element.parent, at)
+
+    def root(self, element: Nested) -> str:
+        """A further argument that says its root, where its parent does not."""
+        return ", root=self._root" if element.rooted and not isinstance(element.parent, This) else ""
+
+    def branches(self, element: Choice, at: Where) -> list[tuple[str, Case]]:
+        """The test of each case, with those of one type joined, and one of them."""
+        joined: dict[tuple[Type, Element], list[Case]] = {}
+        for case in element.cases:
+            joined.setdefault((case.type, case.element), []).append(case)
+        found = []
+        for cases in joined.values():
+            values = [case.value for case in cases if case.value is not None]
+            any_of = ", ".join(self.text(each, at) for each in values)
+            test = f"on == {self.compared(values[0], at)}" if len(values) == 1 else f"on in ({any_of})"
+            found.append((test, cases[0]))
+        return found
+
+    def loop(self, step: Many, held: bool, at: Where) -> str:
+        """What gives the numbers of a list's elements."""
+        name = f'"{step.name}"' if held else f'"{step.name}", held=False'
+        if step.count is not None:
+            return f"io.count({self.text(step.count.value, at)}, {step.least}, {name})"
+        return f"io.each({name})" if step.until is None else f"io.again({name})"
+
+    # -- rules ------------------------------------------------------------------------------------
+
+    def refusals(self, rules: Sequence[Rule], value: str, at: Where) -> Iterator[Refusal]:
+        """Each rule: `value` is what it speaks of."""
+        here = at.of_value(value)
+        for rule in rules:
+            alone = [self.text(each, here) for each in rule.wanted]
+            if rule.need == "one of":
+                choices = f"({', '.join(alone)},)"
+                yield Refusal(f"{value} not in {choices}", choices)
+            elif rule.need == "holds":
+                assert isinstance(rule.wanted[0], Constant)
+                yield Refusal(f"not {self.compared(rule.test, here)}", repr(rule.wanted[0].value))
+            elif rule.need == "a member":
+                kinds = [each.type for each in values_in(rule.test) if isinstance(each, Item)]
+                enum = next(self.enum(each.enum) for each in kinds if isinstance(each, EnumOf))
+                yield Refusal(f"not isinstance({value}, {enum})", f'"a value of {enum}"')
+            else:
+                yield Refusal(self._opposite(rule.test, here), alone[0])
+
+    def _opposite(self, test: Value, here: Where) -> str:
+        """The test that a comparison does not hold; of NaN none does."""
+        assert isinstance(test, Binary)
+        left, right = self.text(test.left, here), self.compared(test.right, here)
+        if test.op != "==" and is_real(test.left.type):
+            return f"not {left} {test.op} {right}"
+        return f"{left} {_FAILS[test.op]} {right}"
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def values(self, step: Fixed) -> str:
+        """The values of a run that is written."""
+        return ", ".join(f"self.{attribute(slot.path[0])}" for slot in step.slots)
+
+    def known(self, bounds: Bounds, at: Where) -> str:
+        """The size where it is written, if it is known then."""
+        if bounds.size is None or not known_size(bounds.size, self.unit):
+            return "None"
+        return self.text(bounds.size, at)
+
+    def filled(self, bounds: Bounds, at: Where) -> str:
+        """The size up to which a value is filled: it must be known."""
+        return "None" if bounds.size is None else self.text(bounds.size, at)
+
+    def is_timed(self, bounds: Bounds) -> bool:
+        """Whether a process depends on where the stream stands."""
+        return bounds.process is not None and any(map(self.asks_stream, bounds.process.arguments))
+
+    def told(self, element: Nested, sized: bool, at: Where) -> tuple[str, list[tuple[str, str]]]:
+        """What an object is told as it is written, as the end of a call; and what is known behind it only."""
+        early, late = [], []
+        parameters = self.units[element.unit].parameters
+        for param, given in zip(parameters, element.arguments, strict=True):
+            name, text = attribute(param.name), self.text(given, at)
+            # the reader asks where the stream stands when the bytes of the object are behind it
+            if sized and self.asks_stream(given):
+                late.append((name, text))
+            else:
+                early.append(f'"{name}": {text}')
+        return (f", params={{{', '.join(early)}}}" if early else ""), late
+
+    # -- instances --------------------------------------------------------------------------------
+
+    def result(self, instance: InstancePlan) -> str:
+        """What computes an instance."""
+        assert instance.value is not None
+        text = self.text(instance.value, self.reading)
+        when = None if instance.test is None else self.text(instance.test, self.reading, 1)
+        if asks_stream(instance.value) or asks_stream(instance.test):
+            kept = "_mark" if when is None else "_mark_if"
+            given = "" if when is None else f"lambda: {when}, "
+            return f'self.{kept}("{instance.name}", {given}lambda: {text})'
+        if when is None:
+            return text
+        return f"{self.text(instance.value, self.reading, 1)} if {when} else None"
+
+    def write_of(self, instance: InstancePlan) -> str:
+        """The call that writes an instance: one in another stream when that is there."""
+        call = f"self._write_{instance.name}"
+        return f"{call}()" if instance.stream is None else f"io.state.later.append({call})"
+
+    def position(self, instance: InstancePlan) -> str:
+        """Where an instance is written."""
+        assert instance.position is not None
+        if instance.stream is None and self.asks_stream(instance.position):
+            return f'self._place("{instance.name}")'
+        return self.text(instance.position, self.writing)
+
+    def inner(self, step: When) -> One | Many:
+        """The one step under a condition."""
+        (found,) = step.steps
+        assert isinstance(found, (One, Many))
+        return found
+
+
+def _code(slot: Slot) -> str:
+    if slot.bits is not None:
+        return BIT_CODES[slot.size]
+    return f"{slot.size}s" if slot.wire is None else WIRE[slot.wire].python.code
+
+
+def _taken(slot: Slot, bits: str) -> str:
+    """A field of the bits in the local `bits`."""
+    assert slot.bits is not None
+    shift, width = slot.bits
+    if slot.type == FLAG:
+        return f"{bits} & {1 << shift:#x} != 0"
+    moved = f"{bits} >> {shift}" if shift else bits
+    return moved if shift + width == slot.size * 8 else f"{moved} & {(1 << width) - 1:#x}"

@@ -1,0 +1,176 @@
+"""TypeScript: a module for each record schema, with a reader and a writer for all versions of each type."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import Chars, Program, Unit, values_of
+from kodec.generator.problems import Problem
+from kodec.generator.schema.model import Enum, Field, Model, Ref, Schema, Tag
+from kodec.generator.schema.roles import section_tags
+from kodec.generator.target import File, Request, mark
+from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
+from kodec.generator.targets.typescript.printer import Printer, marked_types
+from kodec.generator.templates import Templates
+from kodec.generator.text import Text, block_comment
+from kodec.generator.wire import ENCODINGS
+
+__all__ = ["TARGET"]
+
+FOLDER = "typescript"
+_TEMPLATES = Templates("kodec.generator.targets.typescript")
+_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*(?s:.*?)\*/')
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    model: Model
+    program: Program
+
+    @property
+    def packed(self) -> bool:
+        return any(unit.packed is not None for unit in self.program.units.values())
+
+    def units(self, schema: Schema) -> list[Unit]:
+        return [self.program.units[each.name] for each in schema.structs if each.name in self.program.units]
+
+
+class _TypeScript:
+    """An npm package: a module for each schema, the runtime and its tests beside them."""
+
+    name = "typescript"
+    files = ("*.ts", "package.json", "tsconfig.json")
+
+    def lacks(self, request: Request) -> Iterator[Problem]:
+        """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
+        for schema in request.model.schemas:
+            if schema.streamed:
+                why = "it cannot have TypeScript types yet, as it is read from streams"
+                yield Problem(schema.root.place, schema.id, why)
+        plan = self.plan(request)
+        yield from _collisions(plan)
+        for unit in plan.program.units.values():
+            for each in values_of(unit.steps):
+                if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
+                    why = f"its text in {each.encoding} cannot be read in TypeScript yet"
+                    yield Problem(request.model.struct(unit.name).place, unit.name, why)
+
+    def plan(self, request: Request) -> _Plan:
+        return _Plan(request.model, program_of(request.model))
+
+    def emit(self, plan: _Plan) -> Iterator[File]:
+        names = Names(plan.model)
+        without = () if plan.packed else ("codecs",)
+        own = [
+            f"{folder}/{each.name}"
+            for folder in ("src", "test")
+            for each in RUNTIME.joinpath(folder).iterdir()
+        ]
+        for name in sorted(own):
+            if name.endswith(".ts") and not name.partition("/")[2].startswith(without):
+                text = RUNTIME.joinpath(*name.split("/")).read_text("utf-8")
+                yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
+        for name in ("package.json", "tsconfig.json"):
+            yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", mark=mark(), packed=plan.packed))
+        modules = ["runtime"]
+        for schema in plan.model.schemas:
+            body = self._body(plan, names, schema)
+            if not body:
+                continue
+            module = schema.path.removesuffix(".ksy")
+            modules.append(module)
+            imports = list(_imports(names, module, body))
+            text = _TEMPLATES.render("file.ts.j2", mark=mark(schema), imports=imports, body=body)
+            yield File(f"{FOLDER}/src/{module}.ts", text, schema)
+        index = "".join(f'export * from "./{module}.js";\n' for module in modules)
+        yield File(f"{FOLDER}/src/index.ts", f"// {mark()}\n\n{index}")
+
+    @staticmethod
+    def _body(plan: _Plan, names: Names, schema: Schema) -> str:
+        """The types of a schema, each after an empty line; nothing where it has none."""
+        units = plan.units(schema)
+        body = "".join(_enum(names, schema, each) for each in schema.enums) if units else ""
+        marked = marked_types(plan.program)
+        for unit in units:
+            comments = _comments(plan.model, unit)
+            read, write = (
+                Printer(names, plan.program, unit, comments, marked, writing=way) for way in (False, True)
+            )
+            body += "\n" + _TEMPLATES.render("body.ts.j2", r=read, w=write).lstrip("\n")
+        return body
+
+
+def _enum(names: Names, schema: Schema, enum: Enum) -> str:
+    name = names.type(enum.name)
+    lines = [f"/** Numbers of {schema.id}; others are possible. */", f"export const {name} = {{"]
+    lines += [f"  {member(each.id)}: {each.value}," for each in enum.items]
+    return "\n".join(["", *lines, "} as const;", f"export type {name} = number;", ""])
+
+
+def _imports(names: Names, module: str, body: str) -> Iterator[str]:
+    """What the code of a module has of others."""
+    words = sorted(set(re.findall(r"[A-Za-z_]\w*", _CODE.sub(" ", body))), key=str.lower)
+    wanted: dict[str, list[str]] = {}
+    for word in words:
+        where = "runtime" if word in EXPORTED else names.modules.get(word, module)
+        if where != module:
+            wanted.setdefault(where, []).append(word)
+    for where, found in sorted(wanted.items()):
+        path = posixpath.relpath(where, posixpath.dirname(module) or ".")
+        path = path if path.startswith(".") else f"./{path}"
+        kinds = [EXPORTED.get(each, not each.startswith(("read", "write", "new"))) for each in found]
+        types_only = all(kinds)
+        shown = ", ".join(
+            f"type {each}" if kind and not types_only else each
+            for each, kind in zip(found, kinds, strict=True)
+        )
+        yield f'import {"type " if types_only else ""}{{ {shown} }} from "{path}.js";'
+
+
+def _collisions(plan: _Plan) -> Iterator[Problem]:
+    """Names that TypeScript cannot tell apart."""
+    names = Names(plan.model)
+    taken: dict[str, str] = {}
+    for schema in plan.model.schemas:
+        units = plan.units(schema)
+        for name in [*(each.name for each in units), *(each.name for each in schema.enums)]:
+            text = names.type(name)
+            other = taken.setdefault(text, name)
+            if other != name:
+                why = f"it would be `{text}` in TypeScript, as would `{other}`"
+                yield Problem(schema.root.place, name, why)
+        for unit in units:
+            told = [each.name for each in unit.parameters]
+            yield from _same(
+                plan.model.struct(unit.name).place, unit.name, [*told, *(f.name for f in unit.fields)]
+            )
+
+
+def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[Problem]:
+    taken: dict[str, str] = {}
+    for name in fields:
+        other = taken.setdefault(member(name), name)
+        if other != name:
+            why = f"`{other}` and `{name}` are both `{member(name)}` in TypeScript"
+            yield Problem(place, unit, why)  # type: ignore[arg-type]
+
+
+def _comments(model: Model, unit: Unit) -> dict[str, str]:
+    """The comment of a type, and those of its fields, from the schema's documentation."""
+    struct = model.struct(unit.name)
+    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
+    found = {"": block_comment(about, "")}
+    for spec in struct.fields:
+        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
+        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
+        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
+        for each in documented:
+            found[each.id] = block_comment(each.doc or Text(f"`{each.id}` of the schema."), "  ")
+    return found
+
+
+TARGET = _TypeScript()

@@ -1,0 +1,581 @@
+"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kodec.generator.plan.steps import (
+    Case,
+    CheckLast,
+    CheckMost,
+    Choice,
+    Derived,
+    Element,
+    FieldPlan,
+    Fixed,
+    Many,
+    Nested,
+    One,
+    Packed,
+    Program,
+    SetNull,
+    Slot,
+    Step,
+    Stored,
+    Tagged,
+    TagPlan,
+    Unit,
+    When,
+    steps_in,
+    values_of,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    SECTION,
+    TEXT,
+    Constant,
+    FieldOf,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Real,
+    Type,
+    Value,
+)
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.targets.typescript.expressions import Spelling, Types, bare, constant, is_big, whole_of
+from kodec.generator.targets.typescript.names import Names, local, member
+from kodec.generator.wire import WIRE
+
+__all__ = ["Printer", "marked_types"]
+
+_EMPTY = {TEXT: '""', OCTETS: "new Uint8Array()", IDENTITY: "NO_UUID", SECTION: "[]", FLAG: "false"}
+_BY_VIEW = {1: "Int8", 2: "Int16", 4: "Int32", 8: "BigInt64"}
+
+
+def marked_types(program: Program) -> frozenset[str]:
+    """The units whose objects say what they are, as a switch gives them beside others."""
+    return frozenset(
+        kind.unit
+        for unit in program.units.values()
+        for field in unit.fields
+        for each in values_of(field.type)
+        if isinstance(each, OneOf)
+        for kind in each.types
+        if isinstance(kind, ObjectOf)
+    )
+
+
+class Printer:
+    """What a template asks of a unit."""
+
+    def __init__(
+        self,
+        names: Names,
+        program: Program,
+        unit: Unit,
+        comments: Mapping[str, str],
+        marked: frozenset[str],
+        *,
+        writing: bool,
+    ) -> None:
+        self.names = names
+        self.program = program
+        self.unit = unit
+        self.writing = writing
+        self.marked = marked
+        self.types = Types(names)
+        self._comments = comments
+        self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
+        self.ranged = {each.name for each in unit.ranges}
+        # fields that a writer computes where they are not given
+        self.computed = [each.name for each in unit.derived if each.kind in ("last", "most")]
+        used = (FieldOf, Peeked)
+        self._used = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
+        self._spelling = Spelling(self.get, self._stored)
+        self._once = self._read_once()
+
+    # -- names and types --------------------------------------------------------------------------
+
+    @property
+    def type(self) -> str:
+        return self.names.type(self.unit.name)
+
+    @property
+    def value_type(self) -> str:
+        """The type of what the unit gives."""
+        held = self.unit.stands_for
+        return self.type if held is None else self.types.of(self.unit.field(held).type)
+
+    @property
+    def parameters(self) -> str:
+        """The parameters of a function, between others."""
+        return "".join(f"{local(each.name)}: {self.types.of(each.type)}, " for each in self.unit.parameters)
+
+    def kind(self, part: Any) -> str:
+        """The name of a step or an element, by which a template chooses its macro."""
+        return type(part).__name__
+
+    def ts(self, kind: Type) -> str:
+        return self.types.of(kind)
+
+    def is_null(self, kind: Type) -> bool:
+        return isinstance(kind, Maybe)
+
+    def bare(self, kind: Type) -> Type:
+        return bare(kind)
+
+    def takes_null(self, element: Element) -> bool:
+        """Whether the writer of an element takes null, too."""
+        if isinstance(element, Choice):
+            return True
+        inner = self.program.units[element.unit] if isinstance(element, Nested) else None
+        return (
+            inner is not None
+            and inner.stands_for is not None
+            and self.is_null(inner.field(inner.stands_for).type)
+        )
+
+    def item(self, kind: Type) -> Type:
+        found = bare(kind)
+        assert isinstance(found, ListOf)
+        return found.item
+
+    def shown_fields(self) -> list[FieldPlan]:
+        return [each for each in self.unit.fields if each.name in self.kept]
+
+    def field_type(self, name: str) -> Type:
+        kind = self.unit.field(name).type
+        return Maybe(kind) if name in self.computed and not isinstance(kind, Maybe) else kind
+
+    def comment(self, name: str = "") -> str:
+        return self._comments.get(name, "")
+
+    def literal(self, value: object) -> str:
+        return constant(value)
+
+    def member(self, name: str) -> str:
+        return member(name)
+
+    def local(self, name: str) -> str:
+        return local(name)
+
+    def name_of(self, name: str) -> str:
+        """A field's name in errors; what a unit stands for has none of its own."""
+        return '""' if name == self.unit.stands_for else constant(name)
+
+    def _stored(self, name: str, kind: Type) -> Type:
+        known = {each.name: each.type for each in self.unit.fields}
+        return {each.name: each.type for each in self.unit.parameters}.get(name, known.get(name, kind))
+
+    # -- where values are -------------------------------------------------------------------------
+
+    def field(self, name: str) -> str:
+        """Where a field is while it is read or written."""
+        if not self.writing or self.unit.derivation(name) is not None:
+            return local(name)
+        if name == self.unit.stands_for:
+            return "v"
+        return f"v.{member(name)}" if name in self.kept else local(name)
+
+    def get(self, name: str) -> str:
+        return self.field(name)
+
+    def place(self, slot: Slot) -> str:
+        """Where the value of a slot is."""
+        head = self.field(slot.path[0])
+        if self.writing:
+            return ".".join([head, *map(member, slot.path[1:])])
+        return "$".join([head, *map(member, slot.path[1:])])
+
+    def inside(self, slot: Slot) -> Printer:
+        """What spells the rules of a slot, which speak of fields beside it."""
+        return self if len(slot.path) == 1 else _Inside(self, slot)
+
+    def is_used(self, name: str) -> bool:
+        """Whether what was read is needed: in the object, or for another field."""
+        return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
+
+    def is_read(self, slot: Slot) -> bool:
+        return self.is_used(slot.path[0]) or bool(slot.rules) or slot.contents is not None
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def text(self, value: Value, item: str = "item") -> str:
+        return Spelling(self.get, self._stored, item).text(value)
+
+    def number(self, value: Value) -> str:
+        """A size or a count."""
+        return self._spelling.text(value, big=False)
+
+    def refuted(self, value: Value, item: str = "item") -> str:
+        return Spelling(self.get, self._stored, item).refuted(value)
+
+    def given(self, arguments: Iterable[Value], unit: str) -> str:
+        """Arguments of another unit's function, after others."""
+        kinds = [each.type for each in self.program.units[unit].parameters]
+        pairs = zip(arguments, kinds, strict=True)
+        return "".join(f", {self._spelling.text(value, is_big(kind))}" for value, kind in pairs)
+
+    def plus(self, part: Any, big: bool) -> str:
+        return "" if part.plus is None else f" + {self._spelling.text(part.plus, big)}"
+
+    def big(self, name: str) -> bool:
+        return is_big(self.unit.field(name).type)
+
+    def in_versions(self, versions: VersionRange) -> str:
+        version = self.field(self.unit.version_name)
+        if versions.first == versions.last:
+            return f"{version} === {versions.first}"
+        return f"{version} >= {versions.first} && {version} <= {versions.last}"
+
+    def initial(self, spec: FieldPlan, absent: bool) -> str:
+        """What a field is in a new object, or where it is not read."""
+        kind = self.field_type(spec.name)
+        return self._initial(kind, spec.absent if absent else spec.default)
+
+    def _initial(self, kind: Type, found: Constant | None) -> str:
+        if found is not None and (found.value is not None or isinstance(kind, (Maybe, OneOf))):
+            return constant(found.value, is_big(kind))
+        kind = bare(kind)
+        if isinstance(kind, OneOf):
+            return "null"
+        if isinstance(kind, ListOf):
+            return "[]"
+        if isinstance(kind, ObjectOf):
+            return f"new{self.names.type(kind.unit)}()"
+        if whole_of(kind) is not None or isinstance(kind, Real):
+            return constant(0, is_big(kind))
+        return _EMPTY[kind]  # type: ignore[index]  # what is left has no parameters
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def _read_once(self) -> set[str]:
+        """The variables that are declared where they are read: by one step, under no condition."""
+        unit = self.unit
+        packed = "" if unit.packed is None else unit.packed.name
+        top = Counter(
+            name for step in unit.steps if isinstance(step, (Fixed, One, Many)) for name in _set_by(step)
+        )
+        every = Counter(name for step in steps_in(unit.steps) for name in _set_by(step))
+        return {name for name, times in top.items() if times == every[name] == 1 and name != packed}
+
+    def declared(self) -> Iterator[tuple[str, str, str]]:
+        """(`let` or `const`, name and type, value) of what is not declared where it is read."""
+        every = {name for step in steps_in(self.unit.steps) for name in _set_by(step)}
+        told = {each.name for each in self.unit.parameters}
+        for each in self.unit.fields:
+            if each.name in self._once or each.name in told or not self.is_used(each.name):
+                continue
+            word = "let" if each.name in every else "const"
+            yield word, f"{local(each.name)}: {self.ts(each.type)}", self.initial(each, absent=True)
+
+    def target(self, name: str) -> str:
+        """Where a step puts its value."""
+        return f"const {local(name)}" if name in self._once else local(name)
+
+    def target_of(self, slot: Slot) -> str:
+        return self.target(slot.path[0]) if len(slot.path) == 1 else f"const {self.place(slot)}"
+
+    def is_declared_here(self, name: str) -> bool:
+        return name in self._once
+
+    def load(self, wire: str, order: str) -> str:
+        """The method that reads or writes a wire type."""
+        return f"{wire}le" if order == "le" and WIRE[wire].least > 1 else wire
+
+    def converted(self, kind: Type, wire: str, text: str) -> str:
+        """What is read of a wire type, as a variable of this type takes it."""
+        form = WIRE[wire]
+        if form.range is None or whole_of(kind) is None:
+            return text
+        return self._converted(text, is_big(kind), form.bits > 53)
+
+    @staticmethod
+    def _converted(text: str, wanted: bool, have: bool) -> str:
+        return text if wanted == have else f"{'BigInt' if wanted else 'Number'}({text})"
+
+    def loaded(self, slot: Slot) -> str:
+        """What a slot that is no bits reads."""
+        path = constant(".".join(slot.path))
+        if slot.wire is None:
+            return f"r.octets({path}, {slot.size})"
+        return self.converted(slot.type, slot.wire, f"r.{self.load(slot.wire, slot.order)}({path})")
+
+    def bits(self, group: list[Slot]) -> str:
+        """The number of which bits are read."""
+        slot = group[0]
+        path = constant(".".join(slot.path))
+        if slot.size in (1, 2, 4):
+            return f"r.{self.load(f'u{slot.size}', slot.order)}({path})"
+        return f"r.whole({path}, {slot.size}{', true' if slot.order == 'le' else ''})"
+
+    def bit_field(self, slot: Slot, bits: str) -> str:
+        assert slot.bits is not None
+        shift, width = slot.bits
+        small = slot.size in (1, 2, 4)
+        mask = (1 << width) - 1
+        if not small:
+            moved = f"({bits} >> {shift}n)" if shift else bits
+            text = f"{moved} & {mask:#x}n"
+            return f"({text}) !== 0n" if slot.type == FLAG else self._converted(text, is_big(slot.type), True)
+        moved = f"({bits} >>> {shift})" if shift else bits
+        text = f"{moved} & {mask:#x}" if width < 32 else bits
+        return f"({text}) !== 0" if slot.type == FLAG else text
+
+    def objects(self, step: Fixed) -> Iterator[tuple[str, str]]:
+        """(variable, object) of the objects that a run holds, inner ones first."""
+        for path, name in step.objects:
+            if not self.is_used(path[0]):
+                continue
+            unit = self.program.units[name]
+            head = "$".join([local(path[0]), *map(member, path[1:])])
+            parts = [f"$type: {constant(name)}"] if name in self.marked else []
+            parts += [f"{member(each.name)}: {head}${member(each.name)}" for each in unit.fields if each.kept]
+            target = self.target(path[0]) if len(path) == 1 else f"const {head}"
+            yield target, _object(parts)
+
+    def made(self) -> str:
+        """The object of what was read."""
+        found = [f"$type: {constant(self.unit.name)}"] if self.unit.name in self.marked else []
+        for each in self.shown_fields():
+            name, place = member(each.name), local(each.name)
+            found.append(name if name == place else f"{name}: {place}")
+        return _object(found)
+
+    def is_version(self, step: Fixed) -> bool:
+        """Whether the version that the unit says itself ends this run."""
+        return self.unit.version is not None and step.slots[-1].path == (self.unit.version.name,)
+
+    def peeked_size(self) -> int:
+        return max(each.offset + WIRE[each.wire].least for each in self.unit.peeks)
+
+    def peeked_names(self) -> str:
+        return constant(
+            ", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset))
+        )
+
+    def peeked(self, peek: Peeked) -> str:
+        form = WIRE[peek.wire]
+        size = _BY_VIEW[form.least]
+        method = size if form.signed else size.replace("Int", "Uint")
+        at = f"r.pos + {peek.offset}" if peek.offset else "r.pos"
+        return f"r.view.get{method}({at}{', true' if peek.order == 'le' else ''})"
+
+    # -- switches ---------------------------------------------------------------------------------
+
+    def cases(self, choice: Choice) -> list[Case]:
+        """The cases, one for each type, for a value that says itself what it is."""
+        cases = [*choice.cases, *([] if choice.other is None else [choice.other])]
+        return list({self.ts(each.type): each for each in cases}.values())
+
+    def has_bytes(self, choice: Choice) -> bool:
+        """Whether bytes are what a value is where there is no case."""
+        return choice.other is None and all(bare(each.type) != OCTETS for each in choice.cases)
+
+    def case_value(self, choice: Choice, case: Case) -> str:
+        assert case.value is not None
+        return self._spelling.text(case.value, self._spelling._is_big(choice.on))
+
+    def is_of(self, kind: Type, value: str) -> str:
+        """The test that a value is of a case."""
+        match bare(kind):
+            case ObjectOf(unit):
+                return f"isOf<{self.names.type(unit)}>({value}, {constant(unit)})"
+            case ListOf():
+                return f"Array.isArray({value})"
+            case found if found in (OCTETS,):
+                return f"{value} instanceof Uint8Array"
+        return f'typeof {value} === "{self.ts(self._primitive(bare(kind)))}"'
+
+    @staticmethod
+    def _primitive(kind: Type) -> Type:
+        return whole_of(kind) or kind
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def slot_value(self, slot: Slot) -> str:
+        """The value of a slot that is no bits, as the writer of its wire type takes it."""
+        assert slot.wire is not None
+        text = self.place(slot)
+        kind = self.unit.field(slot.path[0]).type if len(slot.path) == 1 else slot.type
+        if isinstance(kind, Maybe):
+            text = f"given({constant(slot.path[-1])}, {text})"
+        return self.to_wire(slot.wire, kind, text)
+
+    def to_wire(self, wire: str, kind: Type, text: str) -> str:
+        form = WIRE[wire]
+        if form.range is None or whole_of(kind) is None:
+            return text
+        return self._converted(text, form.bits > 53, is_big(kind))
+
+    def bits_name(self, slot: Slot) -> str:
+        """The number that holds the bits of a group, whose first slot this is."""
+        return "$".join(["bits", *map(member, slot.path)])
+
+    def parts_of_bits(self, group: list[Slot]) -> list[str]:
+        """The numbers whose sum holds the bits of a group."""
+        small = group[0].size in (1, 2, 4)
+        parts = []
+        for each in group:
+            assert each.bits is not None
+            shift, width = each.bits
+            text = f"{'fit' if small else 'fitBig'}({constant(each.path[-1])}, {self.place(each)}, {width})"
+            parts.append(text + (f" * {1 << shift}{'' if small else 'n'}" if shift else ""))
+        return parts
+
+    def store_bits(self, slot: Slot, value: str) -> str:
+        """The call that writes the bits of a group."""
+        if slot.size in (1, 2, 4):
+            return f"w.{self.load(f'u{slot.size}', slot.order)}({constant(slot.path[-1])}, {value})"
+        return f"w.whole({value}, {slot.size}{', true' if slot.order == 'le' else ''})"
+
+    def patch(self, name: str, value: str, have_big: bool) -> str:
+        """The call that writes a number of fixed width."""
+        wire, order = self.unit.wire_of(name)
+        text = self._converted(value, WIRE[wire].bits > 53, have_big)
+        return f"w.{self.load(wire, order)}({constant(name)}, {text})"
+
+    def measured(self) -> list[str]:
+        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        found = []
+        for each in self.unit.derived:
+            kind = bare(self.unit.field(each.of).type)
+            packed = self.unit.packed is not None and self.unit.packed.name == each.of
+            if each.kind != "length" or packed or each.of in found:
+                continue
+            if isinstance(kind, (ObjectOf, ListOf, OneOf)):
+                found.append(each.of)
+        return found
+
+    def amount(self, derived: Derived) -> str:
+        """The length, or the count, of what a field is derived of."""
+        name, field = derived.of, self.field(derived.of)
+        if derived.kind == "presence":
+            return "1"
+        if derived.kind == "length" and self.unit.packed is not None and self.unit.packed.name == name:
+            return "stored.length"
+        if derived.kind == "length" and name in self.measured():
+            return f"bytesOf_{member(name)}.length"
+        text = bare(self.unit.field(name).type) == TEXT
+        return f"sizeOfText({field})" if text else f"{field}.length"
+
+    def of_list(self, part: Derived | CheckLast | CheckMost) -> str:
+        """The last or the largest member of a list, as the field that is derived of it is kept."""
+        kind = self.unit.field(part.of).type
+        for name in ("", *part.member):
+            inner = self.item(kind) if isinstance(bare(kind), ListOf) else bare(kind)
+            if name:
+                assert isinstance(inner, ObjectOf)
+                kind = self.program.units[inner.unit].field(name).type
+        big = self.big(part.name)
+        text = self._converted(f"each.{'.'.join(map(member, part.member))}", big, is_big(kind))
+        name = "last" if isinstance(part, CheckLast) or getattr(part, "kind", "") == "last" else "most"
+        return f"{name}({self.field(part.of)}, (each) => {text}{self.plus(part, big)})"
+
+    def outside_versions(self) -> str:
+        """The test that the version is none that the unit has."""
+        version, versions = self.field(self.unit.version_name), self.unit.versions
+        assert versions is not None
+        big = "n" if is_big(self._stored(self.unit.version_name, FLAG)) else ""
+        if versions.first == versions.last:
+            return f"{version} !== {versions.first}{big}"
+        return f"{version} < {versions.first}{big} || {version} > {versions.last}{big}"
+
+    def sign(self, value: int, big: bool) -> str:
+        return constant(value, big)
+
+    def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
+        """(name, value, test that it holds something) of what is not written where a condition fails."""
+        unit = self.unit
+        for name in _given_by(step):
+            spec = unit.field(name)
+            if (
+                spec.droppable
+                or name not in self.kept
+                or unit.derivation(name) is not None
+                or name in self.ranged
+            ):
+                continue
+            differs = [self._differs(name, spec.type, each) for each in (spec.default, spec.absent)]
+            if isinstance(spec.type, Maybe) and not unit.is_of_version(step.test):
+                differs.append(f"{self.field(name)} !== null")
+            yield name, self.field(name), " && ".join(dict.fromkeys(differs))
+
+    def _differs(self, name: str, kind: Type, found: Constant | None) -> str:
+        """The test that a field has another value; no constant is an empty list, a new object, and so on."""
+        field = self.field(name)
+        inner = bare(kind)
+        if found is not None and found.value is None:
+            return f"{field} !== null"
+        if kind == FLAG:
+            return f"!{field}" if found is not None and found.value else field
+        value = None if found is not None and found.value in ("", b"") else found
+        if value is None and (isinstance(inner, ListOf) or inner in (OCTETS, SECTION)):
+            return f"{field}{'?' if isinstance(kind, Maybe) else ''}.length !== 0"
+        if isinstance(inner, (ObjectOf, Real)) or inner == OCTETS:
+            return f"!same({field}, {self._initial(kind, value)})"
+        return f"{field} !== {self._initial(kind, value)}"
+
+    def holds_something(self, tag: TagPlan) -> str:
+        """The test that a tagged field is not its default."""
+        return self._differs(tag.name, tag.type, tag.default)
+
+    def may_drop(self, name: str) -> bool:
+        return self.unit.field(name).droppable
+
+    # -- compressed content -----------------------------------------------------------------------
+
+    def content(self, packed: Packed) -> Type:
+        """The type of what is in it."""
+        inner = self.program.units[packed.unit]
+        return ObjectOf(inner.name) if inner.stands_for is None else inner.field(inner.stands_for).type
+
+
+class _Inside(Printer):
+    """Spells the names of an object that is part of a run."""
+
+    def __init__(self, outer: Printer, slot: Slot) -> None:
+        super().__init__(outer.names, outer.program, outer.unit, {}, outer.marked, writing=outer.writing)
+        self._head, self._sign = outer.place(slot).rpartition("." if outer.writing else "$")[:2]
+
+    def get(self, name: str) -> str:
+        return f"{self._head}{self._sign}{member(name)}"
+
+    def _stored(self, name: str, kind: Type) -> Type:
+        return kind
+
+
+def _object(parts: list[str]) -> str:
+    """An object literal, on one line where that is short."""
+    text = f"{{ {', '.join(parts)} }}" if parts else "{}"
+    if len(text) <= 80:
+        return text
+    return "\n".join(["{", *(f"  {each}," for each in parts), "}"])
+
+
+def _set_by(step: Step) -> Iterator[str]:
+    """The fields that a step sets."""
+    if isinstance(step, Fixed):
+        yield from dict.fromkeys(each.path[0] for each in step.slots)
+    elif isinstance(step, (One, Many, SetNull, Stored)):
+        yield step.name
+    elif isinstance(step, Tagged):
+        # to the list of unknown ones it adds
+        yield from (each.name for each in step.tags)
+
+
+def _given_by(step: Step) -> Iterator[str]:
+    """The fields whose values a step writes, which have steps of their own."""
+    for each in steps_in((step,)):
+        if isinstance(each, (One, Many, Stored)):
+            yield each.name
+        elif isinstance(each, Tagged):
+            yield from (tag.name for tag in each.tags)
+            yield each.name

@@ -1,0 +1,197 @@
+/** A program that answers a line of JSON for each that it reads: what the generated TypeScript makes of bytes. */
+
+import { createInterface } from "node:readline";
+
+import { codecs } from "../src/codecs.js";
+import { FormatError, Reader, Writer } from "../src/runtime.js";
+import { type Kind, shapes, types } from "./types.js";
+
+interface Request {
+  readonly id: number;
+  readonly do: string;
+  readonly type: string;
+  readonly version?: number;
+  readonly bytes?: string;
+  readonly value?: unknown;
+  readonly exact?: boolean;
+}
+
+// JSON.stringify has no negative zero
+const NEGATIVE_ZERO = "\0-0.0";
+const does = ["decode", "encode", "round_trip"];
+
+function answer(asked: Request): object {
+  if (asked.do === "hello") {
+    const version = process.versions.node;
+    return {
+      protocol: 1,
+      name: "kodec-typescript",
+      language: "TypeScript",
+      version,
+      does,
+      types: Object.keys(types),
+    };
+  }
+  const type = types[asked.type];
+  if (type === undefined || !does.includes(asked.do)) return { unsupported: `${asked.do} ${asked.type}` };
+  const version = asked.version ?? 0;
+  const written = (value: unknown): object => {
+    const w = new Writer(codecs);
+    type.write(w, value, version);
+    return { bytes: Buffer.from(w.finish()).toString("hex") };
+  };
+  if (asked.do === "encode")
+    return attempted("error", () => written(made(asked.value, ["object", asked.type])));
+  return attempted("error", () => {
+    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs });
+    const found = type.read(r, version);
+    if (asked.exact === true) r.requireEnd("");
+    const value = plain(found, ["object", asked.type]);
+    if (asked.do === "decode") return { value };
+    return { value, ...attempted("encode_error", () => written(found)) };
+  });
+}
+
+/** The answer of a step, or its error; any other error than ours ends the program. */
+function attempted(name: string, step: () => object): object {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    const { code, path, at, need, have } = error;
+    return { [name]: { code, path, at, need: fact(need), have: fact(have) } };
+  }
+}
+
+function fact(value: unknown): unknown {
+  return typeof value === "number" || typeof value === "string" ? value : undefined;
+}
+
+/** A value as the protocol has it. */
+function plain(value: unknown, kind: Kind): unknown {
+  if (value === null) return null;
+  if (Array.isArray(kind)) {
+    const [how, of] = kind;
+    switch (how) {
+      case "null":
+        return plain(value, of);
+      case "list":
+        return (value as unknown[]).map((each) => plain(each, of));
+      case "one":
+        return plain(value, of.find((each) => isOf(value, each)) ?? "bytes");
+      case "object": {
+        const fields = shapes[of] ?? [];
+        const found = value as Record<string, unknown>;
+        return Object.fromEntries(fields.map(([name, own, inner]) => [name, plain(found[own], inner)]));
+      }
+    }
+  }
+  switch (kind) {
+    case "bytes":
+      return Buffer.from(value as Uint8Array).toString("hex");
+    case "bigint":
+      return String(value as bigint);
+    case "float":
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : floatName(value as number);
+    case "tags":
+      return (value as { number: number; data: Uint8Array }[]).map(({ number, data }) => ({
+        number,
+        data: plain(data, "bytes"),
+      }));
+    case "text":
+      return /\p{Surrogate}/u.test(value as string) ? { raw: raw(value as string) } : value;
+    default:
+      return value;
+  }
+}
+
+function floatName(value: number): string {
+  if (Number.isNaN(value)) return "nan";
+  if (value === 0) return NEGATIVE_ZERO;
+  return value > 0 ? "inf" : "-inf";
+}
+
+/** The bytes of a text that is no UTF-8. */
+function raw(text: string): string {
+  const w = new Writer();
+  w.chars("", text);
+  return Buffer.from(w.finish()).toString("hex");
+}
+
+function isOf(value: unknown, kind: Kind): boolean {
+  if (!Array.isArray(kind)) {
+    if (kind === "bytes") return value instanceof Uint8Array;
+    return typeof value === ({ text: "string", uuid: "string", float: "number" }[kind] ?? kind);
+  }
+  const [how, of] = kind;
+  if (how === "list") return Array.isArray(value);
+  if (how !== "object") return false;
+  return typeof value === "object" && value !== null && "$type" in value && value.$type === of;
+}
+
+/** The value of what the protocol has. */
+function made(value: unknown, kind: Kind): unknown {
+  if (value === null) return null;
+  if (Array.isArray(kind)) {
+    const [how, of] = kind;
+    switch (how) {
+      case "null":
+        return made(value, of);
+      case "list":
+        return (value as unknown[]).map((each) => made(each, of));
+      case "one":
+        return made(value, of.find((each) => mayBe(value, each)) ?? "bytes");
+      case "object": {
+        const found = value as Record<string, unknown>;
+        const given = (shapes[of] ?? []).filter(([name]) => name in found);
+        return make(
+          of,
+          Object.fromEntries(given.map(([name, own, inner]) => [own, made(found[name], inner)])),
+        );
+      }
+    }
+  }
+  switch (kind) {
+    case "bytes":
+      return Uint8Array.from(Buffer.from(value as string, "hex"));
+    case "bigint":
+      return BigInt(value as string | number);
+    case "number":
+    case "float":
+      return typeof value === "string" ? Number(value.replace("inf", "Infinity")) : value;
+    case "tags":
+      return (value as { number: number; data: string }[]).map(({ number, data }) => ({
+        number,
+        data: made(data, "bytes"),
+      }));
+    case "text": {
+      if (typeof value === "string") return value;
+      const bytes = Buffer.from((value as { raw: string }).raw, "hex");
+      return new Reader(bytes).chars("", bytes.length);
+    }
+    default:
+      return value;
+  }
+}
+
+function make(type: string, fields: object): unknown {
+  const known = types[type];
+  if (known === undefined) throw new Error(`no type ${type}`);
+  return known.make(fields);
+}
+
+/** Whether what the protocol has is of a case: an object has just its fields. */
+function mayBe(value: unknown, kind: Kind): boolean {
+  if (!Array.isArray(kind))
+    return typeof value === (kind === "bytes" ? "string" : kind === "bigint" ? "string" : kind);
+  if (kind[0] === "list") return Array.isArray(value);
+  if (kind[0] !== "object" || typeof value !== "object" || value === null) return false;
+  const names = new Set((shapes[kind[1]] ?? []).map(([name]) => name));
+  return Object.keys(value).every((name) => names.has(name));
+}
+
+for await (const text of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(text) as Request;
+  const line = JSON.stringify({ id: asked.id, ...answer(asked) });
+  process.stdout.write(`${line.replaceAll(JSON.stringify(NEGATIVE_ZERO), "-0.0")}\n`);
+}

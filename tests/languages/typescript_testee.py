@@ -1,0 +1,202 @@
+"""Builds a program of the TypeScript that is generated of schemas, to be asked what it makes of bytes.
+
+python -m tests.languages.typescript_testee SCHEMAS OUT    build it there, and print its command
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kodec.generator.driver import generate, load
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    SECTION,
+    TEXT,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Real,
+    Type,
+)
+from kodec.generator.targets.typescript.expressions import is_big
+from kodec.generator.targets.typescript.names import Names, member
+
+from .cases import Case
+
+HERE = Path(__file__).resolve().parent / "typescript"
+ROOT = HERE.parents[2]
+NODE = ROOT / ".cache" / "node" / "node.json"
+_PLAIN = {FLAG: "boolean", TEXT: "text", OCTETS: "bytes", IDENTITY: "uuid", SECTION: "tags"}
+
+
+def node() -> dict[str, str] | None:
+    """The node program, and the folder with its modules, where `make node` has put them."""
+    found: dict[str, str] | None = json.loads(NODE.read_text()) if NODE.exists() else None
+    return found if found is not None and (Path(found["modules"]) / "typescript").is_dir() else None
+
+
+def run(module: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a script of a node package in the folder of a package, in which its modules are linked."""
+    tools = node()
+    assert tools is not None
+    link = module / "node_modules"
+    if not link.exists():
+        link.symlink_to(tools["modules"])
+    script, *arguments = command
+    path = link / script
+    line = [tools["node"], str(path) if path.is_file() else script, *arguments]
+    return subprocess.run(line, cwd=module, check=False, capture_output=True, text=True)
+
+
+def build(schemas: Path, folder: Path) -> list[str]:
+    """The command that runs the program, which TypeScript's strict checks have passed."""
+    generate(schemas, folder, targets=["typescript"])
+    module = folder / "typescript"
+    (module / "test").mkdir(exist_ok=True)
+    shutil.copyfile(HERE / "testee.ts", module / "test" / "testee.ts")
+    (module / "test" / "types.ts").write_text(table(schemas))
+    if not (module / "src" / "codecs.ts").exists():
+        (module / "src" / "codecs.ts").write_text("export const codecs = {};\n")
+    done = run(module, "typescript/bin/tsc")
+    assert done.returncode == 0, done.stdout
+    tools = node()
+    assert tools is not None
+    return [tools["node"], str(module / "dist" / "test" / "testee.js")]
+
+
+def table(schemas: Path) -> str:
+    """The types that are told nothing but their version, and what the fields of all of them are."""
+    model = load(schemas)
+    program = program_of(model)
+    names = Names(model)
+    lines = [
+        'import * as formats from "../src/index.js";',
+        'import type { Reader, Writer } from "../src/runtime.js";',
+        "",
+        'export type Kind = string | ["null" | "list", Kind] | ["one", Kind[]] | ["object", string];',
+        "export interface Type {",
+        "  make: (fields: object) => unknown;",
+        "  read: (r: Reader, version: number) => unknown;",
+        "  write: (w: Writer, value: unknown, version: number) => void;",
+        "}",
+        "export const types: Partial<Record<string, Type>> = {",
+    ]
+    shapes: dict[str, list[list[Any]]] = {}
+    for unit in program.units.values():
+        if unit.stands_for is not None:
+            continue
+        derived = {each.name for each in unit.derived if each.kind in ("last", "most")}
+        shapes[unit.name] = [
+            [each.name, member(each.name), _kind(Maybe(each.type) if each.name in derived else each.type)]
+            for each in unit.fields
+            if each.kept
+        ]
+        told = [each.name for each in unit.parameters]
+        name = names.type(unit.name)
+        version = ", version" if told else ""
+        refused = "() => { throw new Error('told more than its version'); }"
+        plain = told in ([], [unit.version_name])
+        read = f"(r, version) => formats.read{name}(r{version})"
+        write = f"(w, value, version) => {{ formats.write{name}(w, value as formats.{name}{version}); }}"
+        lines.append(f'  "{unit.name}": {{')
+        lines.append(f"    make: (fields) => formats.new{name}(fields),")
+        lines.append(f"    read: {read if plain else refused},")
+        lines.append(f"    write: {write if plain else refused},")
+        lines.append("  },")
+    lines += [
+        "};",
+        f"export const shapes: Partial<Record<string, [string, string, Kind][]>> = {json.dumps(shapes)};",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _kind(kind: Type) -> Any:
+    match kind:
+        case Maybe(of):
+            return ["null", _kind(of)]
+        case ListOf(item):
+            return ["list", _kind(item)]
+        case OneOf(kinds):
+            return ["one", [_kind(each) for each in kinds]]
+        case ObjectOf(unit):
+            return ["object", unit]
+        case Real():
+            return "float"
+    return _PLAIN.get(kind) or ("bigint" if is_big(kind) else "number")  # type: ignore[arg-type]
+
+
+def ask(command: list[str], asked: list[Case], do: str = "round_trip") -> Iterator[Case]:
+    """What a program that speaks the protocol of testees makes of each case."""
+    requests = [
+        {"id": at, "do": do, "type": case.type, "bytes": case.data.hex()}
+        | ({} if case.version is None else {"version": case.version})
+        for at, case in enumerate(asked)
+    ]
+    text = "".join(json.dumps(each) + "\n" for each in requests)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for at, (case, line) in enumerate(zip(asked, done.stdout.splitlines(), strict=True)):
+        answer = json.loads(line)
+        assert answer["id"] == at and "unsupported" not in answer, answer
+        yield case_of(case, answer)
+
+
+def case_of(case: Case, answer: dict[str, Any]) -> Case:
+    """An answer in the form of the case that was asked."""
+    if "error" in answer:
+        error = answer["error"]
+        return Case(case.type, case.data, case.version, error=(error["code"], error["path"], error["at"]))
+    written = bytes.fromhex(answer["bytes"]) if "bytes" in answer else None
+    return Case(case.type, case.data, case.version, shaped(answer["value"], case.value), written)
+
+
+def shaped(found: Any, like: Any) -> Any:
+    """A value of the protocol as `cases.plain` has it, where the types show: they are those of `like`."""
+    match like:
+        case dict():
+            return (
+                {name: shaped(each, like.get(name)) for name, each in found.items()}
+                if isinstance(found, dict)
+                else found
+            )
+        case list() if isinstance(found, list):
+            return [shaped(*each) for each in zip(found, like, strict=False)] + found[len(like) :]
+        case str() if like.startswith("0x"):
+            return f"0x{str(found).replace('-', '')}"
+        case str() if like.startswith("0t"):
+            return f"0t{found['raw'] if isinstance(found, dict) else found.encode().hex()}"
+        case str() if str(found) == like:
+            return like
+        case str() if isinstance(found, float) or (len(like) == 16 and isinstance(found, (int, str))):
+            return struct.pack(">d", float(found)).hex() if like != "nan" and _is_float(found) else str(found)
+        case str() if isinstance(found, (int, str)) and not isinstance(found, bool):
+            return str(found)
+    return None if found == [] else found
+
+
+def _is_float(found: Any) -> bool:
+    try:
+        float(found)
+    except ValueError:
+        return False
+    return True
+
+
+def main(arguments: Iterable[str]) -> None:
+    schemas, folder = map(Path, arguments)
+    print(json.dumps(build(schemas, folder)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,75 @@
+"""How often `verify` and `convert` hold a large record: once as it is stored, once as it is to be."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kodec
+from kodec.log.conversion.options import ConvertOptions
+from kodec.log.conversion.partition import plan_conversion
+from kodec.log.verification.verify import verify_partition
+
+MIB = 1 << 20
+SIZE = 24 * MIB
+# of the walk and the codecs: windows, parts and pieces
+BESIDE = 6 * MIB
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For each codec a log with one large record, which no codec makes smaller."""
+    root = tmp_path_factory.mktemp("large")
+    value = os.urandom(SIZE)
+    for codec in CODECS:
+        path = root / codec / "orders-0" / f"{0:020d}.log"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(kodec.encode([kodec.Record(offset=0, value=value)], compression=codec))
+    return root
+
+
+def peak(work: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_verify_holds_what_is_stored_once_at_most(codec: str, logs: Path) -> None:
+    folder = logs / codec / "orders-0"
+    most = peak(lambda: [each for each in verify_partition(kodec.PartitionLog(folder)) if not each.note])
+    assert most < (0 if codec == "none" else SIZE) + BESIDE
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_batch_is_copied_through_one_copy(codec: str, logs: Path, tmp_path: Path) -> None:
+    plan = plan_conversion(
+        logs / codec / "orders-0", tmp_path / "orders-0", ConvertOptions(compression=codec)
+    )
+    assert peak(plan.apply) < SIZE + BESIDE
+    copied = (tmp_path / "orders-0" / f"{0:020d}.log").read_bytes()
+    assert copied == (logs / codec / "orders-0" / f"{0:020d}.log").read_bytes()
+
+
+PAIRS = [(one, other) for one in CODECS for other in ("none", "snappy", "zstd") if one != other]
+
+
+@pytest.mark.parametrize(("codec", "target"), PAIRS)
+def test_convert_holds_the_content_and_what_becomes_of_it(
+    codec: str, target: str, logs: Path, tmp_path: Path
+) -> None:
+    source, folder = logs / codec / "orders-0", tmp_path / "orders-0"
+    plan = plan_conversion(source, folder, ConvertOptions(compression=target))
+    assert peak(plan.apply) < 2 * SIZE + BESIDE
+    (found,) = kodec.read_batches(folder / f"{0:020d}.log")
+    (before,) = kodec.read_batches(source / f"{0:020d}.log")
+    assert found.codec == target and found.crc_ok
+    assert found.records() == before.records()
