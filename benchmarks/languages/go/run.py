@@ -1,7 +1,8 @@
 """Generated Go beside franz-go, on the same bytes in one run: `python benchmarks/languages/go/run.py`.
 
 Prints a table: the median of 15 interleaved rounds, in nanoseconds for each record or message, and
-kodec's time divided by the other's. sarama is not there: it has no public reader of record batches, and no such messages.
+kodec's time divided by the other's. sarama is not there: it has no public reader of record batches, and no
+such messages.
 """
 
 from __future__ import annotations
