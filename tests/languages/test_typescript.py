@@ -19,7 +19,7 @@ from kodec.generator.problems import SchemaError
 from tests.generator import any_name
 
 from . import typescript_testee
-from .cases import cases
+from .cases import ask, cases
 from .test_plan import FOLDERS, ROOT
 
 MUTATIONS = int(os.environ.get("KODEC_MUTATIONS", "4"))
@@ -33,7 +33,7 @@ pytestmark = [
 def test_typescript_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
     program = typescript_testee.build(folder, tmp_path)
     told = list(cases(folder, changes=MUTATIONS, seed=12))
-    for case, found in zip(told, typescript_testee.ask(program, told), strict=True):
+    for case, found in zip(told, ask(program, told), strict=True):
         assert found == case
 
 
