@@ -6,7 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
-.PHONY: clean setup java clients node sparks connector s3 kills
+.PHONY: clean languages setup java clients node sparks connector s3 kills
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ interop: clients ## make log directories with a real Kafka broker and compare wh
 
 messages: setup ## compare all of Kafka's messages, requests and responses too, with Kafka's own classes
 	@$(BIN)/python tests/interop/messages/run.py --protocol --rounds 100
+
+languages: java node ## run the conformance suite in every language whose compiler is here, for docs/languages.md
+	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
 
 foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)

@@ -38,7 +38,9 @@ _OWN: Mapping[str, str] = {
     "model": "kodec.generator.targets.model:TARGET",
     "java": "kodec.generator.targets.java:TARGET",
     "go": "kodec.generator.targets.go:TARGET",
+    "rust": "kodec.generator.targets.rust:TARGET",
     "typescript": "kodec.generator.targets.typescript:TARGET",
+    "c": "kodec.generator.targets.c:TARGET",
     "documents": "kodec.generator.targets.documents:TARGET",
     "vectors": "kodec.generator.targets.vectors:TARGET",
 }
@@ -101,8 +103,10 @@ class Target(Protocol[Plan]):
         files: patterns of the names of the files that it writes. A file of such a name that carries our mark,
             and that the target gives no more, is deleted.
 
-    It may have `options`, a mapping of names to a line of help each: what `--option` may say to it. It reads
-    them by `Request.option`, and raises ValueError in `lacks` for a value that there cannot be.
+    It may have a `runtime`: the folder in `kodec.runtime` with what its files need beside them and do not
+    bring along. And it may have `options`, a mapping of names to a line of help each: what `--option` may
+    say to it. It reads them by `Request.option`, and raises ValueError in `lacks` for a value that there
+    cannot be.
     """
 
     name: str

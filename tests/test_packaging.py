@@ -25,6 +25,7 @@ PLACES = {name: ROOT / name for name in LINKED} | {name: ROOT / "src" / "kodec" 
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
 HEADERS = {"kodec_arrow.h", "kodec_codecs.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
+HEADERS |= {"kodec_arrow_abi.h", "kodec_bytes.h"}
 HEADERS |= {"kodec_message.h", "kodec_message_read.h", "kodec_message_write.h"}
 SOURCES = {"face.pyx", "face.pyi", "messages.c", "messages.pyi"}
 PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}

@@ -300,7 +300,7 @@ class _UnitBuilder:
             return Constant(found.value, kind)
         if self.struct.versions and spec.id == self.struct.version_field:
             return Constant(self.struct.versions.last, kind)
-        if spec.valid is not None and isinstance(spec.valid.eq, ex.Literal):
+        if spec.repeat is None and spec.valid is not None and isinstance(spec.valid.eq, ex.Literal):
             return Constant(spec.valid.eq.value, kind)
         return self._zero(spec)
 

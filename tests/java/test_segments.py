@@ -111,6 +111,33 @@ def test_offsets_are_those_asked_for(ask: Ask) -> None:
         assert_same(answer, python(path, first, last), f"{path} {first} {last}")
 
 
+def test_a_gap_ends_at_the_last_offset_that_a_segment_can_have(ask: Ask, tmp_path: Path) -> None:
+    paths = []
+    for last in (2**31 - 2, 2**31 - 1, 2**31):
+        path = tmp_path / f"{last}" / "orders-0" / f"{0:020d}.log"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(
+            b"".join(kodec.encode([kodec.Record(offset=each, value=b"x")]) for each in (0, last))
+        )
+        paths.append(path)
+    wanted = [python(path) for path in paths]
+    assert [isinstance(each, str) for each in wanted] == [False, False, True]
+    for answer, each in zip(ask([question(path) for path in paths]), wanted, strict=True):
+        assert_same(answer, each, "")
+
+
+def test_a_gap_ends_below_the_next_segment(ask: Ask, tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    for base in (10, 20):
+        (folder / f"{base:020d}.log").write_bytes(kodec.encode([kodec.Record(offset=base, value=b"x")]))
+    path = folder / f"{0:020d}.log"
+    path.write_bytes(b"".join(kodec.encode([kodec.Record(offset=each, value=b"x")]) for each in (0, 15)))
+    wanted = python(path)
+    assert isinstance(wanted, str) and "at most 9" in wanted
+    assert_same(ask([question(path)])[0], wanted, "")
+
+
 # -- damage --------------------------------------------------------------------------------------------
 
 

@@ -140,3 +140,13 @@ def test_bytes_that_a_condition_leaves_out_are_null_in_rows(tmp_path: Path) -> N
     assert plan is not None
     spans = {each.name: each for each in steps_within(plan.head) if isinstance(each, Span)}
     assert (spans["tail"].nullable, spans["all"].nullable) == (True, False)
+
+
+def test_a_rule_of_elements_is_no_default_of_their_list(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq:\n- {id: one, type: u1, valid: 7}\n"
+        "- {id: many, type: u1, valid: 7, repeat: expr, repeat-expr: 2}\n"
+    )
+    one, many = program_of(load(tmp_path)).units["x"].fields
+    assert one.default is not None and one.default.value == 7
+    assert many.default is None

@@ -418,6 +418,22 @@ def test_writes_from_other_threads_and_by_sql(spark: Any, tmp_path: Path) -> Non
         spark.sql("DROP TABLE sunk")
 
 
+def test_a_write_that_is_explained_or_not_understood_leaves_no_folder(spark: Any, tmp_path: Path) -> None:
+    path, some = tmp_path / "logs", spark.sql("SELECT X'61' value")
+    options = {"topic": "t", "partition": "0"}
+    some.write.format("kafka-log").mode("append").options(**options).save(str(path))
+    before = sorted(tmp_path.rglob("*"))
+    insert = f"INSERT INTO `kafka-log`.`{path}` (value, topic, `partition`) SELECT X'61', 't', 0"
+    for how in ("", "EXTENDED", "FORMATTED"):
+        assert "AppendData" in spark.sql(f"EXPLAIN {how} {insert}").collect()[0][0]
+    with pytest.raises(Exception, match="nowhere"):
+        spark.sql(insert.replace("X'61'", "nowhere"))
+    with pytest.raises(Exception, match="bogus"):
+        bogus = some.selectExpr("value", "1 bogus")
+        bogus.write.format("kafka-log").mode("append").options(**options).save(str(path))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_what_is_wrong_with_a_write_is_one_sentence(spark: Any, tmp_path: Path) -> None:
     good = spark.range(5).selectExpr("cast(id AS string) AS value", "'t' AS topic", "0 AS `partition`")
     out = str(tmp_path / "out")

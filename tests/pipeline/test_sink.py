@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 import kodec
 from kodec.errors import KodecError
 from kodec.log.files.listing import TopicPartition
-from kodec.log.writing import addition
+from kodec.log.writing import add_segments as addition
 from kodec.pipeline import export
 from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import OptionError

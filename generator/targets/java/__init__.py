@@ -87,6 +87,7 @@ class _Java:
 
     name = "java"
     files = ("*.java",)
+    runtime = "java"
     options: ClassVar[dict[str, str]] = {
         "package": "the package of the classes, with one inside it for each folder of schemas; `formats`"
     }

@@ -21,7 +21,7 @@ class _Native:
     """Its files in `kernels/` for each schema that is named."""
 
     name = "native"
-    files = ("*.c", "*.h", "*.pyi", "*.pyx", f"{FOLDER}/__init__.py")
+    files = tuple(f"{FOLDER}/{name}" for name in ("*.c", "*.h", "*.pyi", "*.pyx", "__init__.py"))
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Of a schema that is named: why it has no kernel."""

@@ -66,7 +66,7 @@ class Writer:
                 self._check(step.steps)
         for path, made in self.fields(steps):
             if self.is_span(made):
-                if getattr(made, "nullable", False) and not self._kernel.plan.fields[path].signed_null:
+                if self.is_nullable(made) and not self._kernel.plan.fields[path].signed_null:
                     raise NoRows(f"`{path}` is not written, as it may be absent")
                 self.limit(path)
             elif isinstance(made, (Slot, RowNumber)):
@@ -132,6 +132,10 @@ class Writer:
     @staticmethod
     def is_span(made: Slot | RowNumber | Span) -> bool:
         return kind_of(made) == "blob"
+
+    @staticmethod
+    def is_nullable(made: Slot | RowNumber | Span) -> bool:
+        return isinstance(made, Span) and made.nullable
 
     @staticmethod
     def c_type(made: Slot | RowNumber) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.layouts import Layouts
 from kodec.generator.plan.places import Places
 from kodec.generator.plan.steps import Checksum, Fixed, Many, One, Program, Stored, Tagged, Unit, When
-from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct
+from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.targets.python.names import RUNTIME, camel
 
@@ -22,7 +21,6 @@ class ModelIndex:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.layouts = Layouts(model)
         self.program: Program = program_of(model)
         self.places = Places(self.program)
         self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
@@ -57,10 +55,6 @@ class ModelIndex:
     def wanted(self, schema: Schema) -> bool:
         """Whether the schema gives a module at all."""
         return schema.streamed or bool(self.units(schema))
-
-    def in_runtime(self, struct: Struct) -> bool:
-        """Whether the runtime has a type, and no module."""
-        return not self.model.schema_of(struct.name).streamed and struct.name not in self.program.units
 
     def tag_section(self, spec: Field) -> Field | None:
         """The field that carries `-tags`, where `spec` is a tagged section."""

@@ -64,7 +64,7 @@ class Names:
             head = pascal(schema.id)
             if shorts[head] > 1:
                 head = pascal(re.sub(r"\W", "_", module))
-            for name in (*(each.name for each in schema.structs), *(each.name for each in schema.enums)):
+            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 text = _TYPES.free(head + "".join(map(pascal, name.split("::")[1:])))
                 self._types[name] = text
                 for word in (text, f"new{text}", f"read{text}", f"write{text}"):

@@ -26,11 +26,11 @@ from kodec.generator.wire import WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.varint import write_uvarint32
 
-__all__ = ["Near", "near"]
+__all__ = ["NO_TEXT", "Near", "near"]
 
 _CUTS = 12
 _LONGER = "not the shortest form of a number: writers do not give it, and readers may take it"
-_NO_TEXT = "not of its encoding: a reader may keep such text as it is"
+NO_TEXT = "not of its encoding: a reader may keep such text as it is"
 _ORDER = "tags that are not in ascending order, or twice: writers do not give them, and readers may take them"
 _FLAGS = "neither 0 nor 1: writers do not give it, and readers may take it as true"
 _UNKNOWN = "a number that the enum has no name for: a reader may keep it"
@@ -95,7 +95,7 @@ def _changed(unit: Unit, leaf: Leaf, part: bytes) -> Iterator[tuple[str, bytes, 
         case Varint(wire):
             yield from _varints(wire, leaf)
         case Chars() if part:
-            yield "bytes that are no text", b"\xff" + part[1:], _NO_TEXT
+            yield "bytes that are no text", b"\xff" + part[1:], NO_TEXT
         case Tagged(tags=tags):
             yield from _tags(tags, unit)
 

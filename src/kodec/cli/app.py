@@ -27,6 +27,7 @@ _VERBS = {
     "import-kafka": "import_kafka",
     "check-evolution": "check_evolution",
     "conform": "conform",
+    "handoff": "handoff",
     "dump": "dump",
     "ls": "list_logs",
     "inventory": "inventory",

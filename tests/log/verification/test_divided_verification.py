@@ -23,7 +23,7 @@ from kodec.log.verification.findings import (
     Head,
     OffsetsMissing,
     ProducerBatch,
-    Reading,
+    SegmentFindings,
     Unreliable,
     concluded,
 )
@@ -129,7 +129,7 @@ def test_a_segment_that_cannot_be_read(tmp_path: Path) -> None:
     log = kodec.PartitionLog(folder)
     pieces = plan_readings(log)
     readings = [each.read() for each in pieces]
-    readings[1] = Reading(readings[1].findings[:2], OSError(5, "Input/output error"))
+    readings[1] = SegmentFindings(readings[1].findings[:2], OSError(5, "Input/output error"))
     problems = [each for each in verify_partition(log, readings=readings) if not each.note]
     assert [(each.what, each.path) for each in problems] == [("cannot be read", pieces[1].path)]
     pieces[2].path.unlink()
@@ -196,7 +196,7 @@ def findings(draw: st.DrawFn) -> list[Finding]:
 def test_a_reading_changes_what_is_known_as_the_batches_do(segments: Sequence[Sequence[Finding]]) -> None:
     one, other = Recorded(), Recorded()
     for each in segments:
-        reading = Reading.of(iter(each))
+        reading = SegmentFindings.of(iter(each))
         assert len(reading.findings) <= len(each)
         assert list(concluded(each, one)) == list(concluded(reading, other))
         one.note(-1)
@@ -208,8 +208,8 @@ def test_a_reading_has_the_size_of_what_happened() -> None:
     def batch(number: int, *, transactional: bool = False) -> ProducerBatch:
         return ProducerBatch(Head(number, number, 7, 0, number, number, transactional, False), None)
 
-    assert Reading.of(map(batch, range(1000))).findings == [batch(999)]
-    found = Reading.of(batch(number, transactional=number >= 500) for number in range(1000)).findings
+    assert SegmentFindings.of(map(batch, range(1000))).findings == [batch(999)]
+    found = SegmentFindings.of(batch(number, transactional=number >= 500) for number in range(1000)).findings
     assert found == [batch(500, transactional=True), batch(999, transactional=True)]
 
     def end(number: int, kind: ControlRecordType) -> ProducerBatch:
@@ -220,8 +220,8 @@ def test_a_reading_has_the_size_of_what_happened() -> None:
             yield from (batch(number + at, transactional=True) for at in range(3))
             yield end(number + 3, kind)
 
-    assert Reading.of(transactions(ControlRecordType.COMMIT)).findings == [
+    assert SegmentFindings.of(transactions(ControlRecordType.COMMIT)).findings == [
         batch(998, transactional=True),
         end(999, ControlRecordType.COMMIT),
     ]
-    assert len(Reading.of(transactions(ControlRecordType.ABORT)).findings) == 750
+    assert len(SegmentFindings.of(transactions(ControlRecordType.ABORT)).findings) == 750

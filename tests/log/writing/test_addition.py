@@ -12,7 +12,7 @@ import pytest
 import kodec
 from kodec.errors import EncodeError, Malformed
 from kodec.log.files.listing import TopicPartition
-from kodec.log.writing import addition
+from kodec.log.writing import add_segments as addition
 from kodec.log.writing.add_segments import (
     JOURNAL,
     FinishedSegment,

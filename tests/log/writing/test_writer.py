@@ -22,7 +22,7 @@ from kodec.log.files.indexes import IndexBuilder
 from kodec.log.files.listing import TopicPartition, find_partitions
 from kodec.log.files.lock import locked
 from kodec.log.verification.verify import verify_partition, verify_root
-from kodec.log.writing import opening
+from kodec.log.writing import prepare
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_scan import SegmentScan
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -453,14 +453,14 @@ def test_opening_a_log_reads_it_from_the_disk(tmp_path: Path, monkeypatch: pytes
     with LogWriter(tmp_path / "t-0") as writer:
         writer.append(records(2))
     asked: list[str] = []
-    scan = opening.scan_segment
+    scan = prepare.scan_segment
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: asked.append("dropped"))
 
     def scanned(path: Path, base_offset: int, **options: Any) -> SegmentScan:
         asked.append("read")
         return scan(path, base_offset, **options)
 
-    monkeypatch.setattr(opening, "scan_segment", scanned)
+    monkeypatch.setattr(prepare, "scan_segment", scanned)
     LogWriter(tmp_path / "t-0").close()
     assert asked == ["dropped", "dropped", "dropped", "read"]
 

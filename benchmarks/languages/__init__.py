@@ -1,0 +1,1 @@
+"""Generated code in other languages beside hand-tuned peers."""

@@ -1,0 +1,1 @@
+"""The generated Rust beside the crate kafka-protocol, on the same bytes."""

@@ -1,0 +1,89 @@
+"""Names of schemas as names of C, which collide with nothing that the library or a generated file uses."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kodec.generator.plan.steps import Unit
+from kodec.generator.reserved import Reserved, Taken
+from kodec.generator.schema.model import Model
+
+__all__ = ["PREFIX", "Names", "local", "member"]
+
+PREFIX = "kodec_"
+"""In front of every name that a linker or another file sees."""
+_FUNCTIONS = (
+    *("", "_list", "_init", "_read", "_write", "_get", "_put", "_default", "_is_default"),
+    *("_columns_read", "_columns_write"),
+)
+_OF_RUNTIME = """
+    arena arena_alloc arena_free arena_init arena_reset arrow_abi bool_list buffer buffer_free bytes
+    bytes_list code code_name columns columns_options compress crc32 crc32c decompress double_list empty
+    error error_text float_list generated int16_list int32_list int64_list int8_list options runtime tag
+    tags tags_list text uint16_list uint32_list uint64_list uint8_list uuid uuid_list
+"""
+_CONSTANTS = """
+    BAD_CHECKSUM GENERATED_H H LIMIT_EXCEEDED MALFORMED NOT_ENCODABLE OK RUNTIME_H TRUNCATED TYPES_H
+    UNSUPPORTED WITH_ZLIB WITH_ZSTD
+"""
+_OF_C = """
+    alignas alignof asm assert atomic auto bool break case char complex const constexpr continue default
+    do double else enum errno extern false float for goto i386 if imaginary inline int isnan linux long
+    noreturn nullptr offsetof register restrict return short signbit signed sizeof static static_assert
+    stderr stdin stdout struct switch thread_local true typedef typeof typeof_unqual union unix unsigned
+    va_arg va_end va_start void volatile while
+"""
+_OF_CPP = """
+    and and_eq bitand bitor catch char16_t char32_t char8_t class co_await co_return co_yield compl
+    concept const_cast consteval constinit decltype delete dynamic_cast explicit export far friend
+    interface mutable namespace near new noexcept not not_eq operator or or_eq private protected public
+    reinterpret_cast requires small static_cast template this throw try typeid typename using virtual
+    wchar_t xor xor_eq
+"""
+_OF_TEMPLATES = """
+    abort after again arena at before bits code codec content count data end error exit fields found have
+    hidden i index inner int16_t int32_t int64_t int8_t item items known left list made max_align_t
+    memcmp memcpy memset n need nothing on options out p part r read reader room shown size size_t start
+    stop stored strcmp strlen tags time to uint16_t uint32_t uint64_t uint8_t uintptr_t unused used v
+    value w write writer wrong
+"""
+_MEMBERS = Reserved(_OF_C.split(), _OF_CPP.split())
+_LOCALS = Reserved(_OF_C.split(), _OF_CPP.split(), _OF_TEMPLATES.split(), prefixes=("kd_", PREFIX, "bits"))
+
+
+def member(name: str) -> str:
+    """A field of a struct."""
+    return _MEMBERS.free(name)
+
+
+def local(name: str) -> str:
+    """A local, or a parameter."""
+    return _LOCALS.free(name)
+
+
+class Names:
+    """What units, enums and unions are called in one library."""
+
+    def __init__(self, model: Model) -> None:
+        self._taken = Taken(PREFIX + word for word in _OF_RUNTIME.split())
+        self._types: dict[str, str] = {}
+        self._constants = Taken(f"KODEC_{word}" for word in _CONSTANTS.split())
+        shorts = Counter(schema.id for schema in model.schemas)
+        for schema in model.schemas:
+            head = schema.id
+            if shorts[head] > 1:
+                head = schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_")
+            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
+                self._types[name] = self.claim("_".join([head, *name.split("::")[1:]]))
+
+    def claim(self, name: str) -> str:
+        """A name for a type that nothing else has, nor with what functions of it have behind."""
+        return self._taken.claim(PREFIX + name, _FUNCTIONS)
+
+    def constant(self, *parts: str) -> str:
+        """A name for a constant that nothing else has."""
+        return self._constants.claim("_".join([PREFIX.rstrip("_"), *parts]).upper())
+
+    def type(self, unit: Unit | str) -> str:
+        """The type of a unit, or what the constants of an enum begin with."""
+        return self._types[unit if isinstance(unit, str) else unit.name]

@@ -1,0 +1,612 @@
+"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kodec.generator.plan.steps import (
+    Case,
+    CheckLast,
+    CheckLength,
+    CheckMost,
+    Checksum,
+    Choice,
+    Derived,
+    FieldPlan,
+    Fixed,
+    Many,
+    Nested,
+    One,
+    Packed,
+    Program,
+    Rule,
+    Slot,
+    Tagged,
+    Unit,
+    When,
+    steps_in,
+    values_of,
+)
+from kodec.generator.plan.values import (
+    FLAG,
+    IDENTITY,
+    OCTETS,
+    SECTION,
+    TEXT,
+    Constant,
+    EnumOf,
+    FieldOf,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Real,
+    Type,
+    Value,
+    Whole,
+)
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.targets.c.expressions import (
+    Computed,
+    Member,
+    Types,
+    bare,
+    expression,
+    is_null,
+    is_number,
+    literal,
+    text,
+)
+from kodec.generator.targets.c.names import local, member
+from kodec.generator.wire import WIRE
+
+__all__ = ["Defaults", "Printer"]
+
+_WIDE = Whole(-(1 << 63), (1 << 63) - 1)
+
+
+class Defaults:
+    """What objects hold that nobody has set, and the test that they hold nothing else."""
+
+    def __init__(self, types: Types, program: Program) -> None:
+        self.types = types
+        self.program = program
+
+    def initial(self, unit: Unit, *, absent: bool) -> str:
+        """The initializer of an object, of one that is about to be read with `absent`."""
+        found = []
+        for each in unit.fields:
+            constant = each.absent if absent else each.default
+            value = self._value(each.type, constant, absent=absent) if each.kept else ""
+            if value:
+                found.append(f".{member(each.name)} = {value}")
+        return f"{{{', '.join(found)}}}" if found else "{0}"
+
+    def _value(self, kind: Type, constant: Constant | None, *, absent: bool) -> str:
+        """What a field is set to; nothing where that is all bits 0."""
+        if constant is None:
+            inner = bare(kind)
+            if isinstance(inner, ObjectOf):
+                unit = self.program.units[inner.unit]
+                if isinstance(kind, Maybe):
+                    return f"&{self.types.names.type(unit)}_default"
+                value = self.initial(unit, absent=absent)
+                return "" if value == "{0}" else value
+            if not isinstance(kind, Maybe):
+                return ""
+            if isinstance(inner, ListOf) or inner == SECTION:
+                return "{.items = (void *)kodec_empty}"
+            return "{.data = kodec_empty}" if inner in (TEXT, OCTETS) else ""
+        given = constant.value
+        if given is None or (not given and not isinstance(kind, Maybe)):
+            return ""
+        if self.types.is_pointer(kind):
+            return f"&(const {self.types.of(bare(kind))}){{{literal(given)}}}"
+        if isinstance(given, (str, bytes)):
+            return literal(given).removeprefix("(kodec_bytes)")
+        return literal(given)
+
+    def differs(self, kind: Type, place: str, constant: Constant | None) -> str:
+        """The test that a place does not hold its default."""
+        inner = bare(kind)
+        if isinstance(kind, Maybe) and constant is not None and constant.value is None:
+            return f"!({is_null(kind, place)})" if self.types.says_null(kind) else f"{place} != NULL"
+        null = f"{is_null(kind, place)} || " if isinstance(kind, Maybe) else ""
+        if isinstance(inner, ObjectOf):
+            name = self.types.names.type(inner.unit)
+            return f"{null}!{name}_is_default({place if isinstance(kind, Maybe) else f'&{place}'})"
+        if isinstance(inner, OneOf):
+            return f"{place}.kind != 0"
+        if isinstance(inner, ListOf) or inner == SECTION:
+            return f"{null}{place}.count != 0"
+        value = None if constant is None else constant.value
+        if inner in (TEXT, OCTETS):
+            return f"{null}!kd_same({place}, {literal(value)})" if value else f"{null}{place}.size != 0"
+        held = f"*{place}" if self.types.is_pointer(kind) else place
+        if inner == IDENTITY:
+            return f"{null}!kd_is_zero({held})"
+        if inner == FLAG:
+            return f"{null}{'!' if value else ''}{held}"
+        return f"{null}{held} != {literal(value or 0)}"
+
+    def compared(self, unit: Unit) -> Iterator[str]:
+        """The tests of which none holds of an object with its defaults."""
+        for each in unit.fields:
+            if each.kept:
+                yield self.differs(each.type, f"v->{member(each.name)}", each.default)
+
+
+class Printer:
+    """What a template asks of a unit."""
+
+    def __init__(self, types: Types, program: Program, unit: Unit, *, writing: bool, circular: bool) -> None:
+        self.types = types
+        self.names = types.names
+        self.writing = writing
+        self.program = program
+        self.unit = unit
+        self.circular = circular
+        self.defaults = Defaults(types, program)
+        self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
+        self.ranged = {each.name for each in unit.ranges}
+        # fields that a writer computes where they are not given
+        self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
+        used = (FieldOf, Peeked)
+        self._used = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
+
+    # -- names ------------------------------------------------------------------------------------
+
+    @property
+    def type(self) -> str:
+        return self.names.type(self.unit)
+
+    @property
+    def value_type(self) -> str:
+        """What is read and written: the object, or the value that the unit stands for."""
+        name = self.unit.stands_for
+        return self.type if name is None else self.types.of(self.unit.field(name).type)
+
+    @property
+    def written_type(self) -> str:
+        """The same, where it is not changed."""
+        found = self.value_type
+        return f"{found}const " if found.endswith("*") else f"const {found} "
+
+    @property
+    def parameters(self) -> str:
+        """The parameters of a function, after others."""
+        return "".join(f", {self.types.of(each.type)} {local(each.name)}" for each in self.unit.parameters)
+
+    @property
+    def arguments(self) -> str:
+        return "".join(f", {local(each.name)}" for each in self.unit.parameters)
+
+    def unused(self) -> Iterator[str]:
+        """The parameters that a function does not look at."""
+        held = (self.unit.steps, self.unit.packed, [] if not self.writing else self.unit.derived)
+        used = {each.name for each in values_of(held) if isinstance(each, (FieldOf, Peeked))}
+        tagged = any(isinstance(each, Tagged) for each in steps_in(self.unit.steps))
+        for each in self.unit.parameters:
+            own = each.name == self.unit.version_name and (self.unit.versions is not None or tagged)
+            if each.name not in used and not own:
+                yield local(each.name)
+
+    def field(self, name: str) -> str:
+        """Where a field is while it is read or written."""
+        if self.writing and self.unit.derivation(name) is not None:
+            return Computed(local(name))
+        if name in self.kept:
+            return f"v->{member(name)}"
+        if name == self.unit.stands_for:
+            return "(*value)"
+        kind = next((each.type for each in self.unit.fields if each.name == name), None)
+        return Computed(local(name)) if kind is not None and is_number(kind) else local(name)
+
+    def field_type(self, name: str) -> Type:
+        kind = self.unit.field(name).type
+        if self.writing and self.unit.derivation(name) is not None:
+            return _WIDE
+        if name in self.computed:
+            return kind if isinstance(kind, Maybe) else Maybe(kind)
+        if name not in self.kept and name != self.unit.stands_for and is_number(kind):
+            return _WIDE
+        return kind
+
+    def text(self, value: Value, item: str = "item") -> str:
+        return expression(value, self._get, item)
+
+    def _get(self, name: str) -> str:
+        if name in self.computed and not self.writing:
+            return Computed(self.number(name))
+        return self.field(name)
+
+    def number(self, name: str) -> str:
+        """A field as int64_t."""
+        place = self.field(name)
+        if isinstance(place, Computed):
+            return place
+        return f"(int64_t)*{place}" if self.types.is_pointer(self.field_type(name)) else f"(int64_t){place}"
+
+    def given(self, arguments: Iterable[Value], unit: str) -> str:
+        """Arguments of another unit's function, after others."""
+        kinds = [each.type for each in self.program.units[unit].parameters]
+        found = []
+        for value, kind in zip(arguments, kinds, strict=True):
+            shown = expression(value, self._get, binds=11)
+            found.append(f", ({self.types.of(kind)}){shown}" if isinstance(kind, Whole) else f", {shown}")
+        return "".join(found)
+
+    def call(self, unit: str) -> str:
+        return self.names.type(unit)
+
+    def member(self, name: str) -> str:
+        return member(name)
+
+    def local(self, name: str) -> str:
+        return local(name)
+
+    def text_literal(self, value: str) -> str:
+        return text(value)
+
+    def name(self, name: str) -> str:
+        """The name of a field as errors have it; none of what the unit stands for."""
+        return '""' if name == self.unit.stands_for else text(name)
+
+    # -- fields -----------------------------------------------------------------------------------
+
+    def locals(self) -> list[FieldPlan]:
+        """The fields that are no part of the object, and that a reader needs for another one."""
+        return [
+            each
+            for each in self.unit.fields
+            if each.name not in self.kept and each.name != self.unit.stands_for and self.is_used(each.name)
+        ]
+
+    def is_used(self, name: str) -> bool:
+        """Whether what was read is needed: in the object, or for another field."""
+        return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
+
+    def c(self, kind: Type) -> str:
+        return self.types.of(kind)
+
+    def nothing(self, name: str) -> str:
+        """Null, as a place has it."""
+        kind = self.field_type(name)
+        return "NULL" if self.types.is_pointer(kind) else f"({self.types.of(kind)}){{0}}"
+
+    def empty(self, name: str) -> str:
+        """What a unit gives where nothing is read for the field that it stands for."""
+        spec = self.unit.field(name)
+        if spec.absent is None and isinstance(bare(spec.type), ObjectOf) and not isinstance(spec.type, Maybe):
+            return f"{self.types.of(spec.type)}_default"
+        if self.types.is_pointer(spec.type):
+            return "NULL"
+        value = None if spec.absent is None else spec.absent.value
+        return literal(value) if value is not None else f"({self.types.of(spec.type)}){{0}}"
+
+    # -- numbers ----------------------------------------------------------------------------------
+
+    def width(self, wire: str) -> int:
+        return WIRE[wire].least
+
+    def load(self, wire: str, order: str, at: str, kind: Type | None = None) -> str:
+        """What a wire type gives of the bytes `at`, as a place of a type takes it."""
+        form = WIRE[wire]
+        if form.kind == "boolean":
+            return f"*({at}) != 0"
+        if form.kind == "UUID":
+            return f"kd_load_uuid({at})"
+        size = form.least
+        raw = f"kd_load_u{size}{'' if size == 1 else order or 'be'}({at})"
+        if form.kind == "float":
+            return f"kd_{'float' if size == 4 else 'double'}_of({raw})"
+        shown = f"(int{8 * size}_t){raw}" if form.signed else raw
+        own = f"{'' if form.signed else 'u'}int{8 * size}_t"
+        wanted = own if kind is None else self.types.of(bare(kind))
+        return shown if wanted == own else f"({wanted}){shown}"
+
+    def store(self, wire: str, order: str, at: str, value: str) -> str:
+        """The statement that puts a number, a flag or a UUID `at` bytes."""
+        form = WIRE[wire]
+        if form.kind == "boolean":
+            return f"*({at}) = {value} ? 1 : 0;"
+        if form.kind == "UUID":
+            return f"memcpy({at}, {value}.bytes, 16);"
+        if form.kind == "float":
+            value = f"kd_bits_of_{'float' if form.least == 4 else 'double'}({value})"
+        return f"kd_store_{order or 'be'}({at}, (uint64_t){value}, {form.least});"
+
+    def limits(self, wire: str) -> tuple[str, str] | None:
+        """The least and the largest number; None where int64_t has no other."""
+        found = WIRE[wire].range
+        assert found is not None
+        return None if Whole(*found) == _WIDE else (literal(found[0]), literal(min(found[1], _WIDE.high)))
+
+    def varint(self, wire: str, value: str) -> str:
+        """A number as the groups of bits that stand for it."""
+        if WIRE[wire].zigzag:
+            return f"kd_zigzag({value})"
+        return f"(uint32_t)({value})"
+
+    def converted(self, kind: Type, value: str) -> str:
+        """An int64_t as a place of this type takes it."""
+        wanted = self.types.of(bare(kind))
+        return value if wanted == "int64_t" else f"({wanted}){value}"
+
+    def place(self, slot: Slot) -> str:
+        """Where the value of a slot is kept."""
+        head = self.field(slot.path[0])
+        found = ".".join([head, *map(member, slot.path[1:])])
+        return Computed(found) if isinstance(head, Computed) else found
+
+    def slot_type(self, slot: Slot) -> Type:
+        return self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
+
+    def value_of(self, slot: Slot) -> str:
+        """The value of a slot: what a rule speaks of, and what is written."""
+        place = self.place(slot)
+        pointed = self.types.is_pointer(self.slot_type(slot))
+        return f"(*{place})" if pointed else place
+
+    def inside(self, slot: Slot) -> Printer:
+        """What spells the rules of a slot, which speak of fields beside it."""
+        return self if len(slot.path) == 1 else _Inside(self, slot.path[:-1])
+
+    # -- bits -------------------------------------------------------------------------------------
+
+    def bit_field(self, slot: Slot, bits: str) -> str:
+        assert slot.bits is not None
+        shift, width = slot.bits
+        shown = (
+            f"{bits} >> {shift} & {hex((1 << width) - 1)}" if shift else f"{bits} & {hex((1 << width) - 1)}"
+        )
+        if is_number(slot.type):
+            return f"({self.types.of(slot.type)})({shown})"
+        return f"({shown}) != 0"
+
+    def bit_number(self, slot: Slot) -> str:
+        value = self.place(slot)
+        return f"(uint64_t){value}" if is_number(slot.type) else f"(uint64_t)({value} ? 1 : 0)"
+
+    def bits(self, group: list[Slot]) -> str:
+        parts = []
+        for each in group:
+            assert each.bits is not None
+            shown = self.bit_number(each)
+            parts.append(f"{shown} << {each.bits[0]}" if each.bits[0] else shown)
+        return " | ".join(parts)
+
+    def hex(self, number: int) -> str:
+        return hex(number)
+
+    # -- versions and what is looked at before -------------------------------------------------------
+
+    def before_version(self) -> list[Slot]:
+        where, first = self.unit.version, self.unit.steps[0]
+        assert where is not None and isinstance(first, Fixed)
+        return [each for each in first.slots if each.offset <= where.offset]
+
+    def unknown(self, wire: str | None, place: str) -> str:
+        """The test that a version is none of those that the unit has."""
+        versions = self.unit.versions
+        assert versions is not None
+        told = next((each.type for each in self.unit.parameters if each.name == self.unit.version_name), None)
+        kind = told if wire is None else Whole(*(WIRE[wire].range or (0, 0)))
+        if kind is None:
+            kind = bare(self.unit.field(self.unit.version_name).type)
+        kind = kind.number if isinstance(kind, EnumOf) else kind
+        assert isinstance(kind, Whole)
+        # a comparison that no number of the type can fail is one that compilers warn of
+        tests = [f"{place} < {versions.first}"] if versions.first > kind.low else []
+        tests += [f"{place} > {versions.last}"] if versions.last < kind.high else []
+        return " || ".join(tests)
+
+    def peeked_size(self) -> int:
+        return max(each.offset + self.width(each.wire) for each in self.unit.peeks)
+
+    def peeked_names(self) -> str:
+        return text(", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset)))
+
+    def in_versions(self, versions: VersionRange) -> str:
+        version = self.field(self.unit.version_name)
+        if versions.first == versions.last:
+            return f"{version} == {versions.first}"
+        return f"{version} >= {versions.first} && {version} <= {versions.last}"
+
+    # -- rules ------------------------------------------------------------------------------------
+
+    def need(self, rule: Rule) -> str:
+        return text(rule.needed)
+
+    def shown(self, kind: Type, place: str) -> str:
+        """A value as an error has it."""
+        inner = bare(kind)
+        if self.types.is_pointer(kind) or isinstance(inner, ObjectOf):
+            return "kd_show_bytes((kodec_bytes){0})" if isinstance(kind, Maybe) else "kd_show_count(1)"
+        match inner:
+            case Whole(low=0, high=high) if high > _WIDE.high:
+                return f"kd_show_uint({place})"
+            case Whole() | EnumOf():
+                return f"kd_show_int({place})"
+            case Real():
+                return f"kd_show_real((double){place})"
+            case ListOf():
+                return f"kd_show_count({place}.count)"
+            case OneOf():
+                return f"kd_show_int({place}.kind)"
+        if inner == SECTION:
+            return f"kd_show_count({place}.count)"
+        if inner == IDENTITY:
+            return f"kd_show_uuid({place})"
+        return f"kd_show_int({place})" if inner == FLAG else f"kd_show_bytes({place})"
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def measured(self) -> list[str]:
+        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        found = []
+        for each in self.unit.derived:
+            kind = bare(self.unit.field(each.of).type)
+            packed = self.unit.packed is not None and each.of == self.unit.packed.name
+            if each.kind != "length" or packed or each.of in found:
+                continue
+            if isinstance(kind, (ObjectOf, ListOf, OneOf)):
+                found.append(each.of)
+        return found
+
+    def hides(self) -> bool:
+        """Whether a writer makes bytes before it knows where they belong."""
+        return bool(self.measured()) or self.unit.packed is not None
+
+    def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
+        """(field, its type, test that it holds something) of what is not written where a condition fails."""
+        for name in _names_in(step):
+            spec = self.unit.field(name)
+            derived = self.unit.derivation(name) is not None or name in self.ranged
+            if name not in self.kept or spec.droppable or derived:
+                continue
+            place = self.field(name)
+            tests = {
+                self.defaults.differs(spec.type, place, each): None for each in (spec.default, spec.absent)
+            }
+            if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
+                tests[f"!({is_null(spec.type, place)})"] = None
+            shown = [f"({each})" if len(tests) > 1 and "||" in each else each for each in tests]
+            yield name, self.shown(spec.type, place), " && ".join(shown)
+
+    def is_null(self, kind: Type, place: str) -> str:
+        return is_null(kind, place)
+
+    def may_be_null(self, kind: Type) -> bool:
+        return isinstance(kind, Maybe)
+
+    def holds_something(self, name: str, kind: Type, default: Constant | None) -> str:
+        """The test that a tagged field is not its default."""
+        return self.defaults.differs(kind, self.field(name), default)
+
+    def droppable(self, name: str) -> bool:
+        return self.unit.field(name).droppable
+
+    def bytes_of(self, data: bytes) -> str:
+        return text(data)
+
+    # -- what is derived --------------------------------------------------------------------------
+
+    def end(self, check: CheckLength | Checksum) -> str:
+        if check.last is not None:
+            return f"endOf_{check.last}"
+        return "w->out->size" if self.writing else "r->pos"
+
+    def of_member(self, item: str, path: tuple[str, ...]) -> str:
+        return f"(int64_t){item}.{'.'.join(map(member, path))}"
+
+    def is_last(self, part: CheckLast | CheckMost | Derived) -> bool:
+        """Whether it is the last element that counts, not the largest."""
+        return part.kind == "last" if isinstance(part, Derived) else isinstance(part, CheckLast)
+
+    def size_of(self, derived: Derived) -> str:
+        """What a length or a count is of a field that is not null."""
+        if derived.kind == "length" and derived.of in self.measured():
+            return f"bytesOf_{derived.of}.size"
+        if derived.kind == "length" and self.unit.packed is not None and derived.of == self.unit.packed.name:
+            return "stored.size"
+        kind = bare(self.unit.field(derived.of).type)
+        return f"{self.field(derived.of)}.{'size' if kind in (TEXT, OCTETS) else 'count'}"
+
+    # -- switches ---------------------------------------------------------------------------------
+
+    def equals(self, on: Value, value: Value) -> str:
+        if bare(on.type) in (TEXT, OCTETS):
+            return f"kd_same(on, {self.text(value)})"
+        return f"on == {self.text(value)}"
+
+    def on_type(self, on: Value) -> str:
+        return "int64_t" if is_number(on.type) else self.types.of(on.type)
+
+    def is_union(self, kind: Type) -> bool:
+        return isinstance(bare(kind), OneOf)
+
+    def member_of(self, kind: Type, held: Type) -> Member:
+        """What a type is among those of a switch."""
+        spelled = self.types.of(Maybe(held) if isinstance(held, ObjectOf) else held)
+        return next(each for each in self.types.members(kind) if self.types.of(each.type) == spelled)
+
+    def by_kind(self, choice: Choice, kind: Type) -> list[tuple[Member, Case]]:
+        """The cases, one for each member of a union."""
+        cases = [*choice.cases, *([] if choice.other is None else [choice.other])]
+        found = {self.member_of(kind, each.type).constant: each for each in cases}
+        return [(self.member_of(kind, each.type), each) for each in found.values()]
+
+    def raw(self, choice: Choice, kind: Type) -> Member | None:
+        """The bytes of what no case takes."""
+        if choice.other is not None or (choice.size is None and not choice.fills) or not self.is_union(kind):
+            return None
+        return self.member_of(kind, OCTETS)
+
+    # -- nested units and compressed content ---------------------------------------------------------
+
+    def is_object(self, unit: str) -> bool:
+        return self.program.units[unit].stands_for is None
+
+    def gives_pointer(self, element: Any) -> bool:
+        """Whether an element sets a pointer itself: a unit that stands for something that may be null."""
+        if not isinstance(element, Nested) or self.is_object(element.unit):
+            return False
+        inner = self.program.units[element.unit]
+        assert inner.stands_for is not None
+        return isinstance(inner.field(inner.stands_for).type, Maybe)
+
+    def content(self, packed: Packed) -> Type:
+        """The type of what is in it."""
+        inner = self.program.units[packed.unit]
+        return ObjectOf(inner.name) if inner.stands_for is None else inner.field(inner.stands_for).type
+
+    def packed_part(self, packed: Packed, held: Type) -> Member:
+        return self.member_of(self.unit.field(packed.name).type, held)
+
+    def packed_bytes(self) -> Type:
+        return OCTETS
+
+    # -- kinds ------------------------------------------------------------------------------------
+
+    def kind(self, part: Any) -> str:
+        """The name of a step or an element, by which a template chooses its macro."""
+        return type(part).__name__
+
+    def is_pointer(self, kind: Type) -> bool:
+        return self.types.is_pointer(kind)
+
+    def bare(self, kind: Type) -> Type:
+        return bare(kind)
+
+    def item(self, kind: Type) -> Type:
+        found = bare(kind)
+        assert isinstance(found, ListOf)
+        return found.item
+
+    def is_number(self, kind: Type) -> bool:
+        return is_number(kind)
+
+
+class _Inside(Printer):
+    """Spells the names of an object that is part of a run."""
+
+    def __init__(self, outer: Printer, path: tuple[str, ...]) -> None:
+        super().__init__(
+            outer.types, outer.program, outer.unit, writing=outer.writing, circular=outer.circular
+        )
+        self._head = ".".join([outer.field(path[0]), *map(member, path[1:])])
+
+    def _get(self, name: str) -> str:
+        return f"{self._head}.{member(name)}"
+
+
+def _names_in(step: When) -> Iterator[str]:
+    for each in steps_in((step,)):
+        if isinstance(each, (One, Many)):
+            yield each.name
+        elif isinstance(each, Tagged):
+            yield from (tag.name for tag in each.tags)
+            yield each.name

@@ -1,0 +1,84 @@
+"""Names of schemas as names of Rust, which collide with nothing that a generated file uses."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kodec.generator.plan.steps import Unit
+from kodec.generator.reserved import Reserved, Taken
+from kodec.generator.schema.model import Model, Schema
+
+__all__ = ["Names", "camel", "local", "member"]
+
+_WORDS = """
+    abstract as async await become box break const continue crate do dyn else enum extern false final fn
+    for gen if impl in let loop macro match mod move mut override priv pub ref return self static struct
+    super trait true try type typeof unsafe unsized use virtual where while yield
+""".split()  # noqa: SIM905  # fifty words on fifty lines are no list to read
+_MEMBERS = Reserved(_WORDS)
+# what functions call things beside the fields; `run` and `x` are places in templates
+_LOCALS = Reserved(
+    _WORDS,
+    """
+    arena at bits codec content data each error found have held i inner item known last most need on
+    options out outer place r run size start stored sum tag tags tags_end value x
+    """.split(),  # noqa: SIM905  # the same
+    prefixes=("at_", "bits_at_", "bytes_of_", "end_of_", "start_of_"),
+)
+_TYPES = Reserved(
+    """
+    Arena Box Clone Code Debug Default Eq Err Error Fact Hash None Ok Option Options Ord PartialEq PartialOrd
+    RawTag Result Self Some String Text Uuid Vec
+    """.split()  # noqa: SIM905  # the same
+)
+_MODULES = Reserved(_WORDS, "codecs lib main runtime rt".split())  # noqa: SIM905  # the same
+
+
+def camel(name: str) -> str:
+    """`topic_id` is `TopicId`."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def member(name: str) -> str:
+    """The field of a struct."""
+    return _MEMBERS.free(name)
+
+
+def local(name: str) -> str:
+    """The variable of a field in a function."""
+    return _LOCALS.free(name)
+
+
+class Names:
+    """What units, enums and modules are called in one crate."""
+
+    def __init__(self, model: Model) -> None:
+        self._types: dict[str, str] = {}
+        self._modules: dict[str, str] = {}
+        self.choices = Taken()
+        modules = Taken()
+        shorts = Counter(schema.id for schema in model.schemas)
+        for schema in model.schemas:
+            path = schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_")
+            head = schema.id if shorts[schema.id] == 1 else path
+            module = modules.claim(_MODULES.free(path))
+            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
+                text = camel("_".join((head, *name.split("::")[1:])))
+                self._types[name] = _TYPES.free(text)
+                self._modules[name] = module
+            self._modules[schema.path] = module
+        self.choices.names.update(self._types.values())
+
+    def type(self, name: str) -> str:
+        """The type of a unit, or of an enum."""
+        return self._types[name]
+
+    def module(self, schema: Schema) -> str:
+        """The module of a schema."""
+        return self._modules[schema.path]
+
+    def function(self, unit: Unit | str, verb: str, *, path: bool = True) -> str:
+        """The function that reads or writes what has no type of its own; with its path."""
+        name = unit if isinstance(unit, str) else unit.name
+        text = f"{verb}_{'_'.join(name.split('::'))}"
+        return f"crate::{self._modules[name]}::{text}" if path else text

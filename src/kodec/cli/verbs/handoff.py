@@ -1,0 +1,92 @@
+"""kodec handoff: schemas with everything that is made of them, for teams that write other languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import lines
+from kodec.runtime.errors import MissingDependency
+
+__all__ = ["handoff"]
+
+
+def handoff(
+    schemas: Annotated[Path, typer.Option(help="Folder of .ksy files.", file_okay=False, exists=True)],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the kit: a new one, or one of an older kit.")
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option("--zip", help="Archive for the kit; the same kit, the same bytes.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="What the formats are called; the folder's name by default.")
+    ] = "",
+    version: Annotated[str, typer.Option(help="The format version; a hash of the schemas by default.")] = "",
+    previous: Annotated[
+        Path | None, typer.Option(help="An earlier kit, for the changelog.", exists=True)
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="A language to generate; all by default. May be repeated.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="TARGET.NAME=VALUE", help="For a target: go.package=orders.")
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=DIR", help="A folder more, as it is: testees=tests/languages."),
+    ] = None,
+) -> None:
+    """Pack schemas for teams that write other languages.
+
+    The kit has the schemas, their model with its JSON schema, pages in Markdown
+    and HTML, test vectors, generated code, the programs in SCHEMAS/examples, a
+    manifest with hashes, and a changelog.
+
+    example:  kodec handoff --schemas formats --out kit --zip kit.zip --previous kit-1.zip
+
+    exit:     0 done   1 a problem in a schema, or with a file   2 bad usage
+    """
+    try:
+        from kodec.generator.problems import SchemaError
+        from kodec.handoff import make_kit, write_folder, write_zip
+    except ImportError as error:
+        raise MissingDependency(f"a kit needs `{error.name}`: pip install 'kodec[generator]'") from error
+
+    if out is None and archive is None:
+        raise typer.BadParameter("--out, --zip or both say where the kit goes")
+    try:
+        kit = make_kit(
+            schemas,
+            name=name,
+            version=version,
+            targets=target,
+            options=dict(_pair(each) for each in option or ()),
+            include={key: Path(value) for key, value in map(_pair, include or ())},
+            previous=previous,
+        )
+        if out is not None:
+            write_folder(kit, out)
+        if archive is not None:
+            write_zip(kit, archive)
+    except SchemaError as error:
+        lines.warn(*lines.lines_of(error))
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    except OSError as error:
+        lines.warn(*lines.lines_of(error))
+        raise typer.Exit(1) from None
+    for language, missing in kit.without.items():
+        count = len(missing)
+        lines.say(f"{language}: without {count} schema{'s' * (count != 1)}; README.md says why")
+    lines.show(f"format version {kit.version}: {len(kit.files)} files")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"{text}: write NAME=VALUE")
+    return name, value

@@ -1,0 +1,88 @@
+"""What differs between two kits, for those who have the older one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kodec.formats.evolution import violations
+
+__all__ = ["changelog"]
+
+
+def changelog(previous: Path | None, schemas: Path, files: Mapping[str, bytes], version: str) -> str:
+    """The changelog in Markdown; without a previous kit it says that this is the first.
+
+    Raises: ValueError for a previous kit that is none; SchemaError for schemas in it that cannot be used;
+    OSError.
+    """
+    if previous is None:
+        return f"# Changes\n\n## {version}\n\nThe first kit, or one that was compared with none.\n"
+    with tempfile.TemporaryDirectory(prefix="kodec-handoff-") as scratch:
+        folder = _unpacked(previous, Path(scratch))
+        manifest = _manifest(folder, previous)
+        lines = ["# Changes", "", f"## {version}", "", f"Since {manifest['format_version']}:", ""]
+        lines += _schemas(folder, manifest["files"], schemas, files)
+    return "\n".join(lines) + "\n"
+
+
+def _schemas(
+    folder: Path, old: Mapping[str, Any], schemas: Path, files: Mapping[str, bytes]
+) -> Iterator[str]:
+    new = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    before = {path: facts["sha256"] for path, facts in old.items() if path.startswith("schemas/")}
+    after = {path: digest for path, digest in new.items() if path.startswith("schemas/")}
+    added, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
+    changed = sorted(path for path in before.keys() & after.keys() if before[path] != after[path])
+    yield from (f"- new: `{path}`" for path in added)
+    yield from (f"- gone: `{path}`" for path in gone)
+    yield from (f"- changed: `{path}`" for path in changed)
+    broken = violations(folder / "schemas", schemas) if before else []
+    if broken:
+        yield from ("", "Not compatible, so that readers of the kit before may misread bytes:", "")
+        yield from (f"- `{each.place.file}:{each.place.line}`: {each.path}: {each.text}" for each in broken)
+    elif not (added or gone or changed):
+        yield "- no schema has changed"
+    else:
+        yield from ("", "Compatible: every version that was there means what it meant.")
+    others = [
+        f"{path.partition('/')[0]}/"
+        for path in sorted(old.keys() | new.keys())
+        if "/" in path
+        and not path.startswith("schemas/")
+        and new.get(path) != old.get(path, {}).get("sha256")
+    ]
+    if others:
+        counts = {folder: others.count(folder) for folder in dict.fromkeys(others)}
+        yield from ("", "Files that differ: " + ", ".join(f"{n} in `{each}`" for each, n in counts.items()))
+
+
+def _unpacked(previous: Path, scratch: Path) -> Path:
+    """The folder of the kit; an archive's files are put into `scratch`, and nowhere else."""
+    if previous.is_dir():
+        return previous
+    try:
+        with zipfile.ZipFile(previous) as archive:
+            for entry in archive.infolist():
+                inner = PurePosixPath(entry.filename)
+                if inner.is_absolute() or ".." in inner.parts or entry.file_size > 64 << 20:
+                    raise ValueError(f"{previous}: {entry.filename} cannot be of a kit")
+            archive.extractall(scratch)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{previous} is no kit: {error}") from None
+    return scratch
+
+
+def _manifest(folder: Path, previous: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / "MANIFEST.json").read_bytes())
+        if found["kit_version"] == 1 and all("sha256" in each for each in found["files"].values()):
+            return {"files": dict(found["files"]), "format_version": str(found["format_version"])}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass
+    raise ValueError(f"{previous} is no kit of this version: its MANIFEST.json does not say what is in it")

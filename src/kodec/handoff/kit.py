@@ -1,0 +1,271 @@
+"""A kit: the files of it, what each is made from, and a manifest with their hashes.
+
+The same schemas give the same kit: nothing in it says when, where or by whom it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import as_file
+from importlib.resources import files as resource_files
+from pathlib import Path, PurePosixPath
+
+from kodec.generator.driver import load, render_all
+from kodec.generator.problems import SchemaError
+from kodec.generator.schema.model import Model
+from kodec.generator.schema.model_schema import model_schema
+from kodec.generator.target import VERSION, find, known
+from kodec.handoff.changes import changelog
+from kodec.handoff.html import page_of
+
+__all__ = ["MANIFEST", "Kit", "files_of", "make_kit", "write_folder", "write_zip"]
+
+KIT_VERSION = 1
+MANIFEST = "MANIFEST.json"
+EXAMPLES = "examples"
+"""A folder of that name among the schemas is in the kit as it is: programs that use what is generated."""
+# What has a place of its own in the kit, and what only this project's build uses.
+_NO_CODE = ("documents", "model", "native", "vectors")
+_LARGEST = 16 << 20
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """The files of a kit by their paths, and what was left out of it.
+
+    Attributes:
+        version: the format version: what was given, or the start of the hash of all schemas.
+        files: contents by path, with forward slashes; the manifest is one of them.
+        without: for each target the schemas that it cannot express, with the reason.
+    """
+
+    version: str
+    files: Mapping[str, bytes]
+    without: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def make_kit(
+    schemas: Path,
+    *,
+    name: str = "",
+    version: str = "",
+    targets: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+    include: Mapping[str, Path] | None = None,
+    previous: Path | None = None,
+) -> Kit:
+    """All files of the kit of a folder of schemas.
+
+    Args:
+        schemas: folder of .ksy files; a folder `examples` in it is taken over.
+        name: what the formats are called, in the pages; the folder's name where not given.
+        version: the format version; that of the content where not given.
+        targets: languages to generate; all that are installed where not given.
+        options: what is said to targets, by their full names (`go.package`).
+        include: more folders to take over, by what they are called in the kit (`testees`).
+        previous: an earlier kit, folder or archive; the changelog says what differs from it.
+
+    Raises: SchemaError; ValueError for a target or a name that there cannot be, or a previous kit that is
+    none; OSError.
+    """
+    model = load(schemas)
+    name = name or schemas.resolve().name
+    sources = {each.path: (schemas / each.path).read_bytes() for each in model.schemas}
+    digest = hashlib.sha256(b"".join(b"%s\0%s\0" % (p.encode(), d) for p, d in sorted(sources.items())))
+    version = version or digest.hexdigest()[:12]
+    languages = [each for each in known() if each not in _NO_CODE] if targets is None else list(targets)
+    if wrong := [each for each in languages if each not in known() or each in _NO_CODE]:
+        raise ValueError(f"no language to generate: {', '.join(wrong)}")
+    files = {f"schemas/{path}": data for path, data in sources.items()}
+    without: dict[str, dict[str, str]] = {}
+
+    def generated(target: str, folder: str) -> None:
+        made, missing = _generated(schemas, model, target, options or {})
+        if missing:
+            without[target] = missing
+        # a target whose files stand in a folder of its name needs no second one
+        inner = f"{target}/"
+        alone = all(path.startswith(inner) for path in made)
+        for path, text in made.items():
+            files[f"{folder}/{path.removeprefix(inner) if alone else path}"] = text.encode()
+
+    generated("model", "model")
+    files = {path: data for path, data in files.items() if path != f"model/{MANIFEST}"}
+    files["model/model.schema.json"] = _json(model_schema())
+    generated("documents", "pages")
+    generated("vectors", "vectors")
+    contract = resource_files("kodec.generator.targets.vectors").joinpath("vectors.schema.json")
+    files["vectors/vectors.schema.json"] = contract.read_bytes()
+    for language in languages:
+        generated(language, f"code/{language}")
+        if runtime := getattr(find(language), "runtime", ""):
+            beside = resource_files("kodec.runtime").joinpath(runtime)
+            with as_file(beside) as place:
+                own = {f"code/{language}/{path}": data for path, data in files_of(place).items()}
+            files |= {path: data for path, data in own.items() if path not in files}
+    for folder, source in {EXAMPLES: schemas / EXAMPLES, **(include or {})}.items():
+        if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", folder) or folder in (
+            "schemas",
+            "model",
+            "pages",
+            "vectors",
+            "code",
+        ):
+            raise ValueError(f"{folder!r} is no name of a folder more in the kit")
+        if source.is_dir():
+            files |= {f"{folder}/{path}": data for path, data in files_of(source).items()}
+        elif folder != EXAMPLES:
+            raise ValueError(f"no such folder: {source}")
+    for path in [each for each in files if each.startswith("pages/") and each.endswith(".md")]:
+        files[path.removesuffix(".md") + ".html"] = page_of(files[path].decode()).encode()
+    files["CHANGELOG.md"] = changelog(previous, schemas, files, version).encode()
+    files["README.md"] = _readme(name, version, files, without, model).encode()
+    files["README.html"] = page_of(files["README.md"].decode()).encode()
+    files[MANIFEST] = _json(
+        {
+            "kit_version": KIT_VERSION,
+            "name": name,
+            "format_version": version,
+            "generator": VERSION,
+            "files": {
+                path: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+                for path, data in sorted(files.items())
+            },
+        }
+    )
+    return Kit(version, dict(sorted(files.items())), without)
+
+
+def _generated(
+    schemas: Path, model: Model, target: str, options: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What the target makes of all schemas that it can express, and why it cannot of others."""
+    own = {name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{target}.")}
+    try:
+        return render_all(schemas, targets=[target], options=own).modules, {}
+    except SchemaError as error:
+        reasons: dict[str, str] = {}
+        for problem in error.problems:
+            path = problem.place.file.removeprefix(f"{schemas.name}/")
+            reasons.setdefault(path, problem.text)
+    by_id = {each.id: each for each in model.schemas}
+    while more := {
+        each.path: f"it imports {other}"
+        for each in model.schemas
+        if each.path not in reasons
+        for other in each.imports
+        if by_id[other].path in reasons
+    }:
+        reasons |= more
+    kept = [each.path for each in model.schemas if each.path not in reasons]
+    if not kept:
+        return {}, reasons
+    with tempfile.TemporaryDirectory(prefix="kodec-handoff-") as scratch:
+        folder = Path(scratch, schemas.name or "schemas")
+        for path in kept:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(schemas / path, folder / path)
+        return render_all(folder, targets=[target], options=own).modules, reasons
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files in a folder by their paths: no hidden ones, no links, no caches.
+
+    Raises: ValueError for one of more than 16 MiB; OSError.
+    """
+    found: dict[str, bytes] = {}
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in inner.parts)
+        if hidden or path.is_symlink() or not path.is_file():
+            continue
+        if path.stat().st_size > _LARGEST:
+            raise ValueError(f"{path} has more than {_LARGEST} bytes")
+        found[inner.as_posix()] = path.read_bytes()
+    return found
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+_ABOUT = {
+    "schemas": "the truth about the bytes, in Kaitai Struct, whose compiler ignores keys that begin with `-`",
+    "model": "the schemas read and checked, as JSON with its JSON schema: for generators of your own",
+    "pages": "a page for each schema, for people: [Markdown](pages/index.md) and [HTML](pages/index.html)",
+    "vectors": "bytes and the values that they hold; bytes that must be refused",
+    "code": "readers and writers, a folder for each language",
+    EXAMPLES: "programs that use them, each with the command that compiles it",
+}
+
+
+def _readme(
+    name: str, version: str, files: Iterable[str], without: Mapping[str, Mapping[str, str]], model: Model
+) -> str:
+    folders = sorted({path.partition("/")[0] for path in files if "/" in path}, key=_place)
+    languages = sorted({path.split("/")[1] for path in files if path.startswith("code/")})
+    lines = [
+        f"# {name}, format version {version}",
+        "",
+        f"{len(model.schemas)} schemas and what is made of them, for "
+        f"{', '.join(languages) or 'no language'}.",
+        "",
+        "| folder | is |",
+        "|---|---|",
+        *(f"| `{folder}/` | {_ABOUT.get(folder, 'taken over as it was')} |" for folder in folders),
+        "",
+        f"`{MANIFEST}` has the SHA-256 of every file.",
+        "[CHANGELOG.md](CHANGELOG.md) says what differs from the kit before.",
+    ]
+    if without:
+        lines += ["", "## Not in it", "", "| for | schema | because |", "|---|---|---|"]
+        lines += [
+            f"| {target} | `{path}` | {reason.replace('|', ' ')} |"
+            for target, missing in sorted(without.items())
+            for path, reason in sorted(missing.items())
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _place(folder: str) -> tuple[int, str]:
+    known_ones = list(_ABOUT)
+    return (known_ones.index(folder) if folder in _ABOUT else len(known_ones), folder)
+
+
+def write_folder(kit: Kit, out: Path) -> None:
+    """Put the kit into a folder that is not there yet, or is an older kit, which it replaces.
+
+    Raises: FileExistsError for a folder that holds something else; OSError.
+    """
+    if out.exists() and any(out.iterdir()):
+        if not (out / MANIFEST).is_file():
+            raise FileExistsError(f"{out} is there, and is no kit")
+        for path in json.loads((out / MANIFEST).read_bytes())["files"]:
+            old = out / path
+            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+                raise ValueError(f"{out / MANIFEST} names {path}, which is not inside")
+            old.unlink(missing_ok=True)
+    for path, data in kit.files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_bytes(data)
+
+
+def write_zip(kit: Kit, path: Path) -> None:
+    """Write the kit as an archive; the same kit gives the same bytes. Raises: OSError.
+
+    It is not compressed: what a compressor gives depends on its version.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in kit.files.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.create_system = 3
+            archive.writestr(entry, data)

@@ -1,0 +1,135 @@
+"""The kit: what is in it, that it is the same each time, and what it says of an earlier one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from kodec.cli.app import _application
+from kodec.handoff import make_kit, write_folder, write_zip
+
+TOY = """\
+meta: {id: order, title: Order, endian: be}
+-versions: 0-0
+doc: An order.
+seq:
+- {id: version, type: s2, valid: {min: 0, max: 0}}
+- {id: number, type: s4, doc: Its number.}
+"""
+NEWER = TOY.replace("0-0", "0-1").replace("max: 0", "max: 1") + (
+    "- {id: note, size: 2, if: version >= 1, -since: 1, doc: A note.}\n"
+)
+
+
+@pytest.fixture
+def schemas(tmp_path: Path) -> Path:
+    folder = tmp_path / "orders"
+    (folder / "examples" / "go").mkdir(parents=True)
+    (folder / "order.ksy").write_text(TOY)
+    (folder / "examples" / "go" / "main.go").write_text("package main\n")
+    (folder / "examples" / ".hidden").write_text("no")
+    return folder
+
+
+def test_everything_of_a_schema_is_in_it(schemas: Path) -> None:
+    kit = make_kit(schemas, name="Orders", version="7")
+    for path in (
+        "README.md", "README.html", "CHANGELOG.md", "MANIFEST.json", "schemas/order.ksy", "model/model.json",
+        "model/model.schema.json", "pages/order.md", "pages/order.html", "pages/index.html",
+        "vectors/order.vectors.json",
+        "vectors/vectors.schema.json", "code/go/order.go", "code/go/runtime.go", "code/python/order.py",
+        "code/java/formats/Order.java", "code/java/org/kodec/runtime/Input.java", "examples/go/main.go",
+    ):  # fmt: skip
+        assert path in kit.files
+    assert not any("hidden" in path for path in kit.files)
+    manifest = json.loads(kit.files["MANIFEST.json"])
+    assert (manifest["name"], manifest["format_version"]) == ("Orders", "7")
+    assert manifest["files"] == {
+        path: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        for path, data in kit.files.items()
+        if path != "MANIFEST.json"
+    }
+    jsonschema.validate(
+        json.loads(kit.files["model/model.json"]), json.loads(kit.files["model/model.schema.json"])
+    )
+    assert b'href="order.html' in kit.files["pages/index.html"]
+
+
+def test_the_same_schemas_give_the_same_bytes(schemas: Path, tmp_path: Path) -> None:
+    for name in ("a.zip", "b.zip"):
+        write_zip(make_kit(schemas, targets=["go"]), tmp_path / name)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    write_folder(make_kit(schemas, targets=["go"]), tmp_path / "kit")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        for name in archive.namelist():
+            assert archive.read(name) == (tmp_path / "kit" / name).read_bytes()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_changelog_says_what_is_new(schemas: Path, tmp_path: Path, packed: bool) -> None:
+    old = make_kit(schemas, version="1", targets=["go"])
+    before = tmp_path / ("old.zip" if packed else "old")
+    (write_zip if packed else write_folder)(old, before)
+    same = make_kit(schemas, version="2", targets=["go"], previous=before)
+    assert b"- no schema has changed" in same.files["CHANGELOG.md"]
+    (schemas / "order.ksy").write_text(NEWER)
+    shutil.copy(schemas / "order.ksy", schemas / "second.ksy")
+    (schemas / "second.ksy").write_text(NEWER.replace("id: order", "id: second"))
+    text = make_kit(schemas, version="2", targets=["go"], previous=before).files["CHANGELOG.md"].decode()
+    assert "Since 1:" in text and "- new: `schemas/second.ksy`" in text and "`schemas/order.ksy`" in text
+    assert "Compatible" in text
+    (schemas / "order.ksy").write_text(TOY.replace("type: s4", "type: s8"))
+    text = make_kit(schemas, version="3", targets=["go"], previous=before).files["CHANGELOG.md"].decode()
+    assert "Not compatible" in text and "number" in text
+
+
+def test_what_a_language_cannot_express_is_named(schemas: Path) -> None:
+    (schemas / "lines.ksy").write_text(
+        "meta: {id: lines}\nseq:\n- {id: all, type: line, repeat: eos}\n"
+        "types:\n  line:\n    seq:\n    - {id: text, type: str, terminator: 10, encoding: UTF-8}\n"
+    )
+    kit = make_kit(schemas)
+    assert list(kit.without["go"]) == ["lines.ksy"]
+    assert "code/go/order.go" in kit.files and "code/python/lines.py" in kit.files
+    assert "| go | `lines.ksy` |" in kit.files["README.md"].decode()
+
+
+def test_a_folder_of_somebody_else_stays(schemas: Path, tmp_path: Path) -> None:
+    kit = make_kit(schemas, targets=[])
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").write_text("mine")
+    with pytest.raises(FileExistsError):
+        write_folder(kit, tmp_path / "mine")
+    write_folder(make_kit(schemas, targets=["go"]), tmp_path / "kit")
+    (tmp_path / "kit" / "notes").write_text("mine")
+    write_folder(kit, tmp_path / "kit")
+    assert (tmp_path / "kit" / "notes").exists() and not (
+        tmp_path / "kit" / "code" / "go" / "order.go"
+    ).exists()
+
+
+def test_an_archive_that_leads_outside_is_refused(schemas: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+        archive.writestr("../MANIFEST.json", "{}")
+    with pytest.raises(ValueError, match="cannot be of a kit"):
+        make_kit(schemas, targets=[], previous=tmp_path / "bad.zip")
+
+
+def test_the_command(schemas: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    app = _application(["handoff", "generate"])
+    out = str(tmp_path / "kit")
+    done = run(app, ["handoff", "--schemas", str(schemas), "--out", out, "--option", "go.package=orders"])
+    assert done.exit_code == 0, done.output
+    assert "package orders" in (tmp_path / "kit" / "code" / "go" / "order.go").read_text()
+    assert run(app, ["handoff", "--schemas", str(schemas)]).exit_code == 2
+    assert (
+        run(app, ["handoff", "--schemas", str(schemas), "--out", out, "--target", "vectors"]).exit_code == 2
+    )

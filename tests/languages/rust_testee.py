@@ -1,0 +1,141 @@
+"""Builds a program of the Rust that is generated of schemas, to be asked what it makes of bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from kodec.generator.driver import generate, load
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import Unit
+from kodec.generator.plan.values import ObjectOf, OneOf
+from kodec.generator.targets.rust.expressions import Types
+from kodec.generator.targets.rust.names import Names, member
+from kodec.generator.targets.rust.printer import packing
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent / "rust"
+
+
+def cargo(*arguments: str, folder: Path) -> str:
+    """Runs Cargo; what it builds of others' crates is kept in `.cache`."""
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo")}
+    command = ["cargo", "--quiet", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
+    return done.stdout
+
+
+def build(schemas: Path, folder: Path, *, release: bool = False) -> list[str]:
+    """The command that runs the program."""
+    generate(schemas, folder, targets=["rust"])
+    program = folder / "testee"
+    shutil.copytree(HERE, program)
+    (program / "src" / "types.rs").write_text(_types(schemas))
+    shutil.copyfile(HERE / "Cargo.lock", folder / "rust" / "Cargo.lock")
+    cargo("build", *(["--release"] if release else []), folder=program)
+    made = ROOT / ".cache" / "cargo" / ("release" if release else "debug") / "testee"
+    shutil.copyfile(made, folder / "program")
+    (folder / "program").chmod(0o755)
+    return [str(folder / "program")]
+
+
+def _types(schemas: Path) -> str:
+    """Each type as JSON and back, and the table of those that are told nothing but their version."""
+    program = program_of(load(schemas))
+    types = Types(Names(load(schemas)), program)
+    lines = ["use crate::{decoded, encoded, hear_into, is_of, object, wrong, Codec, Spoken, Wrong};"]
+    lines += ["use formats::Arena;", "use serde_json::{Map, Value};"]
+    enums: dict[str, None] = {}
+    for unit in program.units.values():
+        for field in unit.fields:
+            for kind in types.declare(field.type, unit.name, field.name):
+                lines += _one_of(types, kind)
+            enums |= dict.fromkeys(_enums(field.type))
+    lines += [line for enum in enums for line in _enum(types.names.type(enum))]
+    units = [each for each in program.units.values() if each.stands_for is None]
+    lines += [line for unit in units for line in _object(types, unit)]
+    told = [each for each in units if [p.name for p in each.parameters] in ([], [each.version_name])]
+    unpacking = packing(program)
+    lines += ["pub static CODECS: &[Codec] = &[", *(_codec(types, unit, unpacking) for unit in told), "];"]
+    return "\n".join([*lines, ""])
+
+
+def _enums(kind: object) -> list[str]:
+    found = [kind.enum] if hasattr(kind, "enum") else []
+    inner = [getattr(kind, name) for name in ("of", "item") if hasattr(kind, name)]
+    return found + [each for part in (*inner, *getattr(kind, "types", ())) for each in _enums(part)]
+
+
+def _enum(name: str) -> list[str]:
+    return [
+        f"impl Spoken<'_> for formats::{name} {{",
+        "    fn speak(&self) -> Value { self.0.speak() }",
+        "    fn hear(value: &Value, arena: &Arena) -> Result<Self, Wrong> {",
+        "        i64::hear(value, arena).map(Self)",
+        "    }",
+        "}",
+    ]
+
+
+def _object(types: Types, unit: Unit) -> list[str]:
+    kind = f"formats::{types.names.type(unit.name)}"
+    names = [each.name for each in unit.fields if each.kept]
+    return [
+        f"impl<'a> Spoken<'a> for {kind}{types.suffix(ObjectOf(unit.name))} {{",
+        "    fn speak(&self) -> Value {",
+        "        let mut found = Map::new();",
+        *(f'        found.insert("{name}".to_owned(), self.{member(name)}.speak());' for name in names),
+        "        Value::Object(found)",
+        "    }",
+        "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {",
+        "        let (mut found, parts) = (Self::default(), object(value)?);",
+        *(f'        hear_into(&mut found.{member(name)}, parts, "{name}", arena)?;' for name in names),
+        "        let _ = (&mut found, parts, arena);",
+        "        Ok(found)",
+        "    }",
+        "}",
+    ]
+
+
+def _one_of(types: Types, kind: OneOf) -> list[str]:
+    variants = types.variants(kind)
+    speak = [f"            Self::{name}(x) => x.speak()," for name in variants]
+    hear = []
+    for name, each in variants.items():
+        if isinstance(each, ObjectOf) and types.inner(each.unit) is None:
+            fields = ", ".join(f'"{f.name}"' for f in types.program.units[each.unit].fields if f.kept)
+            hear.append(f"        if is_of(value, &[{fields}]) {{")
+            hear.append(f"            return Spoken::hear(value, arena).map(Self::{name});")
+        else:
+            hear.append("        if let Ok(x) = Spoken::hear(value, arena) {")
+            hear.append(f"            return Ok(Self::{name}(x));")
+        hear.append("        }")
+    return [
+        f"impl<'a> Spoken<'a> for formats::{types.choice(kind)}{types.suffix(kind)} {{",
+        "    fn speak(&self) -> Value {",
+        "        match self {",
+        *speak,
+        "        }",
+        "    }",
+        "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {",
+        *hear,
+        '        Err(wrong(format!("none of the types: {value}")))',
+        "    }",
+        "}",
+    ]
+
+
+def _codec(types: Types, unit: Unit, unpacking: set[str]) -> str:
+    kind = f"formats::{types.names.type(unit.name)}"
+    version = f", version as {types.of(unit.parameters[0].type)}" if unit.parameters else ""
+    arena = ", arena" if unit.name in unpacking else ""
+    write = f"|value: &{kind}, out: &mut Vec<u8>| value.write(out{version})"
+    return (
+        f'    Codec {{ name: "{unit.name}", '
+        f"decode: |data, version, arena, options| {{ let _ = (version, arena); "
+        f"decoded({kind}::read(data{version}{arena}, options), {write}) }}, "
+        f"encode: |value, version, arena| {{ let _ = version; encoded(value, arena, {write}) }} }},"
+    )

@@ -1,0 +1,125 @@
+"""The generated C does with bytes what the generated Python does, without a warning and under sanitizers."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kodec
+from kodec.generator.driver import generate
+from kodec.generator.problems import SchemaError
+
+from . import c_testee
+from .cases import ask, cases
+from .test_plan import FOLDERS
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
+    pytest.mark.xdist_group("c"),
+]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def answers(command: list[str], requests: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the program says to each request, in order."""
+    text = "".join(json.dumps({"id": index, **each}) + "\n" for index, each in enumerate(requests))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    for index, line in enumerate(done.stdout.splitlines()):
+        found = json.loads(line)
+        assert found.pop("id") == index
+        yield found
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_c_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
+    program = c_testee.build(folder, tmp_path)
+    (hello,) = answers(program, [{"do": "hello"}])
+    asked = list(cases(folder, changes=4, seed=12))
+    assert {each.type for each in asked} <= set(hello["types"])
+    for case, found in zip(asked, ask(program, asked), strict=True):
+        assert found == case
+    # a NaN as JSON has it has lost its bits
+    again = [each for each in asked if each.written is not None and '"nan"' not in json.dumps(each.value)]
+    requests = [
+        {"do": "encode", "type": each.type, "value": each.value}
+        | ({} if each.version is None else {"version": each.version})
+        for each in again
+    ]
+    for case, answer in zip(again, answers(program, requests), strict=True):
+        assert case.written is not None
+        assert answer == {"bytes": case.written.hex()}, case
+
+
+def test_the_library_is_built_installed_and_used_to_read_real_logs(tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("no CMake here")
+    generate(ROOT / "schemas", tmp_path, targets=["c"])
+
+    def run(*command: object) -> None:
+        done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+    installed = tmp_path / "installed"
+    flags = " ".join(("-O0", *c_testee.WARNINGS[1:]))
+    run(
+        "cmake",
+        "-S",
+        tmp_path / "c",
+        "-B",
+        tmp_path / "b",
+        f"-DCMAKE_C_FLAGS={flags}",
+        "-DCMAKE_BUILD_TYPE=Debug",
+    )
+    run("cmake", "--build", tmp_path / "b", "-j", "2")
+    run("ctest", "--test-dir", tmp_path / "b")
+    run("cmake", "--install", tmp_path / "b", "--prefix", installed)
+    run("cmake", "-S", c_testee.HERE, "-B", tmp_path / "example", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "example")
+    seen = 0
+    for path in sorted((ROOT / "tests" / "data").rglob("*.log")):
+        done = subprocess.run([tmp_path / "example" / "read_log", path], capture_output=True, check=False)
+        control = rb"(?m)^-?\d+\t-?\d+\t(commit|abort|control)\n"
+        assert re.sub(control, b"", done.stdout) == b"".join(_lines_of(path)), path
+        assert done.returncode == 0, path
+        seen += 1
+    assert seen > 200
+
+
+def _lines_of(path: Path) -> Iterator[bytes]:
+    """What the example prints of a log, but for its control records."""
+
+    def shown(value: bytes | None) -> bytes:
+        return b"null" if value is None else value
+
+    for each in kodec.read_records(path):
+        yield b"%d\t%d\tkey=%b\tvalue=%b\n" % (
+            each.offset,
+            each.timestamp,
+            shown(each.key),
+            shown(each.value),
+        )
+
+
+def test_what_c_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq:\n  - {id: a, type: u1}\n"
+        "  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
+    )
+    (tmp_path / "w.ksy").write_text(
+        "meta: {id: w, endian: be}\nenums: {big: {5000000000: one}}\nseq: [{id: a, type: u8, enum: big}]\n"
+    )
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    with pytest.raises(SchemaError) as caught:
+        generate(tmp_path, tmp_path / "out", targets=["c"])
+    told = str(caught.value)
+    for text in ("wider than C's constants", "text in UTF-16LE", "read from streams"):
+        assert text in told
+    assert not (tmp_path / "out").exists()
