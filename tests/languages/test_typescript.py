@@ -9,6 +9,8 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,27 +21,39 @@ from kodec.generator.problems import SchemaError
 from tests.generator import any_name
 
 from . import typescript_testee
-from .cases import cases
+from .cases import ask, cases
 from .test_plan import FOLDERS, ROOT
 
 MUTATIONS = int(os.environ.get("KODEC_MUTATIONS", "4"))
+Built = Callable[[str], tuple[list[str], Path]]
 pytestmark = [
     pytest.mark.skipif(typescript_testee.node() is None, reason="no TypeScript here: make node"),
     pytest.mark.xdist_group("typescript"),
 ]
 
 
-@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
-def test_typescript_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
-    program = typescript_testee.build(folder, tmp_path)
-    told = list(cases(folder, changes=MUTATIONS, seed=12))
-    for case, found in zip(told, typescript_testee.ask(program, told), strict=True):
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Builds the testee of a folder once: its command, and its package, to which tests only add files."""
+
+    @cache
+    def build(folder: str) -> tuple[list[str], Path]:
+        made = tmp_path_factory.mktemp(folder)
+        return typescript_testee.build(FOLDERS[folder], made), made / "typescript"
+
+    return build
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_typescript_reads_and_writes_as_the_generated_python(built: Built, folder: str) -> None:
+    program, _ = built(folder)
+    told = list(cases(FOLDERS[folder], changes=MUTATIONS, seed=12))
+    for case, found in zip(told, ask(program, told), strict=True):
         assert found == case
 
 
-def test_the_package_passes_its_tests_a_linter_and_a_formatter(tmp_path: Path) -> None:
-    typescript_testee.build(FOLDERS["kafka"], tmp_path)
-    module = tmp_path / "typescript"
+def test_the_package_passes_its_tests_a_linter_and_a_formatter(built: Built) -> None:
+    _, module = built("kafka")
     shutil.copyfile(typescript_testee.HERE / "eslint.config.js", module / "eslint.config.js")
     own = ["src/runtime.ts", "src/codecs.ts", "test/runtime.test.ts", "test/codecs.test.ts", "test/testee.ts"]
     ours = [f"!{name}" for name in (*own, "test/types.ts")]
@@ -54,14 +68,12 @@ def test_the_package_passes_its_tests_a_linter_and_a_formatter(tmp_path: Path) -
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_program_of_the_documentation_reads_a_log_to_its_end(tmp_path: Path) -> None:
-    generate(FOLDERS["kafka"], tmp_path, targets=["typescript"])
-    module = tmp_path / "typescript"
+def test_the_program_of_the_documentation_reads_a_log_to_its_end(built: Built, tmp_path: Path) -> None:
+    _, module = built("kafka")
     text = (ROOT / "docs" / "typescript.md").read_text("utf-8")
     (program,) = re.findall(r"```ts\n(.*?)```", text, re.S)
     (module / "test" / "example.ts").write_text(program)
-    done = typescript_testee.run(module, "typescript/bin/tsc")
-    assert done.returncode == 0, done.stdout
+    typescript_testee.compile_(module)
     log = next((ROOT / "tests" / "data" / "kafka-3.9.1" / "logs" / "append.time-0").glob("*.log"))
     torn = tmp_path / "torn.log"
     torn.write_bytes(log.read_bytes()[:-1])
@@ -116,8 +128,7 @@ def test_fields_types_and_enums_called_as_the_generator_and_typescript_call_thin
                 path = module / (f"r{index}" if kept.startswith("src/") else "") / kept
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text.replace('"include": ["src", "test"]', '"include": ["*/src"]'))
-    done = typescript_testee.run(module, "typescript/bin/tsc")
-    assert done.returncode == 0, done.stdout[:3000]
+    typescript_testee.compile_(module)
     asked = [
         ["Z000", any_name.GZIP],
         *(["Z200", data, version] for version, data in any_name.VERSIONS.items()),

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,6 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.targets.typescript.expressions import is_big
 from kodec.generator.targets.typescript.names import Names, member
-
-from .cases import Case
 
 HERE = Path(__file__).resolve().parent / "typescript"
 ROOT = HERE.parents[2]
@@ -59,6 +56,12 @@ def run(module: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, cwd=module, check=False, capture_output=True, text=True)
 
 
+def compile_(module: Path) -> None:
+    """Check and compile what has changed in a package since the last time."""
+    done = run(module, "typescript/bin/tsc", "--incremental")
+    assert done.returncode == 0, done.stdout[:3000]
+
+
 def build(schemas: Path, folder: Path) -> list[str]:
     """The command that runs the program, which TypeScript's strict checks have passed."""
     generate(schemas, folder, targets=["typescript"])
@@ -68,8 +71,7 @@ def build(schemas: Path, folder: Path) -> list[str]:
     (module / "test" / "types.ts").write_text(table(schemas))
     if not (module / "src" / "codecs.ts").exists():
         (module / "src" / "codecs.ts").write_text("export const codecs = {};\n")
-    done = run(module, "typescript/bin/tsc")
-    assert done.returncode == 0, done.stdout
+    compile_(module)
     tools = node()
     assert tools is not None
     return [tools["node"], str(module / "dist" / "test" / "testee.js")]
@@ -134,63 +136,6 @@ def _kind(kind: Type) -> Any:
         case Real():
             return "float"
     return _PLAIN.get(kind) or ("bigint" if is_big(kind) else "number")  # type: ignore[arg-type]
-
-
-def ask(command: list[str], asked: list[Case], do: str = "round_trip") -> Iterator[Case]:
-    """What a program that speaks the protocol of testees makes of each case."""
-    requests = [
-        {"id": at, "do": do, "type": case.type, "bytes": case.data.hex()}
-        | ({} if case.version is None else {"version": case.version})
-        for at, case in enumerate(asked)
-    ]
-    text = "".join(json.dumps(each) + "\n" for each in requests)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    for at, (case, line) in enumerate(zip(asked, done.stdout.splitlines(), strict=True)):
-        answer = json.loads(line)
-        assert answer["id"] == at and "unsupported" not in answer, answer
-        yield case_of(case, answer)
-
-
-def case_of(case: Case, answer: dict[str, Any]) -> Case:
-    """An answer in the form of the case that was asked."""
-    if "error" in answer:
-        error = answer["error"]
-        return Case(case.type, case.data, case.version, error=(error["code"], error["path"], error["at"]))
-    written = bytes.fromhex(answer["bytes"]) if "bytes" in answer else None
-    return Case(case.type, case.data, case.version, shaped(answer["value"], case.value), written)
-
-
-def shaped(found: Any, like: Any) -> Any:
-    """A value of the protocol as `cases.plain` has it, where the types show: they are those of `like`."""
-    match like:
-        case dict():
-            return (
-                {name: shaped(each, like.get(name)) for name, each in found.items()}
-                if isinstance(found, dict)
-                else found
-            )
-        case list() if isinstance(found, list):
-            return [shaped(*each) for each in zip(found, like, strict=False)] + found[len(like) :]
-        case str() if like.startswith("0x"):
-            return f"0x{str(found).replace('-', '')}"
-        case str() if like.startswith("0t"):
-            return f"0t{found['raw'] if isinstance(found, dict) else found.encode().hex()}"
-        case str() if str(found) == like:
-            return like
-        case str() if isinstance(found, float) or (len(like) == 16 and isinstance(found, (int, str))):
-            return struct.pack(">d", float(found)).hex() if like != "nan" and _is_float(found) else str(found)
-        case str() if isinstance(found, (int, str)) and not isinstance(found, bool):
-            return str(found)
-    return None if found == [] else found
-
-
-def _is_float(found: Any) -> bool:
-    try:
-        float(found)
-    except ValueError:
-        return False
-    return True
 
 
 def main(arguments: Iterable[str]) -> None:

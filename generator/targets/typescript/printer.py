@@ -394,6 +394,10 @@ class Printer:
                 return f"{value} instanceof Uint8Array"
         return f'typeof {value} === "{self.ts(self._primitive(bare(kind)))}"'
 
+    def is_not(self, kind: Type, value: str) -> str:
+        test = self.is_of(kind, value)
+        return f"!{test}" if test.endswith(")") else f"!({test})"
+
     @staticmethod
     def _primitive(kind: Type) -> Type:
         return whole_of(kind) or kind

@@ -74,7 +74,7 @@ export class FormatError extends Error {
 
 function shown(value: unknown): string {
   if (value instanceof Uint8Array) return `${String(value.length)} bytes`;
-  return typeof value === "string" ? value : (JSON.stringify(value, bigintText) ?? "nothing");
+  return typeof value === "string" ? value : JSON.stringify(value, bigintText);
 }
 
 function bigintText(_key: string, value: unknown): unknown {

@@ -1,5 +1,6 @@
 /** A program that answers a line of JSON for each that it reads: what the generated TypeScript makes of bytes. */
 
+import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 
 import { codecs } from "../src/codecs.js";
@@ -16,8 +17,9 @@ interface Request {
   readonly exact?: boolean;
 }
 
-// JSON.stringify has no negative zero
-const NEGATIVE_ZERO = "\0-0.0";
+// begins a string whose rest is printed as a number; no text that is read can have it
+const NUMBER = randomUUID();
+const NUMBERS = new RegExp(`"${NUMBER}([^"]*)"`, "g");
 const does = ["decode", "encode", "round_trip"];
 
 function answer(asked: Request): object {
@@ -90,9 +92,13 @@ function plain(value: unknown, kind: Kind): unknown {
     case "bytes":
       return Buffer.from(value as Uint8Array).toString("hex");
     case "bigint":
-      return String(value as bigint);
+      return (value as bigint).toString();
     case "float":
-      return Number.isFinite(value) && !Object.is(value, -0) ? value : floatName(value as number);
+      return Number.isSafeInteger(value) === Number.isInteger(value) &&
+        Number.isFinite(value) &&
+        !Object.is(value, -0)
+        ? value
+        : floatName(value as number);
     case "tags":
       return (value as { number: number; data: Uint8Array }[]).map(({ number, data }) => ({
         number,
@@ -105,9 +111,11 @@ function plain(value: unknown, kind: Kind): unknown {
   }
 }
 
+/** The value of a float that JSON.stringify does not print, or not exactly. */
 function floatName(value: number): string {
   if (Number.isNaN(value)) return "nan";
-  if (value === 0) return NEGATIVE_ZERO;
+  if (value === 0) return `${NUMBER}-0.0`;
+  if (Number.isFinite(value)) return `${NUMBER}${value.toExponential()}`;
   return value > 0 ? "inf" : "-inf";
 }
 
@@ -193,5 +201,5 @@ function mayBe(value: unknown, kind: Kind): boolean {
 for await (const text of createInterface({ input: process.stdin })) {
   const asked = JSON.parse(text) as Request;
   const line = JSON.stringify({ id: asked.id, ...answer(asked) });
-  process.stdout.write(`${line.replaceAll(JSON.stringify(NEGATIVE_ZERO), "-0.0")}\n`);
+  process.stdout.write(`${line.replace(NUMBERS, "$1")}\n`);
 }
