@@ -1,15 +1,19 @@
 """The suite and real segments against every language whose compiler is here: the table of docs/languages.md.
 
-    python -m tests.languages.run                    all, and write the table
-    python -m tests.languages.run go ksc-python      some, and print it
+    python -m tests.languages.run                    all
+    python -m tests.languages.run go ksc-python      some
 
+Each row is printed and written when its language is done; the others stay as they are.
 Ends with 1 where one of our own languages does not do everything.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +24,7 @@ from kodec.conformance.process import Failed, Limits, Testee
 from kodec.conformance.report import as_text
 from kodec.conformance.run import Report, run
 from kodec.conformance.suite import Suite, from_schemas
+from tests.ksc.oracle import node
 
 from . import ksc_testee
 from .real import segments
@@ -28,19 +33,29 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
 TABLE = ROOT / "docs" / "languages.md"
 _START, _END = "<!-- the table of `make languages` -->\n", "<!-- its end -->\n"
+_HEAD = """\
+| language | compiler | runtime | schemas | decoded | encoded | refused | may do either | segments |
+|---|---|---|---|---|---|---|---|---|
+"""
 _LIMITS = Limits(60.0, start=300.0)
 
 Build = Callable[[Path], tuple[list[str], int]]
+Version = Callable[[], str]
 
 
 @dataclass(frozen=True)
 class Language:
-    """One row: `needs` are programs, `build` gives a command and how many schemas could not be compiled."""
+    """One row.
+
+    `needs` are programs, `build` gives a command and how many schemas could not be compiled,
+    `compiler` the compiler's name and version.
+    """
 
     name: str
     shown: str
     needs: tuple[str, ...]
     build: Build
+    compiler: Version
 
     @property
     def is_ours(self) -> bool:
@@ -68,16 +83,33 @@ def _ksc(language: str) -> Build:
     return build
 
 
+def _program(name: str, option: str = "--version") -> Version:
+    def version() -> str:
+        said = subprocess.run([name, option], check=True, capture_output=True, text=True)
+        found = re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)
+        return f"{name} {found[0]}" if found else name
+
+    return version
+
+
+def _package(name: str, shown: str) -> Version:
+    """The compiler is one of the node packages of `make node`."""
+    return lambda: f"{shown} {json.loads((node()[1] / name / 'package.json').read_text())['version']}"
+
+
+_KSC = _package("kaitai-struct-compiler", "ksc")
 LANGUAGES = (
-    Language("python", "Python", (), _python()),
-    Language("pure", "Python, pure", (), _python("env", "KODEC_PURE=1")),
-    Language("java", "Java", ("javac", "java"), _ours("java_testee")),
-    Language("go", "Go", ("go",), _ours("go_testee")),
-    Language("rust", "Rust", ("cargo",), _ours("rust_testee")),
-    Language("typescript", "TypeScript", ("node",), _ours("typescript_testee")),
-    Language("c", "C", ("cc",), _ours("c_testee")),
-    Language("ksc-python", "Python, by ksc", ("node",), _ksc("python")),
-    Language("ksc-javascript", "JavaScript, by ksc", ("node",), _ksc("javascript")),
+    Language("python", "Python", (), _python(), lambda: "-"),
+    Language("pure", "Python, pure", (), _python("env", "KODEC_PURE=1"), lambda: "-"),
+    Language("java", "Java", ("javac", "java"), _ours("java_testee"), _program("javac")),
+    Language("go", "Go", ("go",), _ours("go_testee"), _program("go", "version")),
+    Language("rust", "Rust", ("cargo",), _ours("rust_testee"), _program("rustc")),
+    Language(
+        "typescript", "TypeScript", ("node",), _ours("typescript_testee"), _package("typescript", "tsc")
+    ),
+    Language("c", "C", ("cc",), _ours("c_testee"), _program("cc")),
+    Language("ksc-python", "Python, by ksc", ("node",), _ksc("python"), _KSC),
+    Language("ksc-javascript", "JavaScript, by ksc", ("node",), _ksc("javascript"), _KSC),
 )
 
 
@@ -112,6 +144,7 @@ def _row(language: Language, report: Report, uncompiled: int, read: tuple[int, i
     total = ksc_testee.count(SCHEMAS)
     cells = [
         language.shown,
+        language.compiler(),
         str(report.testee["version"]),
         f"{total - uncompiled} of {total}",
         of("decode"),
@@ -140,18 +173,24 @@ def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[str, bool]
             yield _row(language, report, uncompiled, read), is_right or not language.is_ours
 
 
+def _put(row: str) -> None:
+    """Write a language's row, in place of its earlier one."""
+    before, _, rest = TABLE.read_text().partition(_START)
+    written, _, after = rest.partition(_END)
+    rows = {line.split(" | ")[0]: line for line in (*written.splitlines(), row)}
+    found = (rows.get(f"| {each.shown}") for each in LANGUAGES)
+    text = "".join(f"{line}\n" for line in found if line)
+    TABLE.write_text(f"{before}{_START}\n{_HEAD}{text}\n{_END}{after}")
+
+
 def main(names: list[str]) -> int:
     chosen = [each for each in LANGUAGES if not names or each.name in names]
-    suite = from_schemas(SCHEMAS)
-    found = list(table(chosen, suite))
-    head = "| language | runtime | schemas | decoded | encoded | refused | may do either | segments |\n"
-    text = head + "|---|---|---|---|---|---|---|---|\n" + "".join(f"{line}\n" for line, _ in found)
-    if names:
-        print(text, end="")
-    else:
-        before, _, rest = TABLE.read_text().partition(_START)
-        TABLE.write_text(f"{before}{_START}\n{text}\n{_END}{rest.partition(_END)[2]}")
-    return 0 if all(is_right for _, is_right in found) else 1
+    all_right = True
+    for row, is_right in table(chosen, from_schemas(SCHEMAS)):
+        print(row, flush=True)
+        _put(row)
+        all_right &= is_right
+    return 0 if all_right else 1
 
 
 if __name__ == "__main__":
