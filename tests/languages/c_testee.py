@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kodec.generator.driver import generate, load
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import Program, Unit
+from kodec.generator.plan.steps import Program, Tagged, Unit, steps_in
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
@@ -24,7 +24,6 @@ from kodec.generator.plan.values import (
     OneOf,
     Real,
     Type,
-    Whole,
 )
 from kodec.generator.targets.c.expressions import Types, bare, is_null, is_number
 from kodec.generator.targets.c.names import Names, member
@@ -164,12 +163,8 @@ class _Table:
         elif inner in (TEXT, OCTETS, SECTION):
             yield f"{indent}{place} = {self._plain(inner)}_in(from, arena);"
         else:
-            spelled = self.types.of(inner)
-            yield (
-                f"{indent}{place} = ({spelled}){self._plain(inner)}_in(from);"
-                if inner != IDENTITY
-                else (f"{indent}{place} = uuid_in(from);")
-            )
+            cast = "" if inner == IDENTITY else f"({self.types.of(inner)})"
+            yield f"{indent}{place} = {cast}{self._plain(inner)}_in(from{self._range(inner)});"
 
     def _is(self, kind: Type) -> str:
         """The test that `from` can be a value of a type."""
@@ -181,12 +176,17 @@ class _Table:
             return "from->kind == '['"
         return "from->kind == '0'" if is_number(inner) else "from->kind == 's'"
 
-    @staticmethod
-    def _plain(kind: Type) -> str:
-        if isinstance(kind, Whole) and kind.high > (1 << 63) - 1:
-            return "uint"
+    def _range(self, kind: Type) -> str:
+        """The arguments that say of a whole number what its C type holds."""
+        if not is_number(kind):
+            return ""
+        name = self.types.of(kind).removesuffix("_t").upper()
+        low = "" if name == "UINT64" else ", 0" if name.startswith("U") else f", {name}_MIN"
+        return f"{low}, {name}_MAX"
+
+    def _plain(self, kind: Type) -> str:
         if is_number(kind):
-            return "int"
+            return "uint" if self.types.of(kind) == "uint64_t" else "int"
         if isinstance(kind, Real):
             return "real"
         plain: dict[Type, str] = {
@@ -211,10 +211,15 @@ class _Table:
         yield f"static void take_{name}(const json *object, {name} *v, kodec_arena *arena) {{"
         yield "  const json *from;"
         yield "  (void)arena;"
+        computed = {each.name for each in (*unit.derived, *unit.ranges)}
+        tagged = {tag.name for step in steps_in(unit.steps) if isinstance(step, Tagged) for tag in step.tags}
         for each in unit.fields:
             if each.kept:
-                yield f'  if ((from = member_of(object, "{each.name}")) != NULL) {{'
+                given = " && from->kind != 'n'" if each.name in computed else ""
+                yield f'  if ((from = member_of(object, "{each.name}")) != NULL{given}) {{'
                 yield from self.take(printer.field_type(each.name), f"v->{member(each.name)}", "    ")
+                if each.name in tagged:
+                    yield "    of_version(from);"
                 yield "  }"
         yield "}"
 

@@ -1,6 +1,7 @@
 /* A program that reads a request a line, and answers a line: what the generated C makes of bytes and values. */
 #include "testee.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,7 +93,8 @@ static json *read_value(parser *in) {
       }
       *next = read_value(in);
       (*next)->name = name;
-      found->size++;
+      (*next)->within = found;
+      (*next)->index = found->size++;
     }
     in->p++;
     return found;
@@ -121,8 +123,37 @@ bool has_only(const json *value, const char *const *names) {
   }
   return true;
 }
-int64_t int_in(const json *value) { return strtoll(value->text, NULL, 10); }
-uint64_t uint_in(const json *value) { return strtoull(value->text, NULL, 10); }
+
+static const json *beyond; /* the first value of the request that its type cannot hold */
+static bool has_path;
+
+static const char *digits_of(const json *value) {
+  errno = 0;
+  return value->kind == '0' || value->kind == 's' ? value->text : "";
+}
+static bool is_held(const json *value, bool in_range, const char *text, const char *end) {
+  const bool held = in_range && errno == 0 && end != text && *end == 0;
+  if (!held && beyond == NULL) {
+    beyond = value;
+    has_path = true;
+  }
+  return held;
+}
+int64_t int_in(const json *value, int64_t low, int64_t high) {
+  const char *const text = digits_of(value);
+  char *end;
+  const int64_t found = strtoll(text, &end, 10);
+  return is_held(value, low <= found && found <= high, text, end) ? found : 0;
+}
+uint64_t uint_in(const json *value, uint64_t high) {
+  const char *const text = digits_of(value);
+  char *end;
+  const uint64_t found = strtoull(text, &end, 10);
+  return is_held(value, *text != '-' && found <= high, text, end) ? found : 0;
+}
+void of_version(const json *value) {
+  if (beyond == value) has_path = false;
+}
 double real_in(const json *value) { return strtod(value->text, NULL); }
 bool flag_in(const json *value) { return value->kind == 't'; }
 
@@ -153,7 +184,7 @@ kodec_tags tags_in(const json *value, kodec_arena *arena) {
   kodec_tags found = {made(arena, value->size * sizeof(kodec_tag)), 0};
   for (const json *each = value->first; each != NULL; each = each->next)
     found.items[found.count++] =
-        (kodec_tag){(uint32_t)uint_in(member_of(each, "number")), bytes_in(member_of(each, "data"), arena)};
+        (kodec_tag){(uint32_t)uint_in(member_of(each, "number"), UINT32_MAX), bytes_in(member_of(each, "data"), arena)};
   return found;
 }
 
@@ -170,7 +201,7 @@ void show_real(double value) {
   } else if (isinf(value)) {
     printf(value < 0 ? "\"-inf\"" : "\"inf\"");
   } else {
-    printf("%.17g", value);
+    printf("%.16e", value); /* never like a whole number, which has no negative zero */
   }
 }
 void show_flag(bool value) { printf(value ? "true" : "false"); }
@@ -239,6 +270,25 @@ static void show_error(const char *key, const kodec_error *error) {
   show_text(kodec_text(error->have));
   putchar('}');
 }
+/* Where a value is in the one that is to be written, which is a member of the request. */
+static void print_path(const json *value) {
+  if (value->within == NULL || value->within->within == NULL) return;
+  print_path(value->within);
+  if (value->name == NULL) {
+    printf("[%zu]", value->index);
+  } else {
+    printf("%s%s", value->within->within->within == NULL ? "" : ".", value->name);
+  }
+}
+static void show_beyond(void) {
+  printf(",\"error\":{\"code\":\"%s\"", kodec_code_name(KODEC_NOT_ENCODABLE));
+  if (has_path) {
+    printf(",\"path\":\"");
+    print_path(beyond);
+    putchar('"');
+  }
+  putchar('}');
+}
 static void show_written(const type *kind, const void *value, int64_t version, const char *key) {
   kodec_buffer out = {0};
   kodec_error error;
@@ -291,14 +341,19 @@ static void answer(const char *line, kodec_arena *arena) {
   }
   const type *kind = types;
   while (kind->name != NULL && (name == NULL || strcmp(kind->name, name->text) != 0)) kind++;
-  const int64_t told = version != NULL && version->kind != 'n' ? int_in(version) : 0;
+  const int64_t told = version != NULL && version->kind != 'n' ? int_in(version, INT64_MIN, INT64_MAX) : 0;
   if (kind->name == NULL) {
     printf(",\"unsupported\":\"no such type\"");
   } else if (strcmp(what, "encode") == 0) {
     void *const value = made(arena, kind->size);
+    beyond = NULL;
     kind->init(value);
     kind->take(member_of(asked, "value"), value, arena);
-    show_written(kind, value, told, "error");
+    if (beyond == NULL) {
+      show_written(kind, value, told, "error");
+    } else {
+      show_beyond();
+    }
   } else {
     decode(kind, asked, told, strcmp(what, "round_trip") == 0, arena);
   }

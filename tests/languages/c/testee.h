@@ -9,7 +9,9 @@ typedef struct json {
   char kind;
   const char *text, *name;
   size_t size; /* of a string in bytes; of an object or a list its members */
+  size_t index; /* in the list that it is in */
   struct json *first, *next;
+  const struct json *within; /* the object or list that it is in; NULL for a request */
 } json;
 
 /* A type that is told nothing but its version. */
@@ -29,8 +31,11 @@ extern const type types[]; /* the last one has no name */
 const json *member_of(const json *object, const char *name);
 /* Whether it is an object whose members are among these; the last name is NULL. */
 bool has_only(const json *value, const char *const *names);
-int64_t int_in(const json *value);
-uint64_t uint_in(const json *value);
+/* A whole number from `low` to `high`; of anything else the answer is that it is not encodable. */
+int64_t int_in(const json *value, int64_t low, int64_t high);
+uint64_t uint_in(const json *value, uint64_t high);
+/* The version decides whether a field is written, and so the path where its value is not encodable: none is said. */
+void of_version(const json *value);
 double real_in(const json *value);
 bool flag_in(const json *value);
 kodec_bytes bytes_in(const json *value, kodec_arena *arena);
