@@ -54,7 +54,8 @@ def _is_same(wanted: Any, found: Any) -> bool:
     if isinstance(wanted, bool) or isinstance(found, bool) or wanted is None or found is None:
         return wanted is found
     if isinstance(wanted, float) and isinstance(found, (int, float)):
-        return wanted == found and str(wanted)[0] == str(float(found))[0]  # -0.0 is not 0.0
+        given = float(found)  # JSON of other programs has 1e17 as a whole number, and rounded
+        return wanted == given and str(wanted)[0] == str(given)[0]  # -0.0 is not 0.0
     if isinstance(wanted, (int, str)) and isinstance(found, (int, str)) and type(wanted) is not type(found):
         number, text = (wanted, found) if isinstance(wanted, int) else (found, wanted)
         return _WHOLE.fullmatch(str(text)) is not None and int(text) == number
