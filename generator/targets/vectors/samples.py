@@ -44,10 +44,12 @@ from kodec.generator.plan.values import (
     EnumOf,
     ListOf,
     Maybe,
+    Peeked,
     Real,
     Type,
     Value,
     Whole,
+    values_in,
 )
 from kodec.generator.schema.model import Model
 from kodec.generator.wire import ENCODINGS
@@ -218,6 +220,9 @@ class _Maker:
         if unit.peeks:
             # which case it is says the number, and the value itself what was peeked
             values |= {each.name: 0 for each in unit.peeks}
+            sizes = [getattr(getattr(each, "element", None), "size", None) for each in self.present()]
+            if any(isinstance(part, Peeked) for size in sizes if size for part in values_in(size.value)):
+                raise NoSample("a size is peeked in the bytes that have it")
         self._steps(unit.steps)
         for name, derived in self.derived.items():
             values[name] = None
