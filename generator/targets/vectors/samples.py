@@ -220,9 +220,14 @@ class _Maker:
         if unit.peeks:
             # which case it is says the number, and the value itself what was peeked
             values |= {each.name: 0 for each in unit.peeks}
-            sizes = [getattr(getattr(each, "element", None), "size", None) for each in self.present()]
-            if any(isinstance(part, Peeked) for size in sizes if size for part in values_in(size.value)):
-                raise NoSample("a size is peeked in the bytes that have it")
+            texts = [
+                each.element
+                for each in self.present()
+                if isinstance(each, One) and isinstance(each.element, Chars)
+            ]
+            sizes = [each.size.value for each in texts if each.size is not None]
+            if any(isinstance(part, Peeked) for size in sizes for part in values_in(size)):
+                raise NoSample("a text's size is peeked in its own bytes")
         self._steps(unit.steps)
         for name, derived in self.derived.items():
             values[name] = None
