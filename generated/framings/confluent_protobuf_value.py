@@ -177,7 +177,7 @@ def read_confluent_protobuf_value(
             at = pos
             item, pos = read_zigzag32(buf, pos, end, "")
             if item < 0:
-                raise not_allowed("message_indexes", item, "at least 0", at)
+                raise not_allowed("", item, "at least 0", at)
         except FormatError as error:
             raise error.within("message_indexes", len(message_indexes))
         message_indexes.append(item)

@@ -316,7 +316,7 @@ class PlanReader:
             before = self.pos
             try:
                 item = self._element(step.element, frame, end, "")
-                self._rules(step.rules, item, frame, step.name, before)
+                self._rules(step.rules, item, frame, "", before)
             except FormatError as error:
                 raise error.within(shown, len(found)) from None
             found.append(item)

@@ -38,11 +38,13 @@ def test_fields_types_and_enums_called_as_the_generator_and_rust_call_things(tmp
     fixed, plain = sources(FIXED), sources(SCHEMAS)
     made = render_all(put(tmp_path / "plain", plain | fixed), targets=["rust", "vectors"]).modules
     vectors = {name: json.loads(made.pop(f"{name}.vectors.json")) for name in SCHEMAS}
-    texts = [re.sub(r"'[a_]\b", " ", text) for path, text in made.items() if path.endswith(".rs")]
+    # the words of the runtime's own functions are no matter: they are in modules of their own
+    own = [path for path in made if path.endswith(".rs") and not path.endswith(("runtime.rs", "codecs.rs"))]
+    texts = [re.sub(r"'[a_]\b", " ", made[path]) for path in own]
     words = vocabulary(texts, COMMENTS, fold=True)
-    assert {"at", "codec", "found", "stored", "run", "read_from", "budget", "start_of_z000"} & set(words)
+    assert {"at", "codec", "found", "stored", "run", "read_from", "budget"} <= set(words)
     first: list[Any] | None = None
-    for index, names in enumerate([{}, *rounds(plain, sorted({*words, *WORDS}), step=60)]):
+    for index, names in enumerate([{}, *rounds(plain, sorted({*words, *WORDS}), step=100)]):
         folder = put(
             tmp_path / f"r{index}", {name: renamed(text, names) for name, text in plain.items()} | fixed
         )

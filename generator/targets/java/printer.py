@@ -335,7 +335,8 @@ class Printer:
             one = deeper(self.read(step.element, EMPTY), 1)
             item = f"() -> {{\n    int at = in.pos;\n    {self.java(self.item(step.type))} item = {one};\n"
             for rule in step.rules:
-                item += f"    {self.refused(rule, 'item', step.name, 'at')};\n"
+                refused = self.refused(rule, "item", "", "at")
+                item += f"    {refused};\n"
             item += "    return item;\n}"
         if step.count is not None:
             return f"in.list({path}, {self.text(step.count.value)}, {step.least}, {item})"

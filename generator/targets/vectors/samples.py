@@ -44,6 +44,7 @@ from kodec.generator.plan.values import (
     EnumOf,
     ListOf,
     Maybe,
+    Peeked,
     Real,
     Type,
     Value,
@@ -216,6 +217,10 @@ class _Maker:
             each.name for each in self.present() if isinstance(each, Require) and each.rule.need == "a value"
         }
         if unit.peeks:
+            parts = [each for each in values_of(unit.steps) if isinstance(each, (Chars, Many, Octets))]
+            sizes = [each.count if isinstance(each, Many) else each.size for each in parts]
+            if any(isinstance(each, Peeked) for each in values_of(sizes)):
+                raise NoSample("a size follows from the bytes that it is the size of")
             # which case it is says the number, and the value itself what was peeked
             values |= {each.name: 0 for each in unit.peeks}
         self._steps(unit.steps)

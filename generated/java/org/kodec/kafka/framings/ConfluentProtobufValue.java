@@ -69,7 +69,7 @@ public record ConfluentProtobufValue(
         List<Integer> messageIndexes = in.list("message_indexes", numMessageIndexes, 1, () -> {
             int at = in.pos;
             int item = in.zigzag32("");
-            in.require(item >= 0, "message_indexes", at, "at least 0", item);
+            in.require(item >= 0, "", at, "at least 0", item);
             return item;
         });
         byte[] payload = in.bytes("payload", in.left());
