@@ -37,7 +37,8 @@ class ModelIndex:
         if self._ids[schema][own] > 1:
             own = "_".join(path or [schema])
         # no schema name ends in `_`
-        return f"{own}_" if f"read_{own}" in _IMPORTED else own
+        # two `_`: a field that is called as what is imported has one
+        return f"{own}__" if f"read_{own}" in _IMPORTED else own
 
     def enum_class(self, name: str) -> str:
         """The class of an enum: its name, or its path where another enum or type has that name."""

@@ -219,7 +219,12 @@ class Printer:
 
     def _target(self, slot: Slot) -> str:
         name = "_".join(slot.path) if slot.path[1:] or slot.bits else local(slot.path[0])
-        return f"{name}_bits" if slot.bits is not None else name
+        if slot.bits is None:
+            return name
+        found = f"{name}_bits"
+        slots = (each for step in steps_in(self.unit.steps) if isinstance(step, Fixed) for each in step.slots)
+        # a field may be called so too; no name of a field ends in two `_`
+        return f"{found}__" if any("_".join(each.path) == found for each in slots) else found
 
     def made(self, step: Fixed) -> Iterator[str]:
         """Lines that make values of what was unpacked."""

@@ -49,7 +49,6 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
-    values_in,
 )
 from kodec.generator.schema.model import Model
 from kodec.generator.wire import ENCODINGS
@@ -224,14 +223,6 @@ class _Maker:
                 raise NoSample("a size follows from the bytes that it is the size of")
             # which case it is says the number, and the value itself what was peeked
             values |= {each.name: 0 for each in unit.peeks}
-            texts = [
-                each.element
-                for each in self.present()
-                if isinstance(each, One) and isinstance(each.element, Chars)
-            ]
-            sizes = [each.size.value for each in texts if each.size is not None]
-            if any(isinstance(part, Peeked) for size in sizes for part in values_in(size)):
-                raise NoSample("a text's size is peeked in its own bytes")
         self._steps(unit.steps)
         for name, derived in self.derived.items():
             values[name] = None
