@@ -74,7 +74,8 @@ interop: clients ## make log directories with a real Kafka broker and compare wh
 messages: setup ## compare all of Kafka's messages, requests and responses too, with Kafka's own classes
 	@$(BIN)/python tests/interop/messages/run.py --protocol --rounds 100
 
-languages: java node ## run the conformance suite in every language whose compiler is here, for docs/languages.md
+languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run the conformance suite for docs/languages.md
+	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages
 	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
 
 foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes

@@ -21,6 +21,7 @@ from .cases import ask, cases
 from .test_plan import FOLDERS
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]

@@ -22,6 +22,7 @@ KERNELS = ("record_batch", "message_set")
 PARTS = ("kodec_*.c", "columns_*.c", "log_log_segment.c", "log_record*.c", "log_message*.c")
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]

@@ -27,6 +27,7 @@ WORDS = """
 """.split()  # noqa: SIM905  # sixty words on sixty lines are no list to read
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]

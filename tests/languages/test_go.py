@@ -16,6 +16,7 @@ from .cases import ask, cases
 from .test_plan import FOLDERS
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("go") is None, reason="no Go here: https://go.dev"),
     pytest.mark.xdist_group("go"),
 ]

@@ -15,6 +15,7 @@ from .cases import ask, case_of, cases
 from .test_plan import FOLDERS
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is here: there is no javac"),
     pytest.mark.xdist_group("java"),
 ]

@@ -17,6 +17,7 @@ from .rust_testee import cargo
 from .test_plan import FOLDERS
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust here: https://rustup.rs"),
     pytest.mark.xdist_group("rust"),
 ]

@@ -17,6 +17,7 @@ from . import rust_testee
 from .protocol import Conversation
 
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust here: https://rustup.rs"),
     pytest.mark.xdist_group("rust"),
 ]

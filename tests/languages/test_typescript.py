@@ -27,6 +27,7 @@ from .test_plan import FOLDERS, ROOT
 MUTATIONS = int(os.environ.get("KODEC_MUTATIONS", "4"))
 Built = Callable[[str], tuple[list[str], Path]]
 pytestmark = [
+    pytest.mark.languages,
     pytest.mark.skipif(typescript_testee.node() is None, reason="no TypeScript here: make node"),
     pytest.mark.xdist_group("typescript"),
 ]
