@@ -62,8 +62,8 @@ def plain(value: Any) -> Any:
     match value:
         case bool() | None | str():
             return value
-        case int():
-            return int(value)
+        case int():  # an unsigned number of 64 bits is the `long` with the same bits
+            return int(value) if value < 1 << 63 else value - (1 << 64)
         case float():
             return f"{struct.unpack('<Q', struct.pack('<d', value))[0]:x}"
         case bytes():

@@ -111,13 +111,14 @@ def test_text(ksc: Any, text: str) -> None:
 def test_null_text(ksc: Any) -> None:
     for data, compact in ((b"\xff\xff", False), (b"\xff\xfe", False), (b"\0", True)):
         assert not hasattr(parsed(ksc("nullable_text"), data, compact), "value")
-        with pytest.raises(kaitaistruct.ValidationFailedError):
+        # ksc does not know `-valid`: the runtime refuses the length of null, -1
+        with pytest.raises(kaitaistruct.InvalidArgumentError):
             parsed(ksc("text"), data, compact)
 
 
 def test_unknown_tagged_fields_are_bytes(ksc: Any) -> None:
     section = ksc("tagged_fields").from_bytes(b"\x02" + b"\x00\x01a" + unsigned(300) + b"\x00")
-    assert [(each.tag.value, each.body) for each in section.fields] == [(0, b"a"), (300, b"")]
+    assert [(each.tag.value, each.data) for each in section.fields] == [(0, b"a"), (300, b"")]
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -163,7 +164,7 @@ def test_leader_change_message(ksc: Any, version: int) -> None:
     for each in (*message.voters, *message.granting_voters):
         found = getattr(each, "voter_directory_id", None)
         assert (found.value if found else None) == (directory if version else None)
-    assert [(each.tag.value, each.body) for each in message.tagged_fields.fields] == [(5, b"!")]
+    assert [(each.tag.value, each.data) for each in message.tagged_fields.fields] == [(5, b"!")]
 
 
 def test_a_transaction_marker_batch(ksc: Any) -> None:
