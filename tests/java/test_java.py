@@ -65,7 +65,9 @@ def plain(value: Any) -> Any:
         case int():  # an unsigned number of 64 bits is the `long` with the same bits
             return int(value) if value < 1 << 63 else value - (1 << 64)
         case float():
-            return f"{struct.unpack('<Q', struct.pack('<d', value))[0]:x}"
+            bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
+            # Java makes a NaN quiet where it widens a float
+            return f"{bits | 1 << 51 if value != value else bits:x}"
         case bytes():
             return value.hex()
         case UUID():
