@@ -29,6 +29,8 @@ from kodec.runtime.varint import write_uvarint32
 __all__ = ["NO_TEXT", "Near", "near"]
 
 _CUTS = 12
+# of a long list the first elements say what the others would
+_PARTS = 100
 _LONGER = "not the shortest form of a number: writers do not give it, and readers may take it"
 NO_TEXT = "not of its encoding: a reader may keep such text as it is"
 _ORDER = "tags that are not in ascending order, or twice: writers do not give them, and readers may take them"
@@ -53,7 +55,7 @@ class Near:
 def near(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Near]:
     """Bytes near those of a value that was read as `leaves`."""
     yield from _cuts(data, leaves)
-    own = [each for each in leaves if each.depth == 1]
+    own = [each for each in leaves if each.depth == 1][:_PARTS]
     sums = [each for each in leaves if isinstance(each.what, Checksum)]
     for leaf in own:
         name = ".".join(leaf.path) or "an element"

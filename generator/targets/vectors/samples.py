@@ -68,6 +68,10 @@ _LONG = 130
 """Elements, bytes and letters whose number takes two bytes of a varint."""
 
 
+# An object counts as so many bytes: what is made of it again and again takes time.
+_OBJECT = 32
+
+
 class NoSample(Exception):
     """The values of the type depend on each other in a way that is not made here; the text says how."""
 
@@ -211,8 +215,10 @@ class _Maker:
     # -- making -----------------------------------------------------------------------------------
 
     def make(self) -> Any:
-        self._samples.spend(1)
         unit, values = self.unit, self.frame.values
+        if unit.least > MOST:  # not only after all that fits was made
+            self._samples.spend(unit.least)
+        self._samples.spend(_OBJECT)
         self._never_null = {
             each.name for each in self.present() if isinstance(each, Require) and each.rule.need == "a value"
         }
