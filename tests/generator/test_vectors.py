@@ -180,7 +180,7 @@ def test_a_size_that_another_field_says_is_that_field(tmp_path: Path) -> None:
         pytest.param(
             "[{id: a, type: t0}]\ntypes:\n"
             + "".join(
-                f"  t{n}: {{seq: [{{id: a, type: t{n + 1}}}, {{id: b, type: t{n + 1}}}, {{id: c, size: 3}}]}}\n"
+                f"  t{n}: {{seq: [{{id: a, type: t{n + 1}}}, {{id: b, type: t{n + 1}}}, {{id: c, size: 3}}]}}\n"  # noqa: E501
                 for n in range(30)
             )
             + "  t30: {seq: [{id: z, type: u1}]}\n",
