@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from struct import Struct
@@ -66,7 +67,7 @@ from kodec.runtime.compression import decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions, bounded_count, ends_exactly, read_tags, span, unknown_version
 
-__all__ = ["Frame", "Leaf", "Object", "PlanReader"]
+__all__ = ["Frame", "Leaf", "Object", "PlanReader", "objects_of"]
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -268,27 +269,18 @@ class PlanReader:
     def _load(self, step: Fixed, frame: Frame, end: int) -> None:
         if self.pos + step.size > end:
             self._require_bytes(list(step.slots), end)
-        made: dict[tuple[str, ...], Any] = {}
-        for slot in step.slots:
-            found = made[slot.path] = self._slot(slot)
+        found = [self._slot(slot) for slot in step.slots]
+        for slot, value in zip(step.slots, found, strict=True):
             at = self.pos + slot.offset
-            self._seen(slot.path, slot, at, at + slot.size, found)
-        for path, unit in step.objects:
-            kept = {each.name for each in self.program.units[unit].fields if each.kept}
-            made[path] = Object(
-                (each[-1], found) for each, found in made.items() if each[:-1] == path and each[-1] in kept
-            )
-        frame.values |= {path[0]: found for path, found in made.items() if len(path) == 1}
-        for slot in step.slots:
-            inner = frame
-            if len(slot.path) > 1:
-                inner = Frame(frame.unit, {p[-1]: v for p, v in made.items() if p[:-1] == slot.path[:-1]}, 0)
+            self._seen(slot.path, slot, at, at + slot.size, value)
+        objects = objects_of(self.program, step, found)
+        frame.values |= objects[()]
+        for slot, value in zip(step.slots, found, strict=True):
+            inner = frame if len(slot.path) == 1 else Frame(frame.unit, objects[slot.path[:-1]], 0)
             at = self.pos + slot.offset
-            if slot.contents is not None and made[slot.path] != slot.contents:
-                raise Malformed(
-                    slot.path[-1], "wrong fixed bytes", at=at, need=slot.contents, have=made[slot.path]
-                )
-            self._rules(slot.rules, made[slot.path], inner, slot.path[-1], at)
+            if slot.contents is not None and value != slot.contents:
+                raise Malformed(slot.path[-1], "wrong fixed bytes", at=at, need=slot.contents, have=value)
+            self._rules(slot.rules, value, inner, slot.path[-1], at)
         self.pos += step.size
 
     def _slot(self, slot: Slot) -> Any:
@@ -557,6 +549,20 @@ def _names_of(steps: tuple[Step, ...]) -> Iterator[str]:
             case Tagged(name, tags):
                 yield name
                 yield from (each.name for each in tags)
+
+
+def objects_of(
+    program: Program, step: Fixed, values: Iterable[Any]
+) -> defaultdict[tuple[str, ...], dict[str, Any]]:
+    """The members of each object of a run, by its path, of the values of its slots; `()` has those of the unit."""
+    members: defaultdict[tuple[str, ...], dict[str, Any]] = defaultdict(dict)
+    for slot, value in zip(step.slots, values, strict=True):
+        members[slot.path[:-1]][slot.path[-1]] = value
+    for path, unit in step.objects:
+        kept = {each.name for each in program.units[unit].fields if each.kept}
+        made = Object((name, value) for name, value in members[path].items() if name in kept)
+        members[path[:-1]][path[-1]] = made
+    return members
 
 
 def number(buf: bytes, at: int, wire: str, order: str) -> Any:

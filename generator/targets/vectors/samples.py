@@ -11,7 +11,7 @@ from math import inf, nan
 from typing import Any
 from uuid import UUID
 
-from kodec.generator.interpreter.reader import Frame, Object, PlanReader
+from kodec.generator.interpreter.reader import Frame, Object, PlanReader, objects_of
 from kodec.generator.plan.steps import (
     Chars,
     Choice,
@@ -66,10 +66,6 @@ _FLOATS = (0.0, 1.5, -2.25, 65536.125)
 _UUIDS = (UUID(int=0), UUID(int=0x0123456789ABCDEF0123456789ABCDEF), UUID(int=1), UUID(int=(1 << 128) - 1))
 _LONG = 130
 """Elements, bytes and letters whose number takes two bytes of a varint."""
-
-
-# An object counts as so many bytes: what is made of it again and again takes time.
-_OBJECT = 32
 
 
 class NoSample(Exception):
@@ -218,7 +214,7 @@ class _Maker:
         unit, values = self.unit, self.frame.values
         if unit.least > MOST:  # not only after all that fits was made
             self._samples.spend(unit.least)
-        self._samples.spend(_OBJECT)
+        self._samples.spend(1)
         self._never_null = {
             each.name for each in self.present() if isinstance(each, Require) and each.rule.need == "a value"
         }
@@ -286,15 +282,8 @@ class _Maker:
             return False
 
     def _fixed(self, step: Fixed) -> None:
-        made: dict[tuple[str, ...], Any] = {}
-        for slot in step.slots:
-            made[slot.path] = self._slot(slot)
-        for path, unit in step.objects:
-            kept = {each.name for each in self._program.units[unit].fields if each.kept}
-            made[path] = Object(
-                (each[-1], found) for each, found in made.items() if each[:-1] == path and each[-1] in kept
-            )
-        self.frame.values |= {path[0]: found for path, found in made.items() if len(path) == 1}
+        found = [self._slot(slot) for slot in step.slots]
+        self.frame.values |= objects_of(self._program, step, found)[()]
 
     def _slot(self, slot: Slot) -> Any:
         name = slot.path[-1]
