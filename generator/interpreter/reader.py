@@ -554,7 +554,7 @@ def _names_of(steps: tuple[Step, ...]) -> Iterator[str]:
 def objects_of(
     program: Program, step: Fixed, values: Iterable[Any]
 ) -> defaultdict[tuple[str, ...], dict[str, Any]]:
-    """The members of each object of a run, by its path, of the values of its slots; `()` has those of the unit."""
+    """The members of each object of a run by its path, made of the values of its slots; `()` for the unit."""
     members: defaultdict[tuple[str, ...], dict[str, Any]] = defaultdict(dict)
     for slot, value in zip(step.slots, values, strict=True):
         members[slot.path[:-1]][slot.path[-1]] = value
