@@ -114,6 +114,8 @@ class _Checks:
             except Failed as failed:
                 self.broken += 1
                 yield Result(vector, check, failed.outcome, str(failed))
+                if self.broken >= _IN_A_ROW:
+                    return
 
     def _checked(self, vector: Vector, check: str) -> Result:
         if check in ("decode", "refuse", "may"):
