@@ -1,6 +1,6 @@
 meta:
   id: wire_types
-  title: One type for each primitive of Kafka's protocol
+  title: Kafka protocol's primitives, one in each type
   application: Apache Kafka
   tags:
     - serialization
@@ -19,15 +19,16 @@ meta:
     - ../primitives/varlong
   endian: be
 doc: |
-  Nothing of Kafka's is of these types: they are there for test vectors, in which each primitive stands alone.
+  Nothing of Kafka's is of these types: they are there for test vectors, in
+  which each primitive stands alone.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types Protocol Primitive Types
 seq:
   - id: flag
     type: bool8
-    doc: BOOLEAN.
+    doc: What the protocol calls BOOLEAN.
   - id: identity
     type: uuid
-    doc: UUID.
+    doc: What the protocol calls UUID.
 types:
   one_varint:
     doc: VARINT, zigzag, 32 bits.
@@ -52,31 +53,33 @@ types:
     seq:
       - id: name
         type: text(false)
-        doc: STRING.
+        doc: What the protocol calls STRING.
       - id: note
         type: nullable_text(false)
-        doc: NULLABLE_STRING.
+        doc: What the protocol calls NULLABLE_STRING.
       - id: data
         type: blob(false)
-        doc: BYTES.
+        doc: What the protocol calls BYTES.
       - id: more
         type: nullable_blob(false)
-        doc: NULLABLE_BYTES.
+        doc: What the protocol calls NULLABLE_BYTES.
   compact:
-    doc: Text and bytes with an unsigned varint of the length plus one, and a section of tagged fields.
+    doc: |
+      Text and bytes with an unsigned varint of the length plus one, and a
+      section of tagged fields.
     seq:
       - id: name
         type: text(true)
-        doc: COMPACT_STRING.
+        doc: What the protocol calls COMPACT_STRING.
       - id: note
         type: nullable_text(true)
-        doc: COMPACT_NULLABLE_STRING.
+        doc: What the protocol calls COMPACT_NULLABLE_STRING.
       - id: data
         type: blob(true)
-        doc: COMPACT_BYTES.
+        doc: What the protocol calls COMPACT_BYTES.
       - id: more
         type: nullable_blob(true)
-        doc: COMPACT_NULLABLE_BYTES.
+        doc: What the protocol calls COMPACT_NULLABLE_BYTES.
       - id: tagged_fields
         type: tagged_fields
         doc: Fields that no schema knows.
