@@ -10,12 +10,23 @@ from typing import Any
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
-from kodec.generator.plan.values import FLAG, TEXT, Binary, Number, ObjectOf, SizeOf, Whole
+from kodec.generator.plan.values import (
+    FLAG,
+    TEXT,
+    Binary,
+    Number,
+    ObjectOf,
+    SizeOf,
+    Whole,
+    bare,
+    exceeds_64_bits,
+    is_number,
+)
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import VERSION, File, Request, mark
-from kodec.generator.targets.c.expressions import Types, bare, beyond, is_number
+from kodec.generator.targets.c.expressions import Types
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
 from kodec.generator.targets.c.printer import Defaults, Printer
@@ -244,7 +255,7 @@ def _lacking(unit: Unit) -> Iterator[str]:
         if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
             # the bytes of the others are kept as they are
             yield f"its text in {each.encoding} cannot be read in C yet"
-        elif isinstance(each, _VALUES) and beyond(each):
+        elif isinstance(each, _VALUES) and exceeds_64_bits(each):
             yield "it computes beyond 64 bits, which C types do not"
         elif isinstance(each, (Number, SizeOf)) and bare(each.of.type) == TEXT:
             yield "it computes with the characters or the digits of a text, which C has as bytes"

@@ -46,19 +46,12 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    bare,
+    is_number,
+    scalar,
 )
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.targets.c.expressions import (
-    Computed,
-    Member,
-    Types,
-    bare,
-    expression,
-    is_null,
-    is_number,
-    literal,
-    text,
-)
+from kodec.generator.targets.c.expressions import Computed, Expressions, Member, Types, is_null, literal, text
 from kodec.generator.targets.c.names import local, member
 from kodec.generator.wire import WIRE
 
@@ -215,7 +208,7 @@ class Printer:
         return kind
 
     def text(self, value: Value, item: str = "item") -> str:
-        return expression(value, self._get, item)
+        return Expressions(field=self._get, item=item)(value)
 
     def _get(self, name: str) -> str:
         if name in self.computed and not self.writing:
@@ -232,9 +225,9 @@ class Printer:
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
         kinds = [each.type for each in self.program.units[unit].parameters]
-        found = []
+        spell, found = Expressions(field=self._get), []
         for value, kind in zip(arguments, kinds, strict=True):
-            shown = expression(value, self._get, binds=11)
+            shown = spell(value, spell.binds.sign)
             found.append(f", ({self.types.of(kind)}){shown}" if isinstance(kind, Whole) else f", {shown}")
         return "".join(found)
 
@@ -395,8 +388,8 @@ class Printer:
         told = next((each.type for each in self.unit.parameters if each.name == self.unit.version_name), None)
         kind = told if wire is None else Whole(*(WIRE[wire].range or (0, 0)))
         if kind is None:
-            kind = bare(self.unit.field(self.unit.version_name).type)
-        kind = kind.number if isinstance(kind, EnumOf) else kind
+            kind = self.unit.field(self.unit.version_name).type
+        kind = scalar(kind)
         assert isinstance(kind, Whole)
         # a comparison that no number of the type can fail is one that compilers warn of
         tests = [f"{place} < {versions.first}"] if versions.first > kind.low else []

@@ -10,11 +10,11 @@ from typing import ClassVar
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
+from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.go.expressions import beyond
 from kodec.generator.targets.go.names import WORDS, Names, exported
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
@@ -71,7 +71,7 @@ class _Go:
                 if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
                     # a string of Go holds the bytes of the others as they are
                     yield Problem(place, unit.name, f"its text in {each.encoding} cannot be read in Go yet")
-                elif hasattr(each, "type") and beyond(each):
+                elif hasattr(each, "type") and exceeds_64_bits(each):
                     yield Problem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
                     break
 

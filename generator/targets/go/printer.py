@@ -37,9 +37,11 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    bare,
+    is_number,
 )
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.targets.go.expressions import Computed, Types, expression, literal, whole
+from kodec.generator.targets.go.expressions import Computed, Expressions, Types, literal, whole
 from kodec.generator.targets.go.names import Names, exported, local
 from kodec.generator.wire import WIRE
 
@@ -111,23 +113,23 @@ class Printer:
         if name in self.kept and not (self.writing and self.unit.derivation(name) is not None):
             return self.field(name)
         kind = next((each.type for each in self.unit.fields if each.name == name), None)
-        whole_local = kind is not None and self.is_number(kind) and name != self.unit.stands_for
+        whole_local = kind is not None and is_number(kind) and name != self.unit.stands_for
         return Computed(self.field(name)) if whole_local else self.field(name)
 
     def field_type(self, name: str) -> Type:
         kind = self.unit.field(name).type
         if name in self.computed:
             return kind if isinstance(kind, Maybe) else Maybe(kind)
-        if name not in self.kept and name != self.unit.stands_for and self.is_number(kind):
+        if name not in self.kept and name != self.unit.stands_for and is_number(kind):
             return _WIDE
         return kind
 
     def text(self, value: Value, item: str = "item") -> str:
-        return expression(value, self.get, item)
+        return Expressions(field=self.get, item=item)(value)
 
     def argument(self, value: Value) -> str:
         """A value among the arguments of a call."""
-        return expression(value, self.get, tight=True)
+        return Expressions(field=self.get, depth=2)(value)
 
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
@@ -257,8 +259,7 @@ class Printer:
         for each in self.unit.derived:
             if self.unit.packed is not None and each.of == self.unit.packed.name:
                 continue
-            kind = self.unit.field(each.of).type
-            kind = kind.of if isinstance(kind, Maybe) else kind
+            kind = bare(self.unit.field(each.of).type)
             if each.kind == "length" and isinstance(kind, (ObjectOf, ListOf, OneOf)) and each.of not in found:
                 found.append(each.of)
         return found
@@ -303,11 +304,7 @@ class Printer:
     def pointer(self, constant: Constant, kind: Type) -> str:
         """A pointer to a constant."""
         text = literal(constant.value)
-        return (
-            f"pointer({self.types.of(self.bare(kind))}({text}))"
-            if self.is_number(kind)
-            else f"pointer({text})"
-        )
+        return f"pointer({self.types.of(bare(kind))}({text}))" if is_number(kind) else f"pointer({text})"
 
     def zero(self, kind: Type) -> str:
         text = self.types.of(kind)
@@ -499,10 +496,10 @@ class Printer:
         return self.types.of(kind).startswith("*")
 
     def bare(self, kind: Type) -> Type:
-        return kind.of if isinstance(kind, Maybe) else kind
+        return bare(kind)
 
     def item(self, kind: Type) -> Type:
-        found = self.bare(kind)
+        found = bare(kind)
         assert isinstance(found, ListOf)
         return found.item
 
@@ -523,7 +520,7 @@ class Printer:
 
     def whole_type(self, kind: Type) -> str:
         """The conversion that a computed number needs."""
-        found = self.bare(kind)
+        found = bare(kind)
         if isinstance(found, EnumOf):
             return self.types.of(found)
         return whole(found) if isinstance(found, Whole) else ""
@@ -531,13 +528,13 @@ class Printer:
     def converted(self, kind: Type, wire: str, text: str) -> str:
         """A number of a wire type as a place of this type takes it."""
         form = WIRE[wire]
-        if not self.is_number(kind) or form.range is None:
+        if not is_number(kind) or form.range is None:
             return text
         wanted = self.whole_type(kind)
         return text if wanted == whole(Whole(*form.range)) else f"{wanted}({text})"
 
     def is_number(self, kind: Type) -> bool:
-        return isinstance(self.bare(kind), (Whole, EnumOf))
+        return is_number(kind)
 
 
 class _Inside(Printer):

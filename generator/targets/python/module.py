@@ -9,7 +9,7 @@ from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import SECTION
 from kodec.generator.schema.model import Enum, Struct
-from kodec.generator.targets.python.expressions import value_text
+from kodec.generator.targets.python.expressions import Expressions
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.printer import Printer
 from kodec.generator.targets.python.rows import rows_printer
@@ -154,7 +154,7 @@ class Module(Types):
         derived = [
             PeekValue(
                 name,
-                value_text(value, local),
+                Expressions(field=local)(value),
                 docstring(docs[name] or Text(f"`{name}`, from what was peeked."), "    "),
             )
             for name, value in unit.peeked

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
-from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf
+from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import EnumItem, Field, Model, Ref, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.rust.expressions import Types, beyond, is_number
+from kodec.generator.targets.rust.expressions import Types, beyond
 from kodec.generator.targets.rust.names import Names
 from kodec.generator.targets.rust.printer import Printer, packing
 from kodec.generator.templates import Templates

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kodec.generator.plan.steps import (
@@ -48,10 +48,11 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    bare,
 )
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.rust.elements import Elements, closure, converted, loaded, number_type, stored
-from kodec.generator.targets.rust.expressions import Expressions, Types, bare, literal
+from kodec.generator.targets.rust.expressions import Expressions, Types, literal
 from kodec.generator.targets.rust.names import local, member
 from kodec.generator.wire import WIRE
 
@@ -87,8 +88,8 @@ class Printer:
         self._null_choices = {*lacking, *null}
         self._late = set(_late(unit)) - set(self._inner(unit.steps))
         self._read = {name for each in steps_in(unit.steps) for name in _set_by(each)}
-        self.expressions = Expressions(self.types, self.field, self._is_wide, self._null)
-        self.elements = Elements(types, self.expressions)
+        self.spell = self._spelled(self.field)
+        self.elements = Elements(types, self.spell)
 
     def _inner(self, steps: Iterable[Step]) -> Iterator[str]:
         """Fields that no object has, and that are asked for only where the condition of their step holds."""
@@ -238,11 +239,11 @@ class Printer:
     # -- values -----------------------------------------------------------------------------------
 
     def text(self, value: Value) -> str:
-        return self.expressions.text(value)
+        return self.spell(value)
 
-    def unless(self, rule: Rule, item: str, inside: Slot | None = None) -> str:
+    def opposite(self, rule: Rule, item: str, inside: Slot | None = None) -> str:
         """The test that a rule does not hold of a value."""
-        return self._ruled(item, inside).unless(rule.test)
+        return self._ruled(item, inside).opposite(rule.test)
 
     def _ruled(self, item: str, inside: Slot | None) -> Expressions:
         spell = self.field
@@ -252,13 +253,16 @@ class Printer:
             def spell(name: str) -> str:
                 return f"{head}.{member(name)}"
 
-        return Expressions(self.types, spell, self._is_wide, self._null, item)
+        return self._spelled(spell).of(item)
+
+    def _spelled(self, field: Callable[[str], str]) -> Expressions:
+        return Expressions(field=field, types=self.types, wide=self._is_wide, stored=self._null)
 
     def last_one(self, step: Many) -> str:
         """The test that an element is the last one."""
         assert step.until is not None and isinstance(bare(step.type), ListOf)
         item = "*item" if isinstance(self.item(step.type), Whole) else "item"
-        return Expressions(self.types, self.field, self._is_wide, self._null, item).text(step.until)
+        return self.spell.of(item)(step.until)
 
     def shown(self, text: str, kind: Type) -> str:
         """A value as an error has it."""
@@ -276,7 +280,7 @@ class Printer:
         return self.text(FieldOf(name, self.unit.field(name).type))
 
     def plus(self, part: Any, word: str = "+") -> str:
-        return "" if part.plus is None else f" {word} {self.expressions.text(part.plus, 9)}"
+        return "" if part.plus is None else f" {word} {self.spell(part.plus, self.spell.binds['*'])}"
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -403,7 +407,7 @@ class Printer:
             kind = self.types.program.units[kind.unit].field(name).type
             text = f"{text}.{member(name)}"
         value = MemberOf(value, "", kind)
-        return self.expressions._number(text, value.type, False)
+        return self.spell.number(text, value.type)
 
     def items(self, name: str) -> str:
         """A list, also where it may be null."""

@@ -47,9 +47,11 @@ from kodec.generator.plan.values import (
     Real,
     Type,
     Value,
+    bare,
+    whole_of,
 )
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.targets.typescript.expressions import Spelling, Types, bare, constant, is_big, whole_of
+from kodec.generator.targets.typescript.expressions import Expressions, Types, constant, is_big
 from kodec.generator.targets.typescript.names import Names, local, member
 from kodec.generator.wire import WIRE
 
@@ -98,7 +100,7 @@ class Printer:
         self.computed = [each.name for each in unit.derived if each.kind in ("last", "most")]
         used = (FieldOf, Peeked)
         self._used = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
-        self._spelling = Spelling(self.get, self._stored)
+        self.spell = Expressions(field=self.get, stored=self._stored)
         self._once = self._read_once()
 
     # -- names and types --------------------------------------------------------------------------
@@ -208,23 +210,23 @@ class Printer:
     # -- values -----------------------------------------------------------------------------------
 
     def text(self, value: Value, item: str = "item") -> str:
-        return Spelling(self.get, self._stored, item).text(value)
+        return self.spell.of(item)(value)
 
     def number(self, value: Value) -> str:
         """A size or a count."""
-        return self._spelling.text(value, big=False)
+        return self.spell(value, big=False)
 
-    def refuted(self, value: Value, item: str = "item") -> str:
-        return Spelling(self.get, self._stored, item).refuted(value)
+    def opposite(self, value: Value, item: str = "item") -> str:
+        return self.spell.of(item).opposite(value)
 
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
         kinds = [each.type for each in self.program.units[unit].parameters]
         pairs = zip(arguments, kinds, strict=True)
-        return "".join(f", {self._spelling.text(value, is_big(kind))}" for value, kind in pairs)
+        return "".join(f", {self.spell(value, big=is_big(kind))}" for value, kind in pairs)
 
     def plus(self, part: Any, big: bool) -> str:
-        return "" if part.plus is None else f" + {self._spelling.text(part.plus, big)}"
+        return "" if part.plus is None else f" + {self.spell(part.plus, big=big)}"
 
     def big(self, name: str) -> bool:
         return is_big(self.unit.field(name).type)
@@ -381,7 +383,7 @@ class Printer:
 
     def case_value(self, choice: Choice, case: Case) -> str:
         assert case.value is not None
-        return self._spelling.text(case.value, self._spelling._is_big(choice.on))
+        return self.spell(case.value, big=self.spell.is_big(choice.on))
 
     def is_of(self, kind: Type, value: str) -> str:
         """The test that a value is of a case."""
