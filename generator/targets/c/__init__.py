@@ -23,9 +23,8 @@ from kodec.generator.plan.values import (
     is_number,
 )
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import VERSION, File, Request, mark
+from kodec.generator.schema.model import Model, Schema
+from kodec.generator.target import VERSION, File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.c.expressions import Types
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
@@ -63,11 +62,8 @@ class _C:
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, objects that hold themselves."""
+        yield from streamed_schemas(request.model, "C types")
         for schema in request.model.schemas:
-            if schema.streamed:
-                yield Problem(
-                    schema.root.place, schema.id, "it cannot have C types yet, as it is read from streams"
-                )
             for enum in schema.enums:
                 if any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items):
                     yield Problem(
@@ -325,16 +321,8 @@ def _compared(program: Program) -> set[str]:
 
 def _comments(model: Model, printer: Printer) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(printer.unit.name)
-    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
-    found = {"": _comment(about, "")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = _comment(each.doc, "  ") if each.doc else ""
-    return found
+    found = documentation(model, model.struct(printer.unit.name))
+    return {name: _comment(doc, "  " if name else "") for name, doc in found}
 
 
 def _comment(text: Text, indent: str) -> str:

@@ -12,9 +12,8 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import File, Request, mark
+from kodec.generator.schema.model import Model, Schema
+from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.go.names import WORDS, Names, exported
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
@@ -58,11 +57,7 @@ class _Go:
         package = _package(request)
         if _NAME.fullmatch(package) is None or package in WORDS.split():
             raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
-        for schema in request.model.schemas:
-            if schema.streamed:
-                yield Problem(
-                    schema.root.place, schema.id, "it cannot have Go types yet, as it is read from streams"
-                )
+        yield from streamed_schemas(request.model, "Go types")
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():
@@ -148,17 +143,10 @@ def _collisions(model: Model, program: Program) -> Iterator[Problem]:
 
 def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(unit.name)
-    name = names.type(unit.name)
-    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
-    found = {"": line_comment(Text.of(f"{name}: ", about), "// ")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = line_comment(each.doc or Text(f"`{each.id}` of the schema."), "\t// ")
-    return found
+    found = dict(documentation(model, model.struct(unit.name)))
+    about = Text.of(f"{names.type(unit.name)}: ", found.pop(""))
+    fields = {name: line_comment(doc, "\t// ") for name, doc in found.items()}
+    return {"": line_comment(about, "// ")} | fields
 
 
 TARGET = _Go()

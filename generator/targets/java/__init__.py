@@ -14,7 +14,7 @@ from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
 from kodec.generator.plan.values import OCTETS, Maybe
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
-from kodec.generator.schema.roles import section_tags
+from kodec.generator.schema.roles import tagged_section
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.java.expressions import beyond, bit_field, codecs, literal
 from kodec.generator.targets.java.names import Names, component, constant, lower
@@ -163,7 +163,7 @@ def _units(program: Program, schema: Schema) -> list[Unit]:
 def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[Problem]:
     """What of a type cannot be said in Java."""
     taken: dict[str, str] = {}
-    tags = [tag for spec in struct.fields for tag in _section(model, spec)]
+    tags = [tag for spec in struct.fields for tag in _tags(model, spec)]
     members: list[Param | Field | Instance | Tag] = [
         *struct.params,
         *struct.fields,
@@ -202,10 +202,8 @@ def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
                 yield spec.id
 
 
-def _section(model: Model, spec: Field) -> Iterable[Tag]:
-    if not isinstance(spec.type, Ref) or model.struct(spec.type.target).wire != "tags":
-        return ()
-    section = section_tags(model, model.struct(spec.type.target))
+def _tags(model: Model, spec: Field) -> Iterable[Tag]:
+    section = tagged_section(model, spec)
     return () if section is None else section.tags
 
 
@@ -250,12 +248,10 @@ def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
     for each in struct.instances:
         found[each.id] = _words(each.doc) or f"{each.id} of what starts at {{@code at}}."
     for spec in struct.fields:
-        tags = _section(model, spec)
-        is_section = isinstance(spec.type, Ref) and model.struct(spec.type.target).wire == "tags"
-        doc = (
-            Text("Tagged fields that the schema does not know.") if is_section and not spec.doc else spec.doc
-        )
-        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in tags}
+        doc = spec.doc
+        if tagged_section(model, spec) is not None and not doc:
+            doc = Text("Tagged fields that the schema does not know.")
+        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in _tags(model, spec)}
         found[spec.id] = _of_component(doc, spec.id)
         if spec.codec is None:
             continue

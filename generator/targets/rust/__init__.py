@@ -12,9 +12,8 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import EnumItem, Field, Model, Ref, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import File, Request, mark
+from kodec.generator.schema.model import EnumItem, Model
+from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.rust.expressions import Types, beyond
 from kodec.generator.targets.rust.names import Names
 from kodec.generator.targets.rust.printer import Printer, packing
@@ -76,10 +75,7 @@ class _Rust:
         if _NAME.fullmatch(_crate(request)) is None:
             text = "letters, digits, `_` and `-`, in lower case"
             raise ValueError(f"`{_crate(request)}` is no name of a Rust crate: {text}")
-        for schema in request.model.schemas:
-            if schema.streamed:
-                text = "it cannot have Rust types yet, as it is read from streams"
-                yield Problem(schema.root.place, schema.id, text)
+        yield from streamed_schemas(request.model, "Rust types")
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():
@@ -213,15 +209,8 @@ def _collisions(model: Model, program: Program) -> Iterator[Problem]:
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(unit.name)
-    found = {"": _doc(struct.doc or Text(f"`{struct.id}` of `{struct.name.partition('::')[0]}`."), "")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = _doc(each.doc or Text(f"`{each.id}` of the schema."), "    ")
-    return found
+    found = documentation(model, model.struct(unit.name))
+    return {name: _doc(doc, "    " if name else "") for name, doc in found}
 
 
 def _doc(text: Text, space: str) -> str:

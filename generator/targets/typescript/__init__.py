@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Enum, Field, Model, Ref, Schema, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import File, Request, mark
+from kodec.generator.schema.model import Enum, Model, Schema
+from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
 from kodec.generator.targets.typescript.printer import Printer, marked_types
 from kodec.generator.templates import Templates
-from kodec.generator.text import Text, block_comment
+from kodec.generator.text import block_comment
 from kodec.generator.wire import ENCODINGS
 
 __all__ = ["TARGET"]
@@ -47,10 +46,7 @@ class _TypeScript:
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
-        for schema in request.model.schemas:
-            if schema.streamed:
-                why = "it cannot have TypeScript types yet, as it is read from streams"
-                yield Problem(schema.root.place, schema.id, why)
+        yield from streamed_schemas(request.model, "TypeScript types")
         plan = self.plan(request)
         yield from _collisions(plan)
         for unit in plan.program.units.values():
@@ -161,16 +157,8 @@ def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[Problem]:
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(unit.name)
-    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
-    found = {"": block_comment(about, "")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = block_comment(each.doc or Text(f"`{each.id}` of the schema."), "  ")
-    return found
+    found = documentation(model, model.struct(unit.name))
+    return {name: block_comment(doc, "  " if name else "") for name, doc in found}
 
 
 TARGET = _TypeScript()
