@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, TypeVar
 
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Field, Model, Schema, Struct, Tag
-from kodec.generator.schema.roles import tagged_section
+from kodec.generator.schema.type_roles import tagged_section
 from kodec.generator.text import Text
 
 __all__ = [
@@ -119,7 +119,7 @@ class Target(Protocol[Plan]):
     name: str
     files: tuple[str, ...]
 
-    def lacks(self, request: Request) -> Iterable[Problem]:
+    def lacks(self, request: Request) -> Iterable[SchemaProblem]:
         """What of the request the target cannot express, each with its place in a schema."""
         ...
 
@@ -185,12 +185,12 @@ def _foreign() -> dict[str, EntryPoint]:
 # -- what several targets have in common --------------------------------------------------------------
 
 
-def streamed_schemas(model: Model, what: str) -> Iterator[Problem]:
+def streamed_schemas(model: Model, what: str) -> Iterator[SchemaProblem]:
     """A problem for each schema that is read from streams, of which a target makes no `what` yet."""
     for schema in model.schemas:
         if schema.streamed:
             text = f"it cannot have {what} yet, as it is read from streams"
-            yield Problem(schema.root.place, schema.id, text)
+            yield SchemaProblem(schema.root.place, schema.id, text)
 
 
 def type_prefixes(model: Model, form: Callable[[str], str] = str) -> Iterator[tuple[Schema, str]]:

@@ -7,7 +7,7 @@ from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Field, Model, Struct
-from kodec.generator.schema.roles import may_be_null, tagged_section
+from kodec.generator.schema.type_roles import may_be_null, tagged_section
 
 __all__ = ["check_conditions"]
 

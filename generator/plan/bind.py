@@ -33,7 +33,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import transparent
+from kodec.generator.schema.type_roles import transparent
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Binder", "Types", "whole_of"]

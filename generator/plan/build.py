@@ -79,7 +79,13 @@ from kodec.generator.schema.model import (
     Switch,
     TypeRef,
 )
-from kodec.generator.schema.roles import codec_enum, codec_field, may_be_null, tagged_section, transparent
+from kodec.generator.schema.type_roles import (
+    codec_enum,
+    codec_field,
+    may_be_null,
+    tagged_section,
+    transparent,
+)
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 

@@ -24,7 +24,7 @@ from kodec.generator.schema.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.schema.roles import may_be_null, tagged_section
+from kodec.generator.schema.type_roles import may_be_null, tagged_section
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, WIRE
 

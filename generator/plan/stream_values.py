@@ -49,7 +49,7 @@ from kodec.generator.plan.values import (
     arithmetic,
 )
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in, without_case
+from kodec.generator.schema.expression_types import Kind, Kinds, Scope, types_in, without_case
 from kodec.generator.schema.model import (
     Bits,
     Bytes,

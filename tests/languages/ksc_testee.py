@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from kodec.generator.driver import load
-from kodec.generator.interpreter.plain import plain
+from kodec.generator.interpreter.json_values import to_json
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import Maybe
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import tagged_section, transparent
+from kodec.generator.schema.type_roles import tagged_section, transparent
 from kodec.generator.wire import INTRINSICS, WIRE
 from tests.ksc.oracle import Failure, compile_schemas, node, schemas
 
@@ -99,7 +99,7 @@ def _of_struct(model: Model, program: Program, struct: Struct) -> dict[str, Any]
         elif unit.field(spec.id).kept:
             fields[spec.id] = _of_field(model, spec)
     defaults = {
-        each.name: plain(values.absent(each.type, each.absent))
+        each.name: to_json(values.absent(each.type, each.absent))
         for each in unit.fields
         if each.kept and not isinstance(each.type, Maybe)
     }

@@ -22,7 +22,7 @@ from kodec.generator.plan.values import (
     exceeds_64_bits,
     is_number,
 )
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.target import VERSION, File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.c.expressions import Types
@@ -60,13 +60,13 @@ class _C:
     name = "c"
     files = tuple(f"{FOLDER}/*{end}" for end in (".c", ".h", "CMakeLists.txt", ".pc.in"))
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, objects that hold themselves."""
         yield from streamed_schemas(request.model, "C types")
         for schema in request.model.schemas:
             for enum in schema.enums:
                 if any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items):
-                    yield Problem(
+                    yield SchemaProblem(
                         schema.root.place, enum.name, "its numbers are wider than C's constants, of 32 bits"
                     )
         program = program_of(request.model)
@@ -74,9 +74,9 @@ class _C:
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
             for text in dict.fromkeys(_lacking(unit)):
-                yield Problem(place, unit.name, text)
+                yield SchemaProblem(place, unit.name, text)
             if unit.name in circles:
-                yield Problem(
+                yield SchemaProblem(
                     place, unit.name, "it holds itself without a list or a null between, as no C struct can"
                 )
 

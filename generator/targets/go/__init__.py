@@ -11,7 +11,7 @@ from typing import ClassVar
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.plan.values import exceeds_64_bits
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model, Schema
 from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.go.names import WORDS, Names, exported
@@ -52,7 +52,7 @@ class _Go:
     files = ("*.go",)
     options: ClassVar[dict[str, str]] = {"package": "the name of the Go package; `formats`"}
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits."""
         package = _package(request)
         if _NAME.fullmatch(package) is None or package in WORDS.split():
@@ -65,9 +65,11 @@ class _Go:
             for each in values_of((unit.steps, unit.derived)):
                 if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
                     # a string of Go holds the bytes of the others as they are
-                    yield Problem(place, unit.name, f"its text in {each.encoding} cannot be read in Go yet")
+                    yield SchemaProblem(
+                        place, unit.name, f"its text in {each.encoding} cannot be read in Go yet"
+                    )
                 elif hasattr(each, "type") and exceeds_64_bits(each):
-                    yield Problem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
+                    yield SchemaProblem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
                     break
 
     def plan(self, request: Request) -> _Plan:
@@ -120,7 +122,7 @@ class _Go:
         return found
 
 
-def _collisions(model: Model, program: Program) -> Iterator[Problem]:
+def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
     """Names that Go cannot tell apart."""
     names = Names(model)
     taken: dict[str, str] = {}
@@ -131,14 +133,16 @@ def _collisions(model: Model, program: Program) -> Iterator[Problem]:
             for word in (text, f"New{text}", f"Read{text}"):
                 other = taken.setdefault(word, name)
                 if other != name:
-                    yield Problem(schema.root.place, name, f"it would be `{word}` in Go, as would `{other}`")
+                    yield SchemaProblem(
+                        schema.root.place, name, f"it would be `{word}` in Go, as would `{other}`"
+                    )
         for unit in (program.units[each] for each in own):
             fields: dict[str, str] = {}
             for field in unit.fields:
                 other = fields.setdefault(exported(field.name), field.name)
                 if other != field.name:
                     text = f"`{other}` and `{field.name}` are both `{exported(field.name)}` in Go"
-                    yield Problem(model.struct(unit.name).place, unit.name, text)
+                    yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
 
 
 def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:

@@ -12,9 +12,9 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
 from kodec.generator.plan.values import OCTETS, Maybe
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
-from kodec.generator.schema.roles import tagged_section
+from kodec.generator.schema.type_roles import tagged_section
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.java.expressions import beyond, bit_field, codecs, literal
 from kodec.generator.targets.java.names import Names, component, constant, lower
@@ -92,7 +92,7 @@ class _Java:
         "package": "the package of the classes, with one inside it for each folder of schemas; `formats`"
     }
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, names that Java cannot tell apart, values beyond 64 bits."""
         package = _package(request)
         if _PACKAGE.fullmatch(package) is None:
@@ -107,11 +107,11 @@ class _Java:
                 place = schema.root.place if found is None else found.place
                 what = "its fields may be absent" if found is None else f"{found.path}: {found.text}"
                 text = f"it cannot have Java classes, as it is read from streams: {what}"
-                yield Problem(place, schema.id, text)
+                yield SchemaProblem(place, schema.id, text)
                 continue
             path = f"{names.package(schema)}.{names.tops[schema.id]}".lower()
             if path in paths:
-                yield Problem(
+                yield SchemaProblem(
                     schema.root.place, schema.id, f"its Java class would be that of `{paths[path]}`"
                 )
             paths[path] = schema.id
@@ -160,7 +160,7 @@ def _units(program: Program, schema: Schema) -> list[Unit]:
     return [program.units[each.name] for each in schema.structs if each.name in program.units]
 
 
-def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[Problem]:
+def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
     """What of a type cannot be said in Java."""
     taken: dict[str, str] = {}
     tags = [tag for spec in struct.fields for tag in _tags(model, spec)]
@@ -174,18 +174,18 @@ def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[Problem]:
         name = lower(spec.id)
         if name in taken:
             text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
-            yield Problem(struct.place if isinstance(spec, Tag) else spec.place, struct.name, text)
+            yield SchemaProblem(struct.place if isinstance(spec, Tag) else spec.place, struct.name, text)
         taken[name] = spec.id
     for name in _optional(unit, struct):
         text = "it may be absent, which a Java class cannot say; give it a `-default`"
         field = struct.field(name)
-        yield Problem(struct.place if field is None else field.place, f"{struct.name}.{name}", text)
+        yield SchemaProblem(struct.place if field is None else field.place, f"{struct.name}.{name}", text)
     if len(struct.fields) > MOST_COMPONENTS:
         text = f"more than {MOST_COMPONENTS} fields for a Java record"
-        yield Problem(struct.place, struct.name, text)
+        yield SchemaProblem(struct.place, struct.name, text)
     for value in values_of((unit.steps, unit.packed, unit.peeked, unit.derived)):
         if hasattr(value, "type") and not isinstance(value.type, str) and beyond(value):
-            yield Problem(struct.place, unit.name, "it computes what Java classes do not")
+            yield SchemaProblem(struct.place, unit.name, "it computes what Java classes do not")
             break
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kodec.generator.passes import why_streamed
 from kodec.generator.plan.rows import NoRows
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Schema
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.native.emit import render_kernel
@@ -23,7 +23,7 @@ class _Native:
     name = "native"
     files = tuple(f"{FOLDER}/{name}" for name in ("*.c", "*.h", "*.pyi", "*.pyx", "__init__.py"))
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Of a schema that is named: why it has no kernel."""
         for schema in self._schemas(request):
             if schema.streamed:
@@ -33,7 +33,7 @@ class _Native:
                 planned(request.model, schema)
             except NoRows as error:
                 place = error.place or schema.root.place
-                yield Problem(place, schema.id, f"it cannot have a native kernel: {error}")
+                yield SchemaProblem(place, schema.id, f"it cannot have a native kernel: {error}")
 
     def plan(self, request: Request) -> list[PlannedKernel]:
         return [planned(request.model, schema) for schema in self._schemas(request)]
@@ -47,12 +47,12 @@ class _Native:
             yield File(f"{FOLDER}/__init__.py", f"# {mark()}\n{doc}\n")
 
     @staticmethod
-    def _streamed(request: Request, schema: Schema) -> Problem:
+    def _streamed(request: Request, schema: Schema) -> SchemaProblem:
         """The first construct of a streamed schema that has no columns."""
         found = why_streamed(request.model, schema)
         place = schema.root.place if found is None else found.place
         what = "its fields may be absent" if found is None else f"{found.path}: {found.text}"
-        return Problem(
+        return SchemaProblem(
             place, schema.id, f"it cannot have a native kernel, as it is read from streams: {what}"
         )
 

@@ -9,7 +9,7 @@ from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import SECTION
 from kodec.generator.schema.model import Enum, Struct
-from kodec.generator.schema.roles import tagged_section
+from kodec.generator.schema.type_roles import tagged_section
 from kodec.generator.targets.python.expressions import Expressions
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.printer import Printer

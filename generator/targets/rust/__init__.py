@@ -11,7 +11,7 @@ from typing import ClassVar
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import EnumItem, Model
 from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.rust.expressions import Types, beyond
@@ -70,7 +70,7 @@ class _Rust:
     files = ("*.rs", "Cargo.toml")
     options: ClassVar[dict[str, str]] = {"crate": "the name of the Rust crate; `formats`"}
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, parts of what may be null."""
         if _NAME.fullmatch(_crate(request)) is None:
             text = "letters, digits, `_` and `-`, in lower case"
@@ -82,7 +82,7 @@ class _Rust:
             place = request.model.struct(unit.name).place
             for text in dict.fromkeys(map(_lacking, values_of((unit.steps, unit.derived)))):
                 if text:
-                    yield Problem(place, unit.name, text)
+                    yield SchemaProblem(place, unit.name, text)
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model), _crate(request))
@@ -194,7 +194,7 @@ def _choice(types: Types, kind: OneOf, unit: str) -> str:
     return "\n".join(lines)
 
 
-def _collisions(model: Model, program: Program) -> Iterator[Problem]:
+def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
     """Names that Rust cannot tell apart."""
     names = Names(model)
     taken: dict[str, str] = {}
@@ -204,7 +204,7 @@ def _collisions(model: Model, program: Program) -> Iterator[Problem]:
             other = taken.setdefault(names.type(name), name)
             if other != name:
                 text = f"it would be `{names.type(name)}` in Rust, as would `{other}`"
-                yield Problem(schema.root.place, name, text)
+                yield SchemaProblem(schema.root.place, name, text)
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:

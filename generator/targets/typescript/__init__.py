@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Enum, Model, Schema
 from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
@@ -44,7 +44,7 @@ class _TypeScript:
     name = "typescript"
     files = ("*.ts", "package.json", "tsconfig.json")
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
         yield from streamed_schemas(request.model, "TypeScript types")
         plan = self.plan(request)
@@ -53,7 +53,7 @@ class _TypeScript:
             for each in values_of(unit.steps):
                 if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
                     why = f"its text in {each.encoding} cannot be read in TypeScript yet"
-                    yield Problem(request.model.struct(unit.name).place, unit.name, why)
+                    yield SchemaProblem(request.model.struct(unit.name).place, unit.name, why)
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model))
@@ -127,7 +127,7 @@ def _imports(names: Names, module: str, body: str) -> Iterator[str]:
         yield f'import {"type " if types_only else ""}{{ {shown} }} from "{path}.js";'
 
 
-def _collisions(plan: _Plan) -> Iterator[Problem]:
+def _collisions(plan: _Plan) -> Iterator[SchemaProblem]:
     """Names that TypeScript cannot tell apart."""
     names = Names(plan.model)
     taken: dict[str, str] = {}
@@ -138,7 +138,7 @@ def _collisions(plan: _Plan) -> Iterator[Problem]:
             other = taken.setdefault(text, name)
             if other != name:
                 why = f"it would be `{text}` in TypeScript, as would `{other}`"
-                yield Problem(schema.root.place, name, why)
+                yield SchemaProblem(schema.root.place, name, why)
         for unit in units:
             told = [each.name for each in unit.parameters]
             yield from _same(
@@ -146,13 +146,13 @@ def _collisions(plan: _Plan) -> Iterator[Problem]:
             )
 
 
-def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[Problem]:
+def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[SchemaProblem]:
     taken: dict[str, str] = {}
     for name in fields:
         other = taken.setdefault(member(name), name)
         if other != name:
             why = f"`{other}` and `{name}` are both `{member(name)}` in TypeScript"
-            yield Problem(place, unit, why)  # type: ignore[arg-type]
+            yield SchemaProblem(place, unit, why)  # type: ignore[arg-type]
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:
