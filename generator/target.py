@@ -32,7 +32,6 @@ __all__ = [
     "known",
     "mark",
     "options_of",
-    "streamed_schemas",
     "type_prefixes",
 ]
 
@@ -183,14 +182,6 @@ def _foreign() -> dict[str, EntryPoint]:
 
 
 # -- what several targets have in common --------------------------------------------------------------
-
-
-def streamed_schemas(model: Model, what: str) -> Iterator[SchemaProblem]:
-    """A problem for each schema that is read from streams, of which a target makes no `what` yet."""
-    for schema in model.schemas:
-        if schema.streamed:
-            text = f"it cannot have {what} yet, as it is read from streams"
-            yield SchemaProblem(schema.root.place, schema.id, text)
 
 
 def type_prefixes(model: Model, form: Callable[[str], str] = str) -> Iterator[tuple[Schema, str]]:

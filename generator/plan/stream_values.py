@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from kodec.generator.plan.bind import whole_of
+from kodec.generator.plan.bind import wire_range
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -117,7 +117,7 @@ class StreamTypes:
         """The type of one value."""
         match kind:
             case Prim(name, floating=False):
-                return whole_of(name)
+                return wire_range(name)
             case Prim(width=width):
                 return Real(8 * width)
             case Bits(1):
@@ -439,7 +439,7 @@ def _of_elements(kind: Type) -> Type:
         return either(_of_elements(each) for each in kind.types)
     if isinstance(kind, ListOf):
         return kind.item
-    return whole_of("u1") if kind == OCTETS else ANY
+    return Whole(0, 255) if kind == OCTETS else ANY
 
 
 def _constant(value: int | float | bool | str) -> Constant:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
@@ -24,7 +25,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.target import VERSION, File, Request, documentation, mark, streamed_schemas
+from kodec.generator.target import VERSION, File, Request, documentation, mark
 from kodec.generator.targets.c.expressions import Types
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
@@ -62,7 +63,7 @@ class _C:
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, objects that hold themselves."""
-        yield from streamed_schemas(request.model, "C types")
+        yield from read_from_streams(request.model, request.model.schemas, "C types yet")
         for schema in request.model.schemas:
             for enum in schema.enums:
                 if any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items):

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
+from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.go.names import WORDS, Names, exported
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
@@ -57,7 +58,7 @@ class _Go:
         package = _package(request)
         if _NAME.fullmatch(package) is None or package in WORDS.split():
             raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
-        yield from streamed_schemas(request.model, "Go types")
+        yield from read_from_streams(request.model, request.model.schemas, "Go types yet")
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import EnumItem, Model
-from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
+from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.rust.expressions import Types, beyond
 from kodec.generator.targets.rust.names import Names
 from kodec.generator.targets.rust.printer import Printer, packing
@@ -75,7 +76,7 @@ class _Rust:
         if _NAME.fullmatch(_crate(request)) is None:
             text = "letters, digits, `_` and `-`, in lower case"
             raise ValueError(f"`{_crate(request)}` is no name of a Rust crate: {text}")
-        yield from streamed_schemas(request.model, "Rust types")
+        yield from read_from_streams(request.model, request.model.schemas, "Rust types yet")
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():

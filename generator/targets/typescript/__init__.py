@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Enum, Model, Schema
-from kodec.generator.target import File, Request, documentation, mark, streamed_schemas
+from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
 from kodec.generator.targets.typescript.printer import Printer, marked_types
 from kodec.generator.templates import Templates
@@ -46,7 +47,7 @@ class _TypeScript:
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
-        yield from streamed_schemas(request.model, "TypeScript types")
+        yield from read_from_streams(request.model, request.model.schemas, "TypeScript types yet")
         plan = self.plan(request)
         yield from _collisions(plan)
         for unit in plan.program.units.values():
