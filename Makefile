@@ -43,16 +43,16 @@ bench-spark: java ## measure a row in Spark: sources, codecs, Parquet, in CPU of
 	@$(BIN)/python -m benchmarks.spark
 
 sparks: java ## run the source for the JVM in each version of Spark, which are fetched
-	@$(BIN)/python tests/interop/spark_versions.py
+	@$(BIN)/python tests/labs/spark_versions.py
 
 s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
-	@$(BIN)/python tests/interop/s3_lab.py
+	@$(BIN)/python tests/labs/s3_lab.py
 
 kills: java ## kill processes of a Spark cluster in the middle of reads, streams, jobs and writes
-	@$(BIN)/python tests/interop/kill_lab.py
+	@$(BIN)/python tests/labs/kill_lab.py
 
 connector: java ## compare it, and its cost, with Spark's own Kafka source on a real broker
-	@$(BIN)/python tests/interop/spark_connector.py
+	@$(BIN)/python tests/labs/spark_connector.py
 
 fuzz: setup ## break kernels under sanitizers, compare them with pure Python, generate broken schemas, for some minutes
 	@$(BIN)/python tests/fuzz/run.py
@@ -69,10 +69,10 @@ bounds: ## try the lowest version of each dependency, and each Python that is he
 	@python3 tools/bounds.py
 
 interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
-	@$(BIN)/python tests/interop/run.py
+	@$(BIN)/python tests/labs/run.py
 
 messages: setup ## compare all of Kafka's messages, requests and responses too, with Kafka's own classes
-	@$(BIN)/python tests/interop/messages/run.py --protocol --rounds 100
+	@$(BIN)/python tests/labs/messages/run.py --protocol --rounds 100
 
 languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run the conformance suite for docs/languages.md
 	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas

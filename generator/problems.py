@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kodec.runtime.errors import KodecError
 
-__all__ = ["Place", "Problem", "Problems", "SchemaError", "cut", "nearest", "printable"]
+__all__ = ["Place", "Problems", "SchemaError", "SchemaProblem", "cut", "nearest", "printable"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,7 +24,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Problem:
+class SchemaProblem:
     """One thing that is wrong: where, in which field, what, and what would be right."""
 
     place: Place
@@ -49,7 +49,7 @@ def printable(text: str) -> str:
 class SchemaError(KodecError):
     """The schemas cannot be used; `problems` holds every reason found."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[SchemaProblem]) -> None:
         self.problems = tuple(sorted(set(problems)))
         super().__init__(self.problems)
 
@@ -73,10 +73,10 @@ class SchemaError(KodecError):
 class Problems:
     """The problems found so far."""
 
-    found: list[Problem] = field(default_factory=list)
+    found: list[SchemaProblem] = field(default_factory=list)
 
     def add(self, place: Place, path: str, text: str, hint: str = "") -> None:
-        self.found.append(Problem(place, path, text, hint))
+        self.found.append(SchemaProblem(place, path, text, hint))
 
     def raise_if_any(self) -> None:
         """Raise SchemaError with everything gathered so far, if there is anything."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from kodec.generator.problems import Problem, printable
+from kodec.generator.problems import SchemaProblem, printable
 from kodec.generator.target import VERSION
 
 __all__ = ["FORMS", "Remark", "remarks", "stale"]
@@ -50,7 +50,7 @@ class Remark:
         return f"{path}{self.text}{f' ({self.hint})' if self.hint else ''}"
 
 
-def remarks(problems: Iterable[Problem], schemas: Path) -> list[Remark]:
+def remarks(problems: Iterable[SchemaProblem], schemas: Path) -> list[Remark]:
     """The problems of the schemas in a folder, which their places name by its last part only."""
     found = []
     for each in problems:

@@ -7,13 +7,17 @@ its name is what `kodec generate --target` calls it, its value is a Target. docs
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, TypeVar
 
-from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Model, Schema
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.model import Field, Model, Schema, Struct, Tag
+from kodec.generator.schema.type_roles import tagged_section
+from kodec.generator.text import Text
 
 __all__ = [
     "DEFAULT",
@@ -23,10 +27,12 @@ __all__ = [
     "File",
     "Request",
     "Target",
+    "documentation",
     "find",
     "known",
     "mark",
     "options_of",
+    "type_prefixes",
 ]
 
 VERSION = "0.1.0"
@@ -112,7 +118,7 @@ class Target(Protocol[Plan]):
     name: str
     files: tuple[str, ...]
 
-    def lacks(self, request: Request) -> Iterable[Problem]:
+    def lacks(self, request: Request) -> Iterable[SchemaProblem]:
         """What of the request the target cannot express, each with its place in a schema."""
         ...
 
@@ -173,3 +179,27 @@ def options_of(targets: Iterable[Target[Any]], given: Mapping[str, str]) -> dict
 def _foreign() -> dict[str, EntryPoint]:
     """The entry points of others; none can take the name of one of ours."""
     return {point.name: point for point in entry_points(group=GROUP)}
+
+
+# -- what several targets have in common --------------------------------------------------------------
+
+
+def type_prefixes(model: Model, form: Callable[[str], str] = str) -> Iterator[tuple[Schema, str]]:
+    """Each schema, and what the names of its types begin with in one flat namespace.
+
+    That is its id in a `form`, or its path where others have the same id.
+    """
+    ids = Counter(form(schema.id) for schema in model.schemas)
+    for schema in model.schemas:
+        path = re.sub(r"\W", "_", schema.path.removesuffix(".ksy"))
+        yield schema, form(schema.id if ids[form(schema.id)] == 1 else path)
+
+
+def documentation(model: Model, struct: Struct) -> Iterator[tuple[str, Text]]:
+    """(name, words) of a type, under the empty name, and of its fields and tags; always some words."""
+    yield "", struct.doc or Text(f"`{struct.id}` of `{struct.name.partition('::')[0]}`.")
+    for spec in struct.fields:
+        section = tagged_section(model, spec)
+        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
+        for each in documented:
+            yield each.id, each.doc or Text(f"`{each.id}` of the schema.")

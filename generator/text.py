@@ -1,9 +1,9 @@
 """Words that a schema's author wrote, and the only ways in which they get into a generated file.
 
 Whatever a schema says is one of two things. A name is made of letters, digits and `_`
-(`passes/names_only.py` refuses a model in which anything else passes for a name), so that it can stand in any
-language's code as it is. All else is Text, which does not turn into a `str` by itself: a template or a format
-string that would print it raises TypeError. Only the functions of this file unwrap it, each into the
+(`passes/identifiers.py` refuses a model in which anything else passes for a name), so that it can stand in
+any language's code as it is. All else is Text, which does not turn into a `str` by itself: a template or a
+format string that would print it raises TypeError. Only the functions of this file unwrap it, each into the
 literal or comment of a language.
 """
 

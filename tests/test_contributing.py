@@ -147,8 +147,7 @@ def test_a_version_costs_what_its_schema_says(copy: Copy) -> None:
     assert " passed" in said and "skipped" not in said
     # those that somebody wrote, and the bytes that Kafka made of the versions that it has
     written = [
-        ROOT / "tests" / name
-        for name in ("interop/messages/test_messages.py", "log/messages/test_decoding.py")
+        ROOT / "tests" / name for name in ("labs/messages/test_messages.py", "log/messages/test_decoding.py")
     ]
     assert " passed" in copy.run("-m", "pytest", "--quiet", *written, "-k", "offset_commit or decod")
 

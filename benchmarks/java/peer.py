@@ -31,10 +31,10 @@ class Absent(Exception):
 
 def _jvm() -> Any:
     """The module that finds Kafka's jars for the tests: this needs a clone."""
-    path = HERE.parents[1] / "tests" / "interop" / "differential" / "jvm.py"
+    path = HERE.parents[1] / "tests" / "labs" / "differential" / "jvm.py"
     spec = importlib.util.spec_from_file_location("benchmarks_java_jvm", path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise Absent("needs the clone's tests/interop")
+        raise Absent("needs the clone's tests/labs")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

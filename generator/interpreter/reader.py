@@ -59,7 +59,7 @@ from kodec.generator.plan.values import (
     SizeOf,
     Unary,
     Value,
-    Whole,
+    whole_of,
 )
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
@@ -499,12 +499,9 @@ class PlanReader:
 
     def value(self, value: Value, frame: Frame, item: Any = None) -> Any:
         found = self._value(value, frame, item)
-        kind = value.type
-        if isinstance(kind, Maybe):
-            kind = kind.of
-        if isinstance(kind, EnumOf):
-            kind = kind.number
-        if isinstance(kind, Whole) and found is not None and not isinstance(value, Item):
+        kind = whole_of(value.type)
+        # a writer asks rules of what may not fit its field
+        if kind is not None and found is not None and item is None:
             assert kind.low <= found <= kind.high, (value, found)
         return found
 

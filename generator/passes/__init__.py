@@ -9,18 +9,18 @@ from kodec.generator.passes.common import path_of
 from kodec.generator.passes.conditions import check_conditions
 from kodec.generator.passes.derivations import check_derivations
 from kodec.generator.passes.expressions import check_expressions
+from kodec.generator.passes.identifiers import check_identifiers
 from kodec.generator.passes.names import check_names
-from kodec.generator.passes.names_only import check_names_only
 from kodec.generator.passes.nesting import check_nesting
 from kodec.generator.passes.order import check_order
-from kodec.generator.passes.plain import check_plain, own_key, prefers_streams
+from kodec.generator.passes.prune_invalid import prune_invalid
+from kodec.generator.passes.record_subset import check_record_subset, extension_key, prefers_streams
 from kodec.generator.passes.rows import check_rows
 from kodec.generator.passes.shapes import check_columns, check_shapes
 from kodec.generator.passes.sizes import check_sizes
-from kodec.generator.passes.sound import without
 from kodec.generator.passes.streamed import check_streamed
 from kodec.generator.plan.layouts import Layouts
-from kodec.generator.problems import Problem, Problems
+from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.model import Model, Schema, Struct
 
 __all__ = ["check", "read_from_streams", "run_passes"]
@@ -28,7 +28,7 @@ __all__ = ["check", "read_from_streams", "run_passes"]
 
 # each stage takes for granted that what it looks at has no problem in those before it
 _STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
-    (check_plain, check_shapes, check_names),
+    (check_record_subset, check_shapes, check_names),
     # reads types and names
     (check_expressions,),
 )
@@ -59,17 +59,17 @@ def check(model: Model, problems: Problems) -> Model:
     whole = _with_whole_rows(model, problems.found)
     check_rows(whole, rows)
     check_columns(whole, rows)
-    sound = without(model, problems.found)
+    sound = prune_invalid(model, problems.found)
     # what follows, and every target, takes what is no Text for a name
     wrong = Problems()
-    check_names_only(sound, wrong)
+    check_identifiers(sound, wrong)
     problems.found += wrong.found
-    sound = without(sound, wrong.found)
+    sound = prune_invalid(sound, wrong.found)
     streamed: set[str] = set()
     for schemas in _components(sound):
         part = Model(schemas)
         lacking = _layouts(part)
-        key = own_key([model.schema(each.id) for each in schemas])
+        key = extension_key([model.schema(each.id) for each in schemas])
         if not lacking and (key is not None or not prefers_streams(schemas)):
             continue
         if key is not None:
@@ -77,7 +77,7 @@ def check(model: Model, problems: Problems) -> Model:
             continue
         check_streamed(part, schemas, problems)
         streamed |= {schema.id for schema in schemas}
-    left = without(model, problems.found)
+    left = prune_invalid(model, problems.found)
     problems.found += rows.found
     return Model(
         tuple(replace(each, streamed=True) if each.id in streamed else each for each in left.schemas)
@@ -88,7 +88,7 @@ def _emptied(schema: Schema) -> tuple[Struct, ...]:
     return tuple(Struct(struct.name, struct.place) for struct in schema.structs)
 
 
-def _with_whole_rows(model: Model, problems: Iterable[Problem]) -> Model:
+def _with_whole_rows(model: Model, problems: Iterable[SchemaProblem]) -> Model:
     """The model without rows that could not be read: what they lack is a problem already."""
     wrong = {problem.path for problem in problems}
 
@@ -100,7 +100,7 @@ def _with_whole_rows(model: Model, problems: Iterable[Problem]) -> Model:
     return Model(tuple(replace(each, structs=tuple(map(kept, each.structs))) for each in model.schemas))
 
 
-def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Iterator[Problem]:
+def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Iterator[SchemaProblem]:
     """That those of `schemas` that are streamed cannot have `what`, with the construct that says why."""
     for schema in schemas:
         if schema.streamed:
@@ -110,10 +110,10 @@ def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Ite
             first = next(iter(own or found), None)
             place = schema.root.place if first is None else first.place
             why = "its fields may be absent" if first is None else f"{first.path}: {first.text}"
-            yield Problem(place, schema.id, f"it cannot have {what}, as it is read from streams: {why}")
+            yield SchemaProblem(place, schema.id, f"it cannot have {what}, as it is read from streams: {why}")
 
 
-def _layouts(model: Model) -> list[Problem]:
+def _layouts(model: Model) -> list[SchemaProblem]:
     """Why schemas cannot be read by layouts; nothing where they can."""
     problems = Problems()
     for stage in _STAGES:
@@ -121,7 +121,7 @@ def _layouts(model: Model) -> list[Problem]:
         for check in stage:
             check(model, wrong)
         problems.found += wrong.found
-        model = without(model, wrong.found)
+        model = prune_invalid(model, wrong.found)
     layouts = Layouts(model)
     for last in _OF_LAYOUTS:
         last(model, problems, layouts)

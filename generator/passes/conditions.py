@@ -6,8 +6,8 @@ from kodec.generator.passes.common import path_of, walk_fields
 from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Field, Model, Ref, Struct
-from kodec.generator.schema.roles import may_be_null, section_tags
+from kodec.generator.schema.model import Field, Model, Struct
+from kodec.generator.schema.type_roles import may_be_null, tagged_section
 
 __all__ = ["check_conditions"]
 
@@ -34,9 +34,8 @@ def _null_versions(layouts: Layouts, struct: Struct, field: Field, problems: Pro
             bad("-nullable-versions", "`-nullable-versions` needs `-versions` on the type")
         if not may_be_null(layouts.model, field):
             bad("-nullable-versions", "`-nullable-versions` on a field that is never null")
-    section = layouts.model.struct(field.type.target) if isinstance(field.type, Ref) else None
-    body = section_tags(layouts.model, section) if section is not None and section.wire == "tags" else None
-    for tag in () if body is None else body.tags:
+    section = tagged_section(layouts.model, field)
+    for tag in () if section is None else section.tags:
         ranged = tag.since is not None or tag.until is not None or tag.null_versions is not None
         if ranged and not struct.versions:
             bad("type", f"tag `{tag.id}` has versions, and the type that holds it has no `-versions`")

@@ -6,7 +6,7 @@ from kodec.generator.passes.common import path_of, refs, structs
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import may_be_null
+from kodec.generator.schema.type_roles import may_be_null
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["check_expressions"]

@@ -8,7 +8,7 @@ from kodec.generator.passes.common import path_of, structs
 from kodec.generator.problems import Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Column, Model, Ref, Struct
-from kodec.generator.schema.roles import row_content
+from kodec.generator.schema.type_roles import row_content
 
 __all__ = ["check_rows"]
 

@@ -8,7 +8,7 @@ from kodec.generator.passes.common import path_of, refs, structs
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Column, Field, Model, Prim, Ref, Struct, Switch, Tag
-from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
 __all__ = ["check_columns", "check_shapes"]

@@ -8,7 +8,7 @@ from kodec.generator.passes.common import path_of, structs
 from kodec.generator.plan.layouts import Layout, Layouts
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import types_in
+from kodec.generator.schema.expression_types import types_in
 from kodec.generator.schema.model import Bits, Field, Model, Prim, Ref, Struct, Valid
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 

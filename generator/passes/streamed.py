@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kodec.generator.passes.common import path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kind, KindError, Kinds, Scope, a, types_in
+from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scope, a, types_in
 from kodec.generator.schema.model import (
     Bits,
     Bytes,

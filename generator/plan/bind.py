@@ -33,16 +33,16 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import transparent
+from kodec.generator.schema.type_roles import transparent
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["Binder", "Types", "whole_of"]
+__all__ = ["Binder", "Types", "wire_range"]
 
 _COMPARED = ("==", "!=", "<", "<=", ">", ">=")
 _VERSION = Whole(-(1 << 15), (1 << 15) - 1)
 
 
-def whole_of(wire: str) -> Whole:
+def wire_range(wire: str) -> Whole:
     """The range of a wire type that is a whole number."""
     found = WIRE[wire].range
     assert found is not None
@@ -60,7 +60,7 @@ class Types:
         form = WIRE[name]
         match form.kind:
             case "integer":
-                return whole_of(name)
+                return wire_range(name)
             case "float":
                 return Real(8 * form.most)
             case "boolean":

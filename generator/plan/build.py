@@ -79,7 +79,13 @@ from kodec.generator.schema.model import (
     Switch,
     TypeRef,
 )
-from kodec.generator.schema.roles import codec_enum, codec_field, may_be_null, section_tags, transparent
+from kodec.generator.schema.type_roles import (
+    codec_enum,
+    codec_field,
+    may_be_null,
+    tagged_section,
+    transparent,
+)
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
@@ -250,7 +256,7 @@ class _UnitBuilder:
     def _field_plans(self) -> Iterator[FieldPlan]:
         struct = self.struct
         for spec in struct.fields:
-            section = self._section(spec)
+            section = tagged_section(self.model, spec)
             for tag in () if section is None else section.tags:
                 made = Field(tag.id, tag.type, spec.place, default=tag.default)
                 default = self._default(made)
@@ -328,15 +334,6 @@ class _UnitBuilder:
     def _is_nullable(self, spec: Field) -> bool:
         return may_be_null(self.model, spec)
 
-    def _section(self, spec: Field) -> Field | None:
-        """The field with `-tags` of a tagged section; a section without any is of no field."""
-        if not isinstance(spec.type, Ref):
-            return None
-        target = self.model.struct(spec.type.target)
-        if target.wire != "tags":
-            return None
-        return section_tags(self.model, target) or Field(spec.id, Bytes(), spec.place)
-
     # -- steps ------------------------------------------------------------------------------------
 
     def _steps(self) -> Iterator[Step]:
@@ -357,7 +354,7 @@ class _UnitBuilder:
                 if in_version is not None and absent != self._absent(self.struct.field(spec.id) or spec):
                     assert absent is not None and absent.value is None, (self.struct.name, spec.id)
                     body.insert(0, SetNull(spec.id))
-            if self._section(spec) is None:
+            if tagged_section(self.model, spec) is None:
                 # a layout of no version knows nothing of what other versions refuse
                 body += self._nulls(self.struct.field(spec.id) or spec)
             yield from body if in_version is None else (When(in_version, tuple(body)),)
@@ -460,7 +457,7 @@ class _UnitBuilder:
         return Fixed((Slot((spec.id,), kind, 0, size, wire, order, None, spec.contents, rules),), size)
 
     def _read(self, spec: Field) -> Step:
-        section = self._section(spec)
+        section = tagged_section(self.model, spec)
         if section is not None:
             return Tagged(spec.id, tuple(self._tags(section)))
         if spec.codec is not None:

@@ -24,7 +24,7 @@ from kodec.generator.schema.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.schema.roles import may_be_null, section_tags
+from kodec.generator.schema.type_roles import may_be_null, tagged_section
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, WIRE
 
@@ -125,9 +125,8 @@ class Layouts:
         """The tags of the type's section: those that are there under `known`, and the others."""
         found: list[Tag] = []
         for field in struct.fields:
-            target = self.model.struct(field.type.target) if isinstance(field.type, Ref) else None
-            body = section_tags(self.model, target) if target is not None and target.wire == "tags" else None
-            found += () if body is None else body.tags
+            section = tagged_section(self.model, field)
+            found += () if section is None else section.tags
         version = known.get(struct.version_field)
         if not struct.versions or version is None:
             return tuple(found), ()

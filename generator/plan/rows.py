@@ -63,7 +63,7 @@ from kodec.generator.plan.values import (
 from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Column, Field, Model, Ref, Schema, Struct
-from kodec.generator.schema.roles import RowContent, listed_rows, row_content
+from kodec.generator.schema.type_roles import RowContent, listed_rows, row_content
 from kodec.generator.wire import WIRE
 
 __all__ = [

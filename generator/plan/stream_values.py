@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from kodec.generator.plan.bind import whole_of
+from kodec.generator.plan.bind import wire_range
 from kodec.generator.plan.values import (
     ANY,
     FLAG,
@@ -49,7 +49,7 @@ from kodec.generator.plan.values import (
     arithmetic,
 )
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in, without_case
+from kodec.generator.schema.expression_types import Kind, Kinds, Scope, types_in, without_case
 from kodec.generator.schema.model import (
     Bits,
     Bytes,
@@ -117,7 +117,7 @@ class StreamTypes:
         """The type of one value."""
         match kind:
             case Prim(name, floating=False):
-                return whole_of(name)
+                return wire_range(name)
             case Prim(width=width):
                 return Real(8 * width)
             case Bits(1):

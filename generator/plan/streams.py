@@ -69,7 +69,7 @@ from kodec.generator.plan.values import (
     values_in,
 )
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kinds, Scope, without_case
+from kodec.generator.schema.expression_types import Kinds, Scope, without_case
 from kodec.generator.schema.model import Bits as BitsType
 from kodec.generator.schema.model import (
     Bytes,

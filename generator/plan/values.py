@@ -16,10 +16,12 @@ from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
     "ANY",
+    "COMPARISONS",
     "FLAG",
     "IDENTITY",
     "OBJECT",
     "OCTETS",
+    "OPPOSITE",
     "SECTION",
     "STREAM",
     "TEXT",
@@ -61,14 +63,21 @@ __all__ = [
     "Value",
     "Whole",
     "arithmetic",
+    "bare",
+    "exceeds_64_bits",
     "in_versions",
+    "is_number",
     "known",
     "names_in",
+    "narrowest",
+    "opposite_of",
     "parts_of",
     "rebuilt",
     "replaced",
+    "scalar",
     "text_of",
     "values_in",
+    "whole_of",
 ]
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -145,6 +154,38 @@ SECTION = Named("section")
 STREAM, OBJECT, ANY = Named("stream"), Named("object"), Named("any")
 UNBOUNDED = Whole(-_ENDLESS, _ENDLESS)
 """A whole number of which no bound is known."""
+
+
+def bare(kind: Type) -> Type:
+    """A type without null."""
+    return kind.of if isinstance(kind, Maybe) else kind
+
+
+def scalar(kind: Type) -> Type:
+    """A type without null, and of an enum its number."""
+    kind = bare(kind)
+    return kind.number if isinstance(kind, EnumOf) else kind
+
+
+def whole_of(kind: Type) -> Whole | None:
+    """The range of a type whose values are whole numbers."""
+    found = scalar(kind)
+    return found if isinstance(found, Whole) else None
+
+
+def is_number(kind: Type) -> bool:
+    """Whether values of a type are whole numbers."""
+    return whole_of(kind) is not None
+
+
+def narrowest(kind: Whole) -> tuple[bool, int]:
+    """(signed, bits) of the narrowest integer that holds a range; of a signed 64-bit one where none does."""
+    signed = kind.low < 0
+    for bits in (8, 16, 32, 64):
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+        if low <= kind.low and kind.high <= high:
+            return signed, bits
+    return True, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,6 +540,23 @@ def in_versions(version: Value, versions: VersionRange) -> Value:
     return tests[0] if len(tests) == 1 else Binary("and", tests[0], tests[1], FLAG)
 
 
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+COMPARISONS = frozenset(OPPOSITE)
+
+
+def opposite_of(test: Value) -> Value | None:
+    """What holds just where a test does not, in as many words; None where that takes a `not`."""
+    match test:
+        case Unary("not", of):
+            return of
+        case Binary(op, left, right) if op in ("==", "!=") or (
+            # NaN is neither at least nor at most anything
+            op in COMPARISONS and not any(isinstance(bare(each.type), Real) for each in (left, right))
+        ):
+            return Binary(OPPOSITE[op], left, right, FLAG)
+    return None
+
+
 def parts_of(value: Value) -> Iterator[tuple[str, Value | tuple[Value, ...]]]:
     """What a value is directly made of, by the names of its attributes."""
     for each in dataclasses.fields(value):
@@ -515,6 +573,11 @@ def values_in(value: Value) -> Iterable[Value]:
     for _, part in parts_of(value):
         for each in part if isinstance(part, tuple) else (part,):
             yield from values_in(each)
+
+
+def exceeds_64_bits(value: Value) -> bool:
+    """Whether something in a value can be beyond what a signed integer of 64 bits holds."""
+    return any(isinstance(each.type, Whole) and each.type.wide for each in values_in(value))
 
 
 def names_in(value: Value | None) -> set[str]:

@@ -25,7 +25,7 @@ from kodec.generator.schema.model import (
     Schema,
     Struct,
 )
-from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS
 

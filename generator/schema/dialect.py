@@ -10,7 +10,7 @@ from typing import Any
 
 from kodec.generator.schema.keys import IGNORED, KEYS
 from kodec.generator.schema.model import ARROW_TYPE
-from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.wire import ENCODINGS, INTRINSICS
 
 __all__ = ["dialect"]

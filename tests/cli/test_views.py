@@ -126,7 +126,7 @@ def test_damage_of_the_offsets_is_told(copy: Path, capsys: pytest.CaptureFixture
     assert "3 bytes before the end" in capsys.readouterr().err
 
 
-# -- transactions, producers, metadata: of the broker that tests/interop/views.py ran --------------
+# -- transactions, producers, metadata: of the broker that tests/labs/make_views.py ran --------------
 
 MADE = ROOT / "tests/data/views-4.3.1"
 VIEWS = MADE / "logs"

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop" / "differential"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "labs" / "differential"))
 
 from mutate import mutate
 

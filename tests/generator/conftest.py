@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kodec.generator.driver import generate, load
-from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.problems import SchemaError, SchemaProblem
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEAD = "meta:\n  id: x\n  endian: be\n"
@@ -55,10 +55,10 @@ def codec(tmp_path: Path) -> Callable[..., ModuleType]:
 
 
 @pytest.fixture
-def problems(tmp_path: Path) -> Callable[..., list[Problem]]:
+def problems(tmp_path: Path) -> Callable[..., list[SchemaProblem]]:
     """`problems(schemas)` gives what is wrong with them; that there is something is checked."""
 
-    def find(schemas: str | dict[str, str]) -> list[Problem]:
+    def find(schemas: str | dict[str, str]) -> list[SchemaProblem]:
         folder = tmp_path / f"wrong_{next(_number)}"
         with pytest.raises(SchemaError) as caught:
             generate(

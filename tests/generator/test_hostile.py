@@ -20,7 +20,7 @@ import yaml
 
 from kodec.generator import text as text_module
 from kodec.generator.driver import Output, generate, load, render_all
-from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema.keys import KEYS
 from kodec.generator.target import DEFAULT
 from kodec.generator.targets.python.contract_tests import ContractTests
@@ -477,7 +477,7 @@ def test_any_document_is_one_docstring(document: str) -> None:
     assert isinstance(only.value.value, str)
 
 
-def test_problems_name_the_place(problems: Callable[..., list[Problem]]) -> None:
+def test_problems_name_the_place(problems: Callable[..., list[SchemaProblem]]) -> None:
     found = problems(
         "-row: {columns: [{name: 'a=1;x', value: '1'}]}\nseq:\n- {id: a, type: u1, doc: \"\\u202Ex\"}\n"
     )

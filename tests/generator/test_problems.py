@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from kodec.generator.driver import generate, load, render_all
-from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema.keys import KEYS
 
 Codec = Callable[..., Any]
-Find = Callable[..., list[Problem]]
+Find = Callable[..., list[SchemaProblem]]
 
 # Rows of docs/schema-language.md that are not supported. The text of `x.ksy` starts at line 4;
 # place is line:column, then part of the message and of the hint.
@@ -191,11 +191,11 @@ WRONG["default null"] = (
 )  # fmt: skip
 
 
-def at(problem: Problem) -> str:
+def at(problem: SchemaProblem) -> str:
     return f"{problem.place.line}:{problem.place.column}"
 
 
-def expect(found: list[Problem], place: str, text: str, hint: str, path: str = "") -> None:
+def expect(found: list[SchemaProblem], place: str, text: str, hint: str, path: str = "") -> None:
     wanted = [p for p in found if text in p.text and hint in p.hint and (not path or p.path == path)]
     assert wanted, "\n".join(map(str, found))
     assert place in {at(p) for p in wanted}, "\n".join(map(str, wanted))
@@ -501,7 +501,7 @@ def test_one_mistake_hides_no_other(first: str, tmp_path: Path) -> None:
         assert said(both, tmp_path) == alone, second
 
 
-def test_a_count_of_what_is_never_there(problems: Callable[..., list[Problem]]) -> None:
+def test_a_count_of_what_is_never_there(problems: Callable[..., list[SchemaProblem]]) -> None:
     schema = (
         "seq:\n- {id: n, type: u1, -derive: count_of(all)}\n"
         "- {id: all, type: u1, repeat: expr, repeat-expr: n, if: 'false'}\n"

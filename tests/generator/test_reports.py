@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kodec.generator.problems import Place, Problem
+from kodec.generator.problems import Place, SchemaProblem
 from kodec.generator.reports import FORMS, Remark, remarks, stale
 from kodec.generator.watch import changes_of
 
 PROBLEMS = [
-    Problem(Place("formats/a.ksy", 3, 17), "a.size", "unknown type `uint32`", "u4"),
-    Problem(Place("formats/in ner/b.ksy", 1, 1), "", "100%: \x1b[31m,\nno more"),
+    SchemaProblem(Place("formats/a.ksy", 3, 17), "a.size", "unknown type `uint32`", "u4"),
+    SchemaProblem(Place("formats/in ner/b.ksy", 1, 1), "", "100%: \x1b[31m,\nno more"),
 ]
 FOUND = remarks(PROBLEMS, Path("src/app/formats"))
 

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 import crc32c
 import pytest
 
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.runtime.errors import FormatError
 
 FORMATS = Path(__file__).resolve().parent / "formats"
@@ -55,7 +55,7 @@ def test_head_columns_are_told_with_their_types_and_are_no_part_of_a_row(
     ],
 )
 def test_what_is_wrong_with_it_is_said(
-    column: str, text: str, problems: Callable[..., list[Problem]]
+    column: str, text: str, problems: Callable[..., list[SchemaProblem]]
 ) -> None:
     found = problems(schemas(column))
     assert any(text in problem.text for problem in found), found

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from kodec.generator.driver import render_all
-from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema import expr as ex
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.process import register
 
 Codec = Callable[..., ModuleType]
-Find = Callable[..., list[Problem]]
+Find = Callable[..., list[SchemaProblem]]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kodec.generator.driver import MARK, generate, render_all
-from kodec.generator.problems import Place, Problem, SchemaError
+from kodec.generator.problems import Place, SchemaError, SchemaProblem
 from kodec.generator.target import DEFAULT, File, Request, find, known
 from kodec.generator.wire import ENCODINGS, WIRE, WireType
 from kodec.runtime import varint
@@ -123,11 +123,11 @@ class Given:
     name = "given"
     files = ("*.txt", "deep/x.json")
 
-    def __init__(self, *files: File, lacking: tuple[Problem, ...] = ()) -> None:
+    def __init__(self, *files: File, lacking: tuple[SchemaProblem, ...] = ()) -> None:
         self.given = files
         self.lacking = lacking
 
-    def lacks(self, request: Request) -> tuple[Problem, ...]:
+    def lacks(self, request: Request) -> tuple[SchemaProblem, ...]:
         return self.lacking
 
     def plan(self, request: Request) -> tuple[File, ...]:
@@ -169,7 +169,7 @@ def test_one_name_for_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_a_target_lacks_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = Problem(Place("x.ksy", 3, 1), "x.a", "this target has no floats")
+    problem = SchemaProblem(Place("x.ksy", 3, 1), "x.a", "this target has no floats")
     with pytest.raises(SchemaError, match=r"x\.ksy:3:1: x\.a: this target has no floats"):
         run(Given(File("x.txt", MARK), lacking=(problem,)), tmp_path, monkeypatch)
     assert not (tmp_path / "out").exists()

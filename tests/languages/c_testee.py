@@ -24,8 +24,10 @@ from kodec.generator.plan.values import (
     OneOf,
     Real,
     Type,
+    bare,
+    is_number,
 )
-from kodec.generator.targets.c.expressions import Types, bare, is_null, is_number
+from kodec.generator.targets.c.expressions import Types, is_null
 from kodec.generator.targets.c.names import Names, member
 from kodec.generator.targets.c.printer import Printer
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kodec.generator.driver import generate, load
-from kodec.generator.interpreter.plain import plain
+from kodec.generator.interpreter.json_values import to_json
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program, Unit
@@ -131,7 +131,7 @@ def _fields(names: Names, program: Program, model: Model, unit: Unit) -> Iterato
         absent = values.absent(each.type, each.default)
         if absent is None and isinstance(each.type, Whole) and each.name in ranges:
             absent = 0  # computed, whatever it is
-        default = json.dumps(json.dumps(plain(absent)))
+        default = json.dumps(json.dumps(to_json(absent)))
         forms = kind.types if isinstance(kind, OneOf) else ()
         classes = "".join(f", {_form(names, model, form)}.class" for form in forms)
         more = f'"{stored}", {str(wide).lower()}, {default}{classes}'

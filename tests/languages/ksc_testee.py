@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from kodec.generator.driver import load
-from kodec.generator.interpreter.plain import plain
+from kodec.generator.interpreter.json_values import to_json
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import Maybe
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import section_tags, transparent
+from kodec.generator.schema.type_roles import tagged_section, transparent
 from kodec.generator.wire import INTRINSICS, WIRE
 from tests.ksc.oracle import Failure, compile_schemas, node, schemas
 
@@ -94,27 +94,26 @@ def _of_struct(model: Model, program: Program, struct: Struct) -> dict[str, Any]
     values = PlanReader(program, b"")
     fields: dict[str, Any] = {}
     for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = target if target is not None and target.wire == "tags" else None
-        if section is None and unit.field(spec.id).kept:
+        if tagged_section(model, spec) is not None:
+            fields[spec.id] = _section(model, spec)
+        elif unit.field(spec.id).kept:
             fields[spec.id] = _of_field(model, spec)
-        elif section is not None:
-            fields[spec.id] = _section(model, section)
     defaults = {
-        each.name: plain(values.absent(each.type, each.absent))
+        each.name: to_json(values.absent(each.type, each.absent))
         for each in unit.fields
         if each.kept and not isinstance(each.type, Maybe)
     }
     return {"fields": fields, "defaults": defaults}
 
 
-def _section(model: Model, section: Struct) -> dict[str, Any]:
+def _section(model: Model, spec: Field) -> dict[str, Any]:
     """A section of tagged fields: its list, and of each element the number, the bytes, and known fields."""
-    listed = next(each for each in section.fields if each.repeat is not None)
-    body = section_tags(model, section)
+    assert isinstance(spec.type, Ref)
+    listed = next(each for each in model.struct(spec.type.target).fields if each.repeat is not None)
+    body = tagged_section(model, spec)
     assert isinstance(listed.type, Ref)
     element = model.struct(listed.type.target)
-    if body is None:
+    if body is None or not body.tags:
         body = next(each for each in element.fields if isinstance(each.type, Bytes))
     known = {each.number: [each.id, _of_type(model, each.type)] for each in body.tags}
     return {"section": listed.id, "body": body.id, "known": known}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kodec.generator.driver import load
-from kodec.generator.interpreter.plain import lacking, plain
+from kodec.generator.interpreter.json_values import lacking, to_json
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program
@@ -90,7 +90,7 @@ def observed() -> str:
             "origin": origin,
             "must": "accept",
             "bytes": entry.hex(),
-            "value": plain(value),
+            "value": to_json(value),
         }
         left_out = lacking(value)
         lines.append("  " + json.dumps(vector | ({"lacking": left_out} if left_out else {})))

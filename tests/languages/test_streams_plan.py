@@ -18,7 +18,7 @@ from kodec.generator.plan.dump import from_json, to_json
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError
-from kodec.generator.schema.kinds import Kinds
+from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute

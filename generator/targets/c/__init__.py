@@ -11,12 +11,22 @@ from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
-from kodec.generator.plan.values import FLAG, TEXT, Binary, Number, ObjectOf, SizeOf, Whole
-from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import VERSION, File, Request, mark
-from kodec.generator.targets.c.expressions import Types, bare, beyond, is_number
+from kodec.generator.plan.values import (
+    FLAG,
+    TEXT,
+    Binary,
+    Number,
+    ObjectOf,
+    SizeOf,
+    Whole,
+    bare,
+    exceeds_64_bits,
+    is_number,
+)
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.model import Model, Schema
+from kodec.generator.target import VERSION, File, Request, documentation, mark
+from kodec.generator.targets.c.expressions import Types
 from kodec.generator.targets.c.folding import folded
 from kodec.generator.targets.c.names import PREFIX, Names, member
 from kodec.generator.targets.c.printer import Defaults, Printer
@@ -51,13 +61,13 @@ class _C:
     name = "c"
     files = tuple(f"{FOLDER}/*{end}" for end in (".c", ".h", "CMakeLists.txt", ".pc.in"))
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, objects that hold themselves."""
         yield from read_from_streams(request.model, request.model.schemas, "C types yet")
         for schema in request.model.schemas:
             for enum in schema.enums:
                 if any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items):
-                    yield Problem(
+                    yield SchemaProblem(
                         schema.root.place, enum.name, "its numbers are wider than C's constants, of 32 bits"
                     )
         program = program_of(request.model)
@@ -65,9 +75,9 @@ class _C:
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
             for text in dict.fromkeys(_lacking(unit)):
-                yield Problem(place, unit.name, text)
+                yield SchemaProblem(place, unit.name, text)
             if unit.name in circles:
-                yield Problem(
+                yield SchemaProblem(
                     place, unit.name, "it holds itself without a list or a null between, as no C struct can"
                 )
 
@@ -242,7 +252,7 @@ def _lacking(unit: Unit) -> Iterator[str]:
         if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
             # the bytes of the others are kept as they are
             yield f"its text in {each.encoding} cannot be read in C yet"
-        elif isinstance(each, _VALUES) and beyond(each):
+        elif isinstance(each, _VALUES) and exceeds_64_bits(each):
             yield "it computes beyond 64 bits, which C types do not"
         elif isinstance(each, (Number, SizeOf)) and bare(each.of.type) == TEXT:
             yield "it computes with the characters or the digits of a text, which C has as bytes"
@@ -312,16 +322,8 @@ def _compared(program: Program) -> set[str]:
 
 def _comments(model: Model, printer: Printer) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(printer.unit.name)
-    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
-    found = {"": _comment(about, "")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = _comment(each.doc, "  ") if each.doc else ""
-    return found
+    found = documentation(model, model.struct(printer.unit.name))
+    return {name: _comment(doc, "  " if name else "") for name, doc in found}
 
 
 def _comment(text: Text, indent: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from kodec.generator.plan.spelling import Precedence, Spelling
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import (
     FLAG,
@@ -18,38 +20,24 @@ from kodec.generator.plan.values import (
     Constant,
     EnumOf,
     FieldOf,
-    IsNull,
     Item,
     ListOf,
     Maybe,
     MemberOf,
-    Number,
     ObjectOf,
     OneOf,
     Peeked,
     Real,
-    SizeOf,
     Type,
-    Unary,
     Value,
     Whole,
-    values_in,
+    bare,
+    is_number,
+    narrowest,
 )
 from kodec.generator.targets.c.names import PREFIX, Names, member
 
-__all__ = [
-    "Computed",
-    "Member",
-    "Types",
-    "bare",
-    "beyond",
-    "expression",
-    "is_null",
-    "is_number",
-    "literal",
-    "text",
-    "whole",
-]
+__all__ = ["Computed", "Expressions", "Member", "Types", "is_null", "literal", "text", "whole"]
 
 _PLAIN = {
     FLAG: "bool",
@@ -58,20 +46,6 @@ _PLAIN = {
     IDENTITY: "kodec_uuid",
     SECTION: "kodec_tags",
 }
-_BINDS = {
-    "or": 1,
-    "and": 2,
-    **dict.fromkeys(("==", "!="), 6),
-    **dict.fromkeys(("<", "<=", ">", ">="), 7),
-    **dict.fromkeys(("+", "-"), 9),
-    **dict.fromkeys(("|", "^", "&"), 9),
-    "*": 10,
-}
-_WORDS = {"or": "||", "and": "&&"}
-_CALLS = {"/": "kd_floor_div", "%": "kd_floor_mod", "<<": "kd_left", ">>": "kd_right"}
-_ATOM, _SIGN = 12, 11
-# operators beside which a compiler wants parentheses
-_ALONE = ("|", "^", "&", "or", "and", "==", "!=", "<", "<=", ">", ">=")
 
 
 class Computed(str):
@@ -89,22 +63,10 @@ class Member:
     name: str
 
 
-def bare(kind: Type) -> Type:
-    return kind.of if isinstance(kind, Maybe) else kind
-
-
-def is_number(kind: Type) -> bool:
-    return isinstance(bare(kind), (Whole, EnumOf))
-
-
 def whole(kind: Whole) -> str:
     """The narrowest type that holds a range."""
-    sign = "u" if kind.low >= 0 else ""
-    for bits in (8, 16, 32, 64):
-        low, high = (0, (1 << bits) - 1) if sign else (-(1 << bits - 1), (1 << bits - 1) - 1)
-        if low <= kind.low and kind.high <= high:
-            return f"{sign}int{bits}_t"
-    return "int64_t"
+    signed, bits = narrowest(kind)
+    return f"{'' if signed else 'u'}int{bits}_t"
 
 
 class Types:
@@ -189,11 +151,6 @@ class Types:
         return self.unions[self.of(bare(kind))]
 
 
-def beyond(value: Value) -> bool:
-    """Whether something in a value can be beyond what int64_t holds."""
-    return any(isinstance(each.type, Whole) and each.type.wide for each in values_in(value))
-
-
 def text(data: str | bytes) -> str:
     """A literal of a string."""
     shown = ""
@@ -220,54 +177,6 @@ def literal(value: object) -> str:
     raise TypeError(value)
 
 
-def expression(value: Value, field: Callable[[str], str], item: str = "item", binds: int = 0) -> str:
-    """A value: of a whole number an int64_t. `field` says how a field of the unit is spelled."""
-    own, shown = _text(value, field, item)
-    return shown if own >= binds else f"({shown})"
-
-
-def _text(value: Value, field: Callable[[str], str], item: str) -> tuple[int, str]:
-    def sub(part: Value, binds: int = 0) -> str:
-        return expression(part, field, item, binds)
-
-    match value:
-        case Constant(found):
-            return (_SIGN if isinstance(found, (int, float)) and found < 0 else _ATOM), literal(found)
-        case MemberOf(of, name) if isinstance(of.type, Maybe) and is_number(value.type):
-            held = _object(of, field, item)
-            return _ATOM, f"({held} != NULL ? (int64_t){held}->{member(name)} : 0)"
-        case FieldOf() | Peeked() | Item() | MemberOf():
-            return _number(_object(value, field, item), value.type)
-        case SizeOf(of):
-            size = "size" if bare(of.type) == OCTETS else "count"
-            return _SIGN, f"(int64_t){_object(of, field, item)}.{size}"
-        case Number(of):
-            return (_ATOM, f"({sub(of)} ? 1 : 0)") if of.type == FLAG else _text(of, field, item)
-        case IsNull(of):
-            return _BINDS["=="], is_null(of.type, _object(of, field, item))
-        case Unary("not", of):
-            return _SIGN, f"!{sub(of, _ATOM)}"
-        case Unary(op, of):
-            return _SIGN, f"{op}{sub(of, _ATOM)}"
-        case Binary(op, left, right) if op in _CALLS:
-            return _ATOM, f"{_CALLS[op]}({sub(left)}, {sub(right)})"
-        case Binary(op, left, right) if bare(left.type) in (TEXT, OCTETS):
-            both = f"{sub(left)}, {sub(right)}"
-            if op in ("==", "!="):
-                return _SIGN, f"{'!' if op == '!=' else ''}kd_same({both})"
-            return _BINDS["<"], f"kd_compare({both}) {op} 0"
-        case Binary(op, left, right):
-            own = _BINDS[op]
-            sides = [sub(left, own), sub(right, own + 1)]
-            for at, side in enumerate((left, right)):
-                if isinstance(side, Binary) and side.op in _ALONE and side.op != op and sides[at][0] != "(":
-                    sides[at] = f"({sides[at]})"
-            return own, f"{sides[0]} {_WORDS.get(op, op)} {sides[1]}"
-        case Choose(test, yes, no):
-            return _ATOM, f"({sub(test, 4)} ? {sub(yes, 4)} : {sub(no, 4)})"
-    raise TypeError(value)
-
-
 def is_null(kind: Type, place: str) -> str:
     """The test that a place of a type that may be null is."""
     kind = bare(kind)
@@ -278,24 +187,55 @@ def is_null(kind: Type, place: str) -> str:
     return f"{place}.data == NULL" if kind in (TEXT, OCTETS) else f"{place} == NULL"
 
 
-def _object(value: Value, field: Callable[[str], str], item: str) -> str:
-    """A value as it is kept."""
-    match value:
-        case FieldOf(name) | Peeked(name=name):
-            return field(name)
-        case Item():
-            return item
-        case MemberOf(of, name):
-            arrow = "->" if isinstance(of.type, Maybe) else "."
-            return f"{_object(of, field, item)}{arrow}{member(name)}"
-    raise TypeError(value)
+class Expressions(Spelling):
+    """Values of one unit: of a whole number an int64_t."""
 
+    binds = Precedence("or", "and", "== != < <= > >=", "+ - | ^ &", "*")
+    calls: ClassVar[Mapping[str, str]] = {
+        "/": "kd_floor_div",
+        "%": "kd_floor_mod",
+        "<<": "kd_left",
+        ">>": "kd_right",
+    }
+    # in C a comparison binds tighter than these
+    apart = frozenset(("|", "^", "&", "or", "and"))
 
-def _number(place: str, kind: Type) -> tuple[int, str]:
-    """What is kept as a narrower number as int64_t; a null as 0, which no condition asks for."""
-    if isinstance(place, Computed):
-        return _ATOM, place
-    if isinstance(kind, Maybe) and (is_number(kind) or isinstance(kind.of, Real) or kind.of == FLAG):
-        shown = f"*{place}" if not is_number(kind) else f"(int64_t)*{place}"
-        return _ATOM, f"({place} != NULL ? {shown} : 0)"
-    return (_SIGN, f"(int64_t){place}") if is_number(kind) else (_ATOM, place)
+    def constant(self, value: Constant) -> str:
+        return literal(value.value)
+
+    def member(self, of: Value, name: str) -> str:
+        return f"{'->' if isinstance(of.type, Maybe) else '.'}{member(name)}"
+
+    def kept(self, value: FieldOf | Peeked | Item | MemberOf) -> tuple[int, str]:
+        """What is kept as a narrower number as int64_t; a null as 0, which no condition asks for."""
+        place, kind = self.place(value), value.type
+        if isinstance(value, MemberOf) and isinstance(value.of.type, Maybe) and is_number(kind):
+            return self.binds.atom, f"({self.place(value.of)} != NULL ? (int64_t){place} : 0)"
+        if isinstance(place, Computed):
+            return self.binds.atom, place
+        if isinstance(kind, Maybe) and (is_number(kind) or isinstance(kind.of, Real) or kind.of == FLAG):
+            shown = f"(int64_t)*{place}" if is_number(kind) else f"*{place}"
+            return self.binds.atom, f"({place} != NULL ? {shown} : 0)"
+        return (self.binds.sign, f"(int64_t){place}") if is_number(kind) else (self.binds.atom, place)
+
+    def size(self, of: Value) -> tuple[int, str]:
+        size = "size" if bare(of.type) == OCTETS else "count"
+        return self.binds.sign, f"(int64_t){self.place(of)}.{size}"
+
+    def of_flag(self, of: Value) -> tuple[int, str]:
+        return self.binds.atom, f"({self(of)} ? 1 : 0)"
+
+    def is_null(self, of: Value) -> tuple[int, str]:
+        return self.binds["=="], is_null(of.type, self.place(of))
+
+    def binary(self, value: Binary) -> tuple[int, str]:
+        if bare(value.left.type) not in (TEXT, OCTETS):
+            return super().binary(value)
+        both = f"{self(value.left)}, {self(value.right)}"
+        if value.op in ("==", "!="):
+            return self.binds.sign, f"{'!' if value.op == '!=' else ''}kd_same({both})"
+        return self.binds["<"], f"kd_compare({both}) {value.op} 0"
+
+    def choice(self, value: Choose) -> tuple[int, str]:
+        test, yes, no = (self(each, self.binds["=="]) for each in (value.test, value.yes, value.no))
+        return self.binds.atom, f"({test} ? {yes} : {no})"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from kodec.generator.plan.steps import Unit
 from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Model
+from kodec.generator.target import type_prefixes
 
 __all__ = ["PREFIX", "Names", "local", "member"]
 
@@ -68,11 +67,7 @@ class Names:
         self._taken = Taken(PREFIX + word for word in _OF_RUNTIME.split())
         self._types: dict[str, str] = {}
         self._constants = Taken(f"KODEC_{word}" for word in _CONSTANTS.split())
-        shorts = Counter(schema.id for schema in model.schemas)
-        for schema in model.schemas:
-            head = schema.id
-            if shorts[head] > 1:
-                head = schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_")
+        for schema, head in type_prefixes(model):
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 self._types[name] = self.claim("_".join([head, *name.split("::")[1:]]))
 

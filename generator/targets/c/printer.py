@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.steps import (
     Case,
     CheckLast,
@@ -13,11 +14,7 @@ from kodec.generator.plan.steps import (
     Checksum,
     Choice,
     Derived,
-    FieldPlan,
-    Fixed,
-    Many,
     Nested,
-    One,
     Packed,
     Program,
     Rule,
@@ -46,19 +43,12 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    bare,
+    is_number,
+    scalar,
 )
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.targets.c.expressions import (
-    Computed,
-    Member,
-    Types,
-    bare,
-    expression,
-    is_null,
-    is_number,
-    literal,
-    text,
-)
+from kodec.generator.targets.c.expressions import Computed, Expressions, Member, Types, is_null, literal, text
 from kodec.generator.targets.c.names import local, member
 from kodec.generator.wire import WIRE
 
@@ -138,23 +128,15 @@ class Defaults:
                 yield self.differs(each.type, f"v->{member(each.name)}", each.default)
 
 
-class Printer:
+class Printer(UnitPrinter):
     """What a template asks of a unit."""
 
     def __init__(self, types: Types, program: Program, unit: Unit, *, writing: bool, circular: bool) -> None:
+        super().__init__(program, unit, writing=writing)
         self.types = types
         self.names = types.names
-        self.writing = writing
-        self.program = program
-        self.unit = unit
         self.circular = circular
         self.defaults = Defaults(types, program)
-        self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
-        self.ranged = {each.name for each in unit.ranges}
-        # fields that a writer computes where they are not given
-        self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
-        used = (FieldOf, Peeked)
-        self._used = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -215,7 +197,7 @@ class Printer:
         return kind
 
     def text(self, value: Value, item: str = "item") -> str:
-        return expression(value, self._get, item)
+        return Expressions(field=self._get, item=item)(value)
 
     def _get(self, name: str) -> str:
         if name in self.computed and not self.writing:
@@ -232,9 +214,9 @@ class Printer:
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
         kinds = [each.type for each in self.program.units[unit].parameters]
-        found = []
+        spell, found = Expressions(field=self._get), []
         for value, kind in zip(arguments, kinds, strict=True):
-            shown = expression(value, self._get, binds=11)
+            shown = spell(value, spell.binds.sign)
             found.append(f", ({self.types.of(kind)}){shown}" if isinstance(kind, Whole) else f", {shown}")
         return "".join(found)
 
@@ -247,7 +229,8 @@ class Printer:
     def local(self, name: str) -> str:
         return local(name)
 
-    def text_literal(self, value: str) -> str:
+    def literal(self, value: object) -> str:
+        assert isinstance(value, str)
         return text(value)
 
     def name(self, name: str) -> str:
@@ -255,18 +238,6 @@ class Printer:
         return '""' if name == self.unit.stands_for else text(name)
 
     # -- fields -----------------------------------------------------------------------------------
-
-    def locals(self) -> list[FieldPlan]:
-        """The fields that are no part of the object, and that a reader needs for another one."""
-        return [
-            each
-            for each in self.unit.fields
-            if each.name not in self.kept and each.name != self.unit.stands_for and self.is_used(each.name)
-        ]
-
-    def is_used(self, name: str) -> bool:
-        """Whether what was read is needed: in the object, or for another field."""
-        return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
 
     def c(self, kind: Type) -> str:
         return self.types.of(kind)
@@ -287,9 +258,6 @@ class Printer:
         return literal(value) if value is not None else f"({self.types.of(spec.type)}){{0}}"
 
     # -- numbers ----------------------------------------------------------------------------------
-
-    def width(self, wire: str) -> int:
-        return WIRE[wire].least
 
     def load(self, wire: str, order: str, at: str, kind: Type | None = None) -> str:
         """What a wire type gives of the bytes `at`, as a place of a type takes it."""
@@ -383,11 +351,6 @@ class Printer:
 
     # -- versions and what is looked at before -------------------------------------------------------
 
-    def before_version(self) -> list[Slot]:
-        where, first = self.unit.version, self.unit.steps[0]
-        assert where is not None and isinstance(first, Fixed)
-        return [each for each in first.slots if each.offset <= where.offset]
-
     def unknown(self, wire: str | None, place: str) -> str:
         """The test that a version is none of those that the unit has."""
         versions = self.unit.versions
@@ -395,19 +358,13 @@ class Printer:
         told = next((each.type for each in self.unit.parameters if each.name == self.unit.version_name), None)
         kind = told if wire is None else Whole(*(WIRE[wire].range or (0, 0)))
         if kind is None:
-            kind = bare(self.unit.field(self.unit.version_name).type)
-        kind = kind.number if isinstance(kind, EnumOf) else kind
+            kind = self.unit.field(self.unit.version_name).type
+        kind = scalar(kind)
         assert isinstance(kind, Whole)
         # a comparison that no number of the type can fail is one that compilers warn of
         tests = [f"{place} < {versions.first}"] if versions.first > kind.low else []
         tests += [f"{place} > {versions.last}"] if versions.last < kind.high else []
         return " || ".join(tests)
-
-    def peeked_size(self) -> int:
-        return max(each.offset + self.width(each.wire) for each in self.unit.peeks)
-
-    def peeked_names(self) -> str:
-        return text(", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset)))
 
     def in_versions(self, versions: VersionRange) -> str:
         version = self.field(self.unit.version_name)
@@ -444,37 +401,21 @@ class Printer:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def measured(self) -> list[str]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are."""
-        found = []
-        for each in self.unit.derived:
-            kind = bare(self.unit.field(each.of).type)
-            packed = self.unit.packed is not None and each.of == self.unit.packed.name
-            if each.kind != "length" or packed or each.of in found:
-                continue
-            if isinstance(kind, (ObjectOf, ListOf, OneOf)):
-                found.append(each.of)
-        return found
-
     def hides(self) -> bool:
         """Whether a writer makes bytes before it knows where they belong."""
         return bool(self.measured()) or self.unit.packed is not None
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its type, test that it holds something) of what is not written where a condition fails."""
-        for name in _names_in(step):
-            spec = self.unit.field(name)
-            derived = self.unit.derivation(name) is not None or name in self.ranged
-            if name not in self.kept or spec.droppable or derived:
-                continue
-            place = self.field(name)
+        for spec in self.lost(step):
+            place = self.field(spec.name)
             tests = {
                 self.defaults.differs(spec.type, place, each): None for each in (spec.default, spec.absent)
             }
             if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
                 tests[f"!({is_null(spec.type, place)})"] = None
             shown = [f"({each})" if len(tests) > 1 and "||" in each else each for each in tests]
-            yield name, self.shown(spec.type, place), " && ".join(shown)
+            yield spec.name, self.shown(spec.type, place), " && ".join(shown)
 
     def is_null(self, kind: Type, place: str) -> str:
         return is_null(kind, place)
@@ -485,9 +426,6 @@ class Printer:
     def holds_something(self, name: str, kind: Type, default: Constant | None) -> str:
         """The test that a tagged field is not its default."""
         return self.defaults.differs(kind, self.field(name), default)
-
-    def droppable(self, name: str) -> bool:
-        return self.unit.field(name).droppable
 
     def bytes_of(self, data: bytes) -> str:
         return text(data)
@@ -535,8 +473,7 @@ class Printer:
 
     def by_kind(self, choice: Choice, kind: Type) -> list[tuple[Member, Case]]:
         """The cases, one for each member of a union."""
-        cases = [*choice.cases, *([] if choice.other is None else [choice.other])]
-        found = {self.member_of(kind, each.type).constant: each for each in cases}
+        found = {self.member_of(kind, each.type).constant: each for each in self.cases_of(choice)}
         return [(self.member_of(kind, each.type), each) for each in found.values()]
 
     def raw(self, choice: Choice, kind: Type) -> Member | None:
@@ -547,9 +484,6 @@ class Printer:
 
     # -- nested units and compressed content ---------------------------------------------------------
 
-    def is_object(self, unit: str) -> bool:
-        return self.program.units[unit].stands_for is None
-
     def gives_pointer(self, element: Any) -> bool:
         """Whether an element sets a pointer itself: a unit that stands for something that may be null."""
         if not isinstance(element, Nested) or self.is_object(element.unit):
@@ -557,11 +491,6 @@ class Printer:
         inner = self.program.units[element.unit]
         assert inner.stands_for is not None
         return isinstance(inner.field(inner.stands_for).type, Maybe)
-
-    def content(self, packed: Packed) -> Type:
-        """The type of what is in it."""
-        inner = self.program.units[packed.unit]
-        return ObjectOf(inner.name) if inner.stands_for is None else inner.field(inner.stands_for).type
 
     def packed_part(self, packed: Packed, held: Type) -> Member:
         return self.member_of(self.unit.field(packed.name).type, held)
@@ -571,20 +500,8 @@ class Printer:
 
     # -- kinds ------------------------------------------------------------------------------------
 
-    def kind(self, part: Any) -> str:
-        """The name of a step or an element, by which a template chooses its macro."""
-        return type(part).__name__
-
     def is_pointer(self, kind: Type) -> bool:
         return self.types.is_pointer(kind)
-
-    def bare(self, kind: Type) -> Type:
-        return bare(kind)
-
-    def item(self, kind: Type) -> Type:
-        found = bare(kind)
-        assert isinstance(found, ListOf)
-        return found.item
 
     def is_number(self, kind: Type) -> bool:
         return is_number(kind)
@@ -601,12 +518,3 @@ class _Inside(Printer):
 
     def _get(self, name: str) -> str:
         return f"{self._head}.{member(name)}"
-
-
-def _names_in(step: When) -> Iterator[str]:
-    for each in steps_in((step,)):
-        if isinstance(each, (One, Many)):
-            yield each.name
-        elif isinstance(each, Tagged):
-            yield from (tag.name for tag in each.tags)
-            yield each.name

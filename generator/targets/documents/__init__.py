@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.documents.plan import Page, pages
 from kodec.generator.templates import Templates
@@ -21,11 +21,11 @@ class _Documents:
     name = "documents"
     files = ("*.md",)
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         for schema in request.model.schemas:
             if schema.path == INDEX.replace(".md", ".ksy"):
                 text = f"its page would be {INDEX}, which lists all pages"
-                yield Problem(schema.root.place, schema.id, text, "give it another name")
+                yield SchemaProblem(schema.root.place, schema.id, text, "give it another name")
 
     def plan(self, request: Request) -> tuple[Page, ...]:
         return tuple(pages(request.model))

@@ -30,7 +30,7 @@ from kodec.generator.schema.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.schema.widths import field_bits
 from kodec.generator.targets.documents import streams
 from kodec.generator.text import cell, code, markdown

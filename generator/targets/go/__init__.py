@@ -11,11 +11,10 @@ from typing import ClassVar
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
-from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.go.expressions import beyond
+from kodec.generator.plan.values import exceeds_64_bits
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.model import Model, Schema
+from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.go.names import WORDS, Names, exported
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
@@ -54,7 +53,7 @@ class _Go:
     files = ("*.go",)
     options: ClassVar[dict[str, str]] = {"package": "the name of the Go package; `formats`"}
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits."""
         package = _package(request)
         if _NAME.fullmatch(package) is None or package in WORDS.split():
@@ -67,9 +66,11 @@ class _Go:
             for each in values_of((unit.steps, unit.derived)):
                 if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
                     # a string of Go holds the bytes of the others as they are
-                    yield Problem(place, unit.name, f"its text in {each.encoding} cannot be read in Go yet")
-                elif hasattr(each, "type") and beyond(each):
-                    yield Problem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
+                    yield SchemaProblem(
+                        place, unit.name, f"its text in {each.encoding} cannot be read in Go yet"
+                    )
+                elif hasattr(each, "type") and exceeds_64_bits(each):
+                    yield SchemaProblem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
                     break
 
     def plan(self, request: Request) -> _Plan:
@@ -122,7 +123,7 @@ class _Go:
         return found
 
 
-def _collisions(model: Model, program: Program) -> Iterator[Problem]:
+def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
     """Names that Go cannot tell apart."""
     names = Names(model)
     taken: dict[str, str] = {}
@@ -133,29 +134,24 @@ def _collisions(model: Model, program: Program) -> Iterator[Problem]:
             for word in (text, f"New{text}", f"Read{text}"):
                 other = taken.setdefault(word, name)
                 if other != name:
-                    yield Problem(schema.root.place, name, f"it would be `{word}` in Go, as would `{other}`")
+                    yield SchemaProblem(
+                        schema.root.place, name, f"it would be `{word}` in Go, as would `{other}`"
+                    )
         for unit in (program.units[each] for each in own):
             fields: dict[str, str] = {}
             for field in unit.fields:
                 other = fields.setdefault(exported(field.name), field.name)
                 if other != field.name:
                     text = f"`{other}` and `{field.name}` are both `{exported(field.name)}` in Go"
-                    yield Problem(model.struct(unit.name).place, unit.name, text)
+                    yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
 
 
 def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(unit.name)
-    name = names.type(unit.name)
-    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
-    found = {"": line_comment(Text.of(f"{name}: ", about), "// ")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = line_comment(each.doc or Text(f"`{each.id}` of the schema."), "\t// ")
-    return found
+    found = dict(documentation(model, model.struct(unit.name)))
+    about = Text.of(f"{names.type(unit.name)}: ", found.pop(""))
+    fields = {name: line_comment(doc, "\t// ") for name, doc in found.items()}
+    return {"": line_comment(about, "// ")} | fields
 
 
 TARGET = _Go()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from kodec.generator.plan.spelling import Precedence, Spelling
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
@@ -16,37 +19,25 @@ from kodec.generator.plan.values import (
     Constant,
     EnumOf,
     FieldOf,
-    IsNull,
     Item,
     ListOf,
     Maybe,
     MemberOf,
-    Number,
     ObjectOf,
     OneOf,
     Peeked,
     Real,
-    SizeOf,
     Type,
-    Unary,
     Value,
     Whole,
-    values_in,
+    is_number,
+    narrowest,
 )
-from kodec.generator.targets.go.names import Names, exported, local
+from kodec.generator.targets.go.names import Names, exported
 
-__all__ = ["Computed", "Types", "beyond", "expression", "literal"]
+__all__ = ["Computed", "Expressions", "Types", "literal", "whole"]
 
 _PLAIN = {FLAG: "bool", TEXT: "string", OCTETS: "[]byte", IDENTITY: "UUID", SECTION: "[]RawTag"}
-_BINDS = {
-    "or": 1,
-    "and": 2,
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 3),
-    **dict.fromkeys(("+", "-", "|", "^"), 4),
-    **dict.fromkeys(("*", "&", "<<", ">>"), 5),
-}
-_WORDS = {"or": "||", "and": "&&"}
-_ATOM, _SIGN, _COMPARED = 7, 6, 3
 
 
 class Computed(str):
@@ -83,17 +74,8 @@ class Types:
 
 def whole(kind: Whole) -> str:
     """The narrowest type that holds a range."""
-    sign = "u" if kind.low >= 0 else ""
-    for bits in (8, 16, 32, 64):
-        low, high = (0, (1 << bits) - 1) if sign else (-(1 << bits - 1), (1 << bits - 1) - 1)
-        if low <= kind.low and kind.high <= high:
-            return f"{sign}int{bits}"
-    return "int64"
-
-
-def beyond(value: Value) -> bool:
-    """Whether something in a value can be beyond what int64 holds."""
-    return any(isinstance(each.type, Whole) and each.type.wide for each in values_in(value))
+    signed, bits = narrowest(kind)
+    return f"{'' if signed else 'u'}int{bits}"
 
 
 def literal(value: object) -> str:
@@ -109,83 +91,74 @@ def literal(value: object) -> str:
     return repr(value)
 
 
-def expression(
-    value: Value, field: Callable[[str], str], item: str = "item", binds: int = 0, *, tight: bool = False
-) -> str:
-    """A value: of a whole number an int64. `field` says how a field of the unit is spelled.
+@dataclass(frozen=True, kw_only=True)
+class Expressions(Spelling):
+    """Values of one unit: of a whole number an int64.
 
-    With `tight`, operators that bind tighter than a comparison have no space: so gofmt prints arguments.
+    Attributes:
+        depth: how deep an expression is in others, by which gofmt decides where space is; 2 for an argument
+            among several.
     """
-    own, text = _text(value, field, item, tight)
-    return text if own >= binds else f"({text})"
 
+    binds = Precedence("or", "and", "== != < <= > >=", "+ - | ^", "* & << >>")
+    words: ClassVar[Mapping[str, str]] = {**Spelling.words, "~": "^"}
+    calls: ClassVar[Mapping[str, str]] = {"/": "floorDiv", "%": "floorMod"}
 
-def _text(value: Value, field: Callable[[str], str], item: str, tight: bool) -> tuple[int, str]:
-    def sub(part: Value, binds: int = 0, tight: bool = tight) -> str:
-        return expression(part, field, item, binds, tight=tight)
+    depth: int = 1
 
-    match value:
-        case Constant(found):
-            return (_SIGN if isinstance(found, (int, float)) and found < 0 else _ATOM), literal(found)
-        case FieldOf(name) | Peeked(name=name):
-            return _ATOM, _number(field(name), value.type)
-        case Item():
-            return _ATOM, _number(item, value.type)
-        case MemberOf(of, name):
-            return _ATOM, _number(f"{_object(of, field, item)}.{exported(name)}", value.type)
-        case SizeOf(of):
-            return _ATOM, f"int64(len({_object(of, field, item)}))"
-        case Number(of):
-            if of.type == FLAG:
-                return _ATOM, f"pick[int64]({sub(of)}, 1, 0)"
-            return _text(of, field, item, tight)
-        case IsNull(of):
-            return 3, f"{_object(of, field, item)} == nil"
-        case Unary("not", of):
-            return _SIGN, f"!{sub(of, _SIGN)}"
-        case Unary(op, of):
-            return _SIGN, f"{'^' if op == '~' else op}{sub(of, _ATOM)}"
-        case Binary("/" | "%" as op, left, right):
-            name = "floorDiv" if op == "/" else "floorMod"
-            return _ATOM, f"{name}({sub(left, tight=True)}, {sub(right, tight=True)})"
-        case Binary(op, left, right):
-            own = _BINDS[op]
-            # gofmt leaves no space around what binds tightest where operators are mixed
-            close = own > _COMPARED and (tight or _mixed(own, left) or _mixed(own, right))
-            space = "" if close else " "
-            return own, f"{sub(left, own)}{space}{_WORDS.get(op, op)}{space}{sub(right, own + 1)}"
-        case Choose(test, yes, no):
-            kind = "[int64]" if isinstance(value.type, Whole) else ""
-            return (
-                _ATOM,
-                f"pick{kind}({sub(test, tight=True)}, {sub(yes, tight=True)}, {sub(no, tight=True)})",
-            )
-    raise TypeError(value)
+    def __call__(self, value: Value, binds: int = 0) -> str:
+        own, text = self.spelled(value)
+        return text if own >= binds else f"({replace(self, depth=max(self.depth - 1, 1)).spelled(value)[1]})"
 
+    def constant(self, value: Constant) -> str:
+        return literal(value.value)
 
-def _mixed(binds: int, side: Value) -> bool:
-    return isinstance(side, Binary) and _COMPARED < _BINDS.get(side.op, 0) < binds
+    def member(self, of: Value, name: str) -> str:
+        return f".{exported(name)}"
 
+    def kept(self, value: FieldOf | Peeked | Item | MemberOf) -> tuple[int, str]:
+        """What is kept as a narrower number, as int64."""
+        place, kind = self.place(value), value.type
+        if is_number(kind) and isinstance(kind, Maybe):
+            place = f"int64(*{place})"
+        elif is_number(kind) and not isinstance(place, Computed):
+            place = f"int64({place})"
+        return self.binds.atom, place
 
-def _object(value: Value, field: Callable[[str], str], item: str) -> str:
-    """A value as it is kept, which is no number."""
-    match value:
-        case FieldOf(name):
-            return field(name)
-        case Item():
-            return item
-        case MemberOf(of, name):
-            return f"{_object(of, field, item)}.{exported(name)}"
-    raise TypeError(value)
+    def size(self, of: Value) -> tuple[int, str]:
+        return self.binds.atom, f"int64(len({self.place(of)}))"
 
+    def of_flag(self, of: Value) -> tuple[int, str]:
+        return self.binds.atom, f"pick[int64]({self(of)}, 1, 0)"
 
-def _number(text: str, kind: Type) -> str:
-    """What is kept as a narrower number, as int64."""
-    if isinstance(kind, Maybe):
-        return _number(f"*{text}", kind.of) if isinstance(kind.of, (Whole, EnumOf)) else text
-    if isinstance(text, Computed) or not isinstance(kind, (Whole, EnumOf)):
-        return text
-    return f"int64({text})"
+    def is_null(self, of: Value) -> tuple[int, str]:
+        return self.binds["=="], f"{self.place(of)} == nil"
 
+    def operator(self, of: Binary) -> str:
+        """gofmt leaves no space around sums and products inside others, nor around products beside sums."""
+        found = super().operator(of)
+        levels = set(self._levels(of))
+        mixed = {self.binds["+"], self.binds["*"]} <= levels
+        spaced = self.binds["=="] if self.depth > 1 else self.binds["+"] if mixed else self.binds["*"]
+        return found if self.binds[of.op] <= spaced else found.strip()
 
-__all__ += ["local", "whole"]
+    def _levels(self, of: Binary) -> Iterator[int]:
+        """How tightly the operators bind that are in an operation without parentheses."""
+        own = self.binds[of.op]
+        yield own
+        for part, least in ((of.left, own), (of.right, own + 1)):
+            if isinstance(part, Binary) and self.binds.get(part.op, 0) >= least:
+                yield from self._levels(part)
+
+    def side(self, part: Value, of: Binary, binds: int) -> str:
+        own = self.binds[of.op]
+        chained = binds == own and isinstance(part, Binary) and self.binds.get(part.op) == own
+        return replace(self, depth=self.depth + (not chained))(part, self.beside(part, of, binds))
+
+    def argument(self, part: Value, of: Binary) -> str:
+        return replace(self, depth=self.depth + 1)(part)
+
+    def choice(self, value: Choose) -> tuple[int, str]:
+        kind = "[int64]" if isinstance(value.type, Whole) else ""
+        parts = map(replace(self, depth=self.depth + 1), (value.test, value.yes, value.no))
+        return self.binds.atom, f"pick{kind}({', '.join(parts)})"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from kodec.generator.plan.steps import Unit
 from kodec.generator.schema.model import Model
+from kodec.generator.target import type_prefixes
 
 __all__ = ["Names", "exported", "local"]
 
@@ -50,11 +50,7 @@ class Names:
 
     def __init__(self, model: Model) -> None:
         self._types: dict[str, str] = {}
-        shorts = Counter(exported(schema.id) for schema in model.schemas)
-        for schema in model.schemas:
-            head = exported(schema.id)
-            if shorts[head] > 1:
-                head = exported(schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_"))
+        for schema, head in type_prefixes(model, exported):
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 path = name.split("::")[1:]
                 self._types[name] = head + "".join(exported(part) for part in path)

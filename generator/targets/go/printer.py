@@ -5,41 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.steps import (
     Case,
     CheckLength,
     Checksum,
     Choice,
     Derived,
-    FieldPlan,
-    Fixed,
-    Many,
-    One,
     Packed,
     Program,
     Rule,
     Slot,
-    Step,
     Unit,
     When,
-    steps_in,
-    values_of,
 )
 from kodec.generator.plan.values import (
     Constant,
     EnumOf,
-    FieldOf,
     ListOf,
     Maybe,
     ObjectOf,
     OneOf,
-    Peeked,
     Type,
     Value,
     Whole,
+    bare,
+    is_number,
 )
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.targets.go.expressions import Computed, Types, expression, literal, whole
+from kodec.generator.targets.go.expressions import Computed, Expressions, Types, literal, whole
 from kodec.generator.targets.go.names import Names, exported, local
 from kodec.generator.wire import WIRE
 
@@ -58,26 +52,16 @@ _NEEDS = {
 _WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 
 
-class Printer:
+class Printer(UnitPrinter):
     """What a template asks of a unit."""
 
     def __init__(
         self, names: Names, program: Program, unit: Unit, comments: Mapping[str, str], *, writing: bool
     ) -> None:
+        super().__init__(program, unit, writing=writing)
         self.names = names
-        self.writing = writing
         self._comments = comments
         self.types = Types(names)
-        self.program = program
-        self.unit = unit
-        self.kept = {
-            name for each in unit.fields if each.kept and unit.stands_for is None for name in (each.name,)
-        }
-        self.ranged = {each.name for each in unit.ranges}
-        # fields that a writer computes where they are not given
-        self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
-        used = (FieldOf, Peeked)
-        self._used = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -111,23 +95,23 @@ class Printer:
         if name in self.kept and not (self.writing and self.unit.derivation(name) is not None):
             return self.field(name)
         kind = next((each.type for each in self.unit.fields if each.name == name), None)
-        whole_local = kind is not None and self.is_number(kind) and name != self.unit.stands_for
+        whole_local = kind is not None and is_number(kind) and name != self.unit.stands_for
         return Computed(self.field(name)) if whole_local else self.field(name)
 
     def field_type(self, name: str) -> Type:
         kind = self.unit.field(name).type
         if name in self.computed:
             return kind if isinstance(kind, Maybe) else Maybe(kind)
-        if name not in self.kept and name != self.unit.stands_for and self.is_number(kind):
+        if name not in self.kept and name != self.unit.stands_for and is_number(kind):
             return _WIDE
         return kind
 
     def text(self, value: Value, item: str = "item") -> str:
-        return expression(value, self.get, item)
+        return Expressions(field=self.get, item=item)(value)
 
     def argument(self, value: Value) -> str:
         """A value among the arguments of a call."""
-        return expression(value, self.get, tight=True)
+        return Expressions(field=self.get, depth=2)(value)
 
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
@@ -139,23 +123,6 @@ class Printer:
         return "".join(found)
 
     # -- fields -----------------------------------------------------------------------------------
-
-    def shown_fields(self) -> Iterator[FieldPlan]:
-        for each in self.unit.fields:
-            if each.name in self.kept:
-                yield each
-
-    def locals(self) -> list[str]:
-        """The fields that are no part of the object, and that a reader needs for another one."""
-        return [
-            each.name
-            for each in self.unit.fields
-            if each.name not in self.kept and each.name != self.unit.stands_for and self.is_used(each.name)
-        ]
-
-    def is_used(self, name: str) -> bool:
-        """Whether what was read is needed: in the object, or for another field."""
-        return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
 
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
@@ -180,9 +147,6 @@ class Printer:
                 yield self.field(each.name), literal(constant.value)
 
     # -- numbers ----------------------------------------------------------------------------------
-
-    def width(self, wire: str) -> int:
-        return WIRE[wire].least
 
     def load(self, wire: str, order: str, at: str) -> str:
         """What a wire type gives of the bytes `at`."""
@@ -248,32 +212,10 @@ class Printer:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def measured(self) -> list[str]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are.
-
-        Not what may be compressed: that is `stored`.
-        """
-        found = []
-        for each in self.unit.derived:
-            if self.unit.packed is not None and each.of == self.unit.packed.name:
-                continue
-            kind = self.unit.field(each.of).type
-            kind = kind.of if isinstance(kind, Maybe) else kind
-            if each.kind == "length" and isinstance(kind, (ObjectOf, ListOf, OneOf)) and each.of not in found:
-                found.append(each.of)
-        return found
-
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its name, test that it holds something) of what is not written where a condition fails."""
-        for name in _names_in(step):
-            spec = self.unit.field(name)
-            if (
-                name not in self.kept
-                or spec.droppable
-                or self.unit.derivation(name) is not None
-                or name in self.ranged
-            ):
-                continue
+        for spec in self.lost(step):
+            name = spec.name
             kind = spec.type
             field = self.field(name)
             default = spec.default
@@ -303,11 +245,7 @@ class Printer:
     def pointer(self, constant: Constant, kind: Type) -> str:
         """A pointer to a constant."""
         text = literal(constant.value)
-        return (
-            f"pointer({self.types.of(self.bare(kind))}({text}))"
-            if self.is_number(kind)
-            else f"pointer({text})"
-        )
+        return f"pointer({self.types.of(bare(kind))}({text}))" if is_number(kind) else f"pointer({text})"
 
     def zero(self, kind: Type) -> str:
         text = self.types.of(kind)
@@ -389,19 +327,6 @@ class Printer:
     def bytes_of(self, data: bytes) -> str:
         return literal(data)
 
-    def before_version(self) -> list[Slot]:
-        where = self.unit.version
-        assert where is not None
-        first = self.unit.steps[0]
-        assert isinstance(first, Fixed)
-        return [each for each in first.slots if each.offset <= where.offset]
-
-    def peeked_size(self) -> int:
-        return max(each.offset + self.width(each.wire) for each in self.unit.peeks)
-
-    def peeked_names(self) -> str:
-        return literal(", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset)))
-
     def text_version(self) -> str:
         return self.field(self.unit.version_name)
 
@@ -444,8 +369,7 @@ class Printer:
 
     def by_type(self, choice: Choice) -> list[Case]:
         """The cases, one for each Go type."""
-        cases = [*choice.cases, *([] if choice.other is None else [choice.other])]
-        return list({self.types.of(each.type): each for each in cases}.values())
+        return list({self.types.of(each.type): each for each in self.cases_of(choice)}.values())
 
     def raw(self, choice: Choice) -> bool:
         sized = choice.size is not None or choice.fills
@@ -456,15 +380,6 @@ class Printer:
         )
 
     # -- compressed content -----------------------------------------------------------------------
-
-    def content(self, packed: Packed) -> str:
-        """The type of what is in it."""
-        inner = self.program.units[packed.unit]
-        return (
-            self.names.type(inner.name)
-            if inner.stands_for is None
-            else self.go(inner.field(inner.stands_for).type)
-        )
 
     def read_content(self, packed: Packed, place: str) -> str:
         inner = self.program.units[packed.unit]
@@ -488,29 +403,14 @@ class Printer:
     def field_comment(self, name: str) -> str:
         return self._comments.get(name, "")
 
-    def kind(self, part: Any) -> str:
-        """The name of a step or an element, by which a template chooses its macro."""
-        return type(part).__name__
-
     def is_null(self, name: str) -> bool:
         return isinstance(self.unit.field(name).type, Maybe)
 
     def is_pointer(self, kind: Type) -> bool:
         return self.types.of(kind).startswith("*")
 
-    def bare(self, kind: Type) -> Type:
-        return kind.of if isinstance(kind, Maybe) else kind
-
-    def item(self, kind: Type) -> Type:
-        found = self.bare(kind)
-        assert isinstance(found, ListOf)
-        return found.item
-
     def go(self, kind: Type) -> str:
         return self.types.of(kind)
-
-    def is_object(self, unit: str) -> bool:
-        return self.program.units[unit].stands_for is None
 
     def exported(self, name: str) -> str:
         return exported(name)
@@ -523,7 +423,7 @@ class Printer:
 
     def whole_type(self, kind: Type) -> str:
         """The conversion that a computed number needs."""
-        found = self.bare(kind)
+        found = bare(kind)
         if isinstance(found, EnumOf):
             return self.types.of(found)
         return whole(found) if isinstance(found, Whole) else ""
@@ -531,13 +431,13 @@ class Printer:
     def converted(self, kind: Type, wire: str, text: str) -> str:
         """A number of a wire type as a place of this type takes it."""
         form = WIRE[wire]
-        if not self.is_number(kind) or form.range is None:
+        if not is_number(kind) or form.range is None:
             return text
         wanted = self.whole_type(kind)
         return text if wanted == whole(Whole(*form.range)) else f"{wanted}({text})"
 
     def is_number(self, kind: Type) -> bool:
-        return isinstance(self.bare(kind), (Whole, EnumOf))
+        return is_number(kind)
 
 
 class _Inside(Printer):
@@ -549,11 +449,3 @@ class _Inside(Printer):
 
     def get(self, name: str) -> str:
         return f"{self._head}.{exported(name)}"
-
-
-def _names_in(step: Step) -> Iterator[str]:
-    for each in steps_in((step,)):
-        name = getattr(each, "name", None)
-        if isinstance(each, (One, Many)) or type(each).__name__ in ("Tagged", "Stored"):
-            assert isinstance(name, str)
-            yield name

@@ -12,9 +12,9 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
 from kodec.generator.plan.values import OCTETS, Maybe
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Field, Instance, Model, Param, Ref, Schema, Struct, Tag
-from kodec.generator.schema.roles import section_tags
+from kodec.generator.schema.type_roles import tagged_section
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.java.expressions import beyond, bit_field, codecs, literal
 from kodec.generator.targets.java.names import Names, component, constant, lower
@@ -92,7 +92,7 @@ class _Java:
         "package": "the package of the classes, with one inside it for each folder of schemas; `formats`"
     }
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, names that Java cannot tell apart, values beyond 64 bits."""
         package = _package(request)
         if _PACKAGE.fullmatch(package) is None:
@@ -107,7 +107,7 @@ class _Java:
                 continue
             path = f"{names.package(schema)}.{names.tops[schema.id]}".lower()
             if path in paths:
-                yield Problem(
+                yield SchemaProblem(
                     schema.root.place, schema.id, f"its Java class would be that of `{paths[path]}`"
                 )
             paths[path] = schema.id
@@ -156,10 +156,10 @@ def _units(program: Program, schema: Schema) -> list[Unit]:
     return [program.units[each.name] for each in schema.structs if each.name in program.units]
 
 
-def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[Problem]:
+def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
     """What of a type cannot be said in Java."""
     taken: dict[str, str] = {}
-    tags = [tag for spec in struct.fields for tag in _section(model, spec)]
+    tags = [tag for spec in struct.fields for tag in _tags(model, spec)]
     members: list[Param | Field | Instance | Tag] = [
         *struct.params,
         *struct.fields,
@@ -170,18 +170,18 @@ def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[Problem]:
         name = lower(spec.id)
         if name in taken:
             text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
-            yield Problem(struct.place if isinstance(spec, Tag) else spec.place, struct.name, text)
+            yield SchemaProblem(struct.place if isinstance(spec, Tag) else spec.place, struct.name, text)
         taken[name] = spec.id
     for name in _optional(unit, struct):
         text = "it may be absent, which a Java class cannot say; give it a `-default`"
         field = struct.field(name)
-        yield Problem(struct.place if field is None else field.place, f"{struct.name}.{name}", text)
+        yield SchemaProblem(struct.place if field is None else field.place, f"{struct.name}.{name}", text)
     if len(struct.fields) > MOST_COMPONENTS:
         text = f"more than {MOST_COMPONENTS} fields for a Java record"
-        yield Problem(struct.place, struct.name, text)
+        yield SchemaProblem(struct.place, struct.name, text)
     for value in values_of((unit.steps, unit.packed, unit.peeked, unit.derived)):
         if hasattr(value, "type") and not isinstance(value.type, str) and beyond(value):
-            yield Problem(struct.place, unit.name, "it computes what Java classes do not")
+            yield SchemaProblem(struct.place, unit.name, "it computes what Java classes do not")
             break
 
 
@@ -198,10 +198,8 @@ def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
                 yield spec.id
 
 
-def _section(model: Model, spec: Field) -> Iterable[Tag]:
-    if not isinstance(spec.type, Ref) or model.struct(spec.type.target).wire != "tags":
-        return ()
-    section = section_tags(model, model.struct(spec.type.target))
+def _tags(model: Model, spec: Field) -> Iterable[Tag]:
+    section = tagged_section(model, spec)
     return () if section is None else section.tags
 
 
@@ -246,12 +244,10 @@ def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
     for each in struct.instances:
         found[each.id] = _words(each.doc) or f"{each.id} of what starts at {{@code at}}."
     for spec in struct.fields:
-        tags = _section(model, spec)
-        is_section = isinstance(spec.type, Ref) and model.struct(spec.type.target).wire == "tags"
-        doc = (
-            Text("Tagged fields that the schema does not know.") if is_section and not spec.doc else spec.doc
-        )
-        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in tags}
+        doc = spec.doc
+        if tagged_section(model, spec) is not None and not doc:
+            doc = Text("Tagged fields that the schema does not know.")
+        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in _tags(model, spec)}
         found[spec.id] = _of_component(doc, spec.id)
         if spec.codec is None:
             continue

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
+from kodec.generator.plan.spelling import Precedence, Spelling
 from kodec.generator.plan.steps import Packed, Slot
 from kodec.generator.plan.values import (
+    COMPARISONS,
     FLAG,
     IDENTITY,
     OCTETS,
@@ -15,40 +16,26 @@ from kodec.generator.plan.values import (
     Binary,
     Choose,
     Constant,
-    EnumOf,
-    FieldOf,
-    IsNull,
-    Item,
     ListOf,
     Maybe,
-    MemberOf,
     Number,
     ObjectOf,
     OneOf,
-    Peeked,
     Real,
     SizeOf,
     Type,
     Unary,
     Value,
     Whole,
+    opposite_of,
+    scalar,
     values_in,
 )
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.java.names import Names, component
 from kodec.generator.text import java_literal
 
-__all__ = [
-    "Expressions",
-    "Types",
-    "bare",
-    "beyond",
-    "bit_field",
-    "codecs",
-    "is_int",
-    "literal",
-    "plain_type",
-]
+__all__ = ["Expressions", "Types", "beyond", "bit_field", "codecs", "is_int", "literal", "plain_type"]
 
 _PLAIN: dict[Type, str] = {
     FLAG: "boolean",
@@ -66,28 +53,6 @@ _CALLS = {
     "<<": "Values.shiftLeft",
     ">>": "Values.shiftRight",
 }
-_CHOICE, _SIGN, _ATOM = 0, 11, 12
-_BINDS = {
-    "or": 1,
-    "and": 2,
-    "|": 3,
-    "^": 4,
-    "&": 5,
-    "==": 6,
-    "!=": 6,
-    **dict.fromkeys(("<", "<=", ">", ">="), 7),
-    "+": 9,
-    "-": 9,
-    "*": 10,
-}
-_WORDS = {"or": "||", "and": "&&"}
-
-
-def bare(kind: Type) -> Type:
-    """A type without null, and of an enum its number."""
-    if isinstance(kind, Maybe):
-        return bare(kind.of)
-    return kind.number if isinstance(kind, EnumOf) else kind
 
 
 def is_int(kind: Whole) -> bool:
@@ -98,13 +63,13 @@ def is_int(kind: Whole) -> bool:
 def beyond(value: Value) -> bool:
     """Whether a value is none that Java classes compute."""
     for each in values_in(value):
-        kind = bare(each.type)
+        kind = scalar(each.type)
         if isinstance(each, Constant) and isinstance(kind, Whole) and kind.wide:
             return True
-        if isinstance(each, Number) and bare(each.of.type) == TEXT:
+        if isinstance(each, Number) and scalar(each.of.type) == TEXT:
             return True
         if isinstance(each, SizeOf) and not (
-            isinstance(bare(each.of.type), ListOf) or bare(each.of.type) in (TEXT, OCTETS)
+            isinstance(scalar(each.of.type), ListOf) or scalar(each.of.type) in (TEXT, OCTETS)
         ):
             return True
     return False
@@ -112,7 +77,7 @@ def beyond(value: Value) -> bool:
 
 def literal(value: object, kind: Type) -> str:
     """A constant of a type."""
-    found = bare(kind)
+    found = scalar(kind)
     match value:
         case None:
             return "null"
@@ -134,7 +99,7 @@ def literal(value: object, kind: Type) -> str:
 
 def plain_type(kind: Type) -> str:
     """The type of a value that is no object and no list; a number's where it may be null."""
-    match bare(kind):
+    match scalar(kind):
         case Whole() as whole:
             return "int" if is_int(whole) else "long"
         case Real(bits):
@@ -172,7 +137,7 @@ def bit_field(slot: Slot, bits: str) -> str:
     """The value of bits in a number of 64."""
     assert slot.bits is not None
     shift, width = slot.bits
-    if not isinstance(bare(slot.type), Whole):
+    if not isinstance(scalar(slot.type), Whole):
         return f"({bits} & {1 << shift:#x}L) != 0"
     text = f"{bits} >>> {shift} & {(1 << width) - 1:#x}L" if shift else f"{bits} & {(1 << width) - 1:#x}L"
     return f"(int) ({text})" if plain_type(slot.type) == "int" else text
@@ -181,7 +146,7 @@ def bit_field(slot: Slot, bits: str) -> str:
 def codecs(packed: Packed, spell: Expressions) -> Iterator[tuple[int, str]]:
     """(number, Java of the codec's name)."""
     swapped = dict(packed.replaced)
-    when = None if packed.when is None else spell.condition(packed.when, binds=1)
+    when = None if packed.when is None else spell.condition(packed.when, spell.binds["or"])
     for number, name in packed.codecs:
         text = java_literal(name)
         if name in swapped:
@@ -190,122 +155,99 @@ def codecs(packed: Packed, spell: Expressions) -> Iterator[tuple[int, str]]:
         yield number, text
 
 
-class _Text(NamedTuple):
-    """Java, how tightly it binds, and whether it is a number of 64 bits."""
+class Expressions(Spelling):
+    """Values of one unit."""
 
-    text: str
-    binds: int = _ATOM
-    wide: bool = False
+    binds = Precedence("or", "and", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "*")
 
-
-class Expressions:
-    """Values as Java; `field` says how a field of the unit is spelled."""
-
-    def __init__(self, field: Callable[[str], str]) -> None:
-        self.field = field
-
-    def __call__(self, value: Value, item: str = "item", binds: int = _CHOICE) -> str:
-        found = self._of(value, item)
-        return found.text if found.binds >= binds else f"({found.text})"
-
-    def condition(self, value: Value, item: str = "item", binds: int = _CHOICE) -> str:
+    def condition(self, value: Value, binds: int = 0) -> str:
         """Java that is true or false; a number is true where it is not 0."""
-        if bare(value.type) == FLAG:
-            return self(value, item, binds)
-        return f"{self(value, item, _BINDS['=='])} != 0"
+        if scalar(value.type) == FLAG:
+            return self(value, binds)
+        return f"{self(value, self.binds['=='])} != 0"
 
     def switch(self, value: Value) -> str:
         """A number that Java can switch on."""
-        return self(value) if plain_type(value.type) == "int" else f"(int) {self(value, binds=_SIGN)}"
+        return self(value) if plain_type(value.type) == "int" else f"(int) {self(value, self.binds.sign)}"
 
-    def opposite(self, value: Value, item: str = "item") -> str:
-        """Java that is true where the value is false."""
-        swapped = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+    def opposite(self, test: Value) -> str:
+        found = opposite_of(test)
+        return f"!{self.condition(test, self.binds.sign)}" if found is None else self.condition(found)
+
+    def is_wide(self, value: Value) -> bool:
+        """Whether Java computes a value in 64 bits."""
+        kind = scalar(value.type)
         match value:
-            case Binary(op, left, right) if op in swapped and not isinstance(bare(left.type), Real):
-                return self(Binary(swapped[op], left, right, FLAG), item)
-            case Unary("not", of):
-                return self.condition(of, item)
-        return f"!{self.condition(value, item, _SIGN)}"
-
-    def _of(self, value: Value, item: str) -> _Text:
-        kind = bare(value.type)
-        wide = isinstance(kind, Whole) and not is_int(kind)
-
-        def sub(part: Value, binds: int) -> str:
-            return self(part, item, binds)
-
-        match value:
-            case Constant(found):
-                negative = isinstance(found, (int, float)) and found < 0
-                return _Text(literal(found, kind), _SIGN if negative else _ATOM, wide)
-            case FieldOf(name) | Peeked(name=name):
-                return _Text(self.field(name), _ATOM, wide)
-            case Item():
-                return _Text(item, _ATOM, wide)
-            case MemberOf(of, name):
-                return _Text(f"{sub(of, _ATOM)}.{component(name)}()", _ATOM, wide)
-            case SizeOf(of):
-                text = sub(of, _ATOM)
-                held = bare(of.type)
-                if held == TEXT:
-                    return _Text(f"{text}.codePointCount(0, {text}.length())")
-                return _Text(f"{text}.length" if held == OCTETS else f"{text}.size()")
+            case SizeOf():
+                return False
             case Number(of):
-                if bare(of.type) == FLAG:
-                    return _Text(f"{sub(of, _CHOICE + 1)} ? 1 : 0", _CHOICE)
-                return self._of(of, item)
-            case IsNull(of):
-                return _Text(f"{sub(of, _BINDS['=='])} == null", _BINDS["=="])
-            case Unary("not", of):
-                return _Text(f"!{self.condition(of, item, _SIGN)}", _SIGN)
-            case Unary("-", of) if isinstance(kind, Whole) and kind.wide:
-                return _Text(f"Math.negateExact({sub(of, _CHOICE)})", _ATOM, True)
-            case Unary(op, of):
-                return _Text(f"{op}{self._long(of, item, _SIGN) if wide else sub(of, _SIGN)}", _SIGN, wide)
-            case Binary("and" | "or" as op, left, right):
-                own = _BINDS[op]
-                parts = (self.condition(left, item, own), self.condition(right, item, own + 1))
-                return _Text(f" {_WORDS[op]} ".join(parts), own)
+                return self.is_wide(of)
             case Binary(op, left, right) if isinstance(kind, Whole):
-                return self._computed(op, left, right, kind, item)
-            case Binary(op, left, right):
-                own = _BINDS[op]
-                if TEXT in (bare(left.type), bare(right.type)):
-                    text = f"{sub(left, _ATOM)}.equals({sub(right, _CHOICE)})"
-                    if op in ("==", "!="):
-                        return _Text(text if op == "==" else f"!{text}", _ATOM if op == "==" else _SIGN)
-                    return _Text(f"{sub(left, _ATOM)}.compareTo({sub(right, _CHOICE)}) {op} 0", own)
-                return _Text(f"{sub(left, own)} {op} {sub(right, own + 1)}", own)
-            case Choose(test, yes, no):
-                text = f"{self.condition(test, item, 1)} ? {sub(yes, 1)} : {sub(no, _CHOICE)}"
-                return _Text(text, _CHOICE, wide)
-        raise TypeError(value)
+                return op in _CALLS or not is_int(kind) or self.is_wide(left) or self.is_wide(right)
+        return isinstance(kind, Whole) and not is_int(kind)
 
-    def _computed(self, op: str, left: Value, right: Value, kind: Whole, item: str) -> _Text:
-        if op in _CALLS:
-            given = self._long(left, item, _CHOICE) if op in ("/", "<<") else self(left, item)
-            by = self._long(right, item, _CHOICE) if op == "%" else self(right, item)
-            return _Text(f"{_CALLS[op]}({given}, {by})", _ATOM, True)
-        if op in _EXACT and kind.wide:
-            return _Text(f"{_EXACT[op]}({self._long(left, item, _CHOICE)}, {self(right, item)})", _ATOM, True)
-        own = _BINDS[op]
-        one, other = self._of(left, item), self._of(right, item)
-        wide = one.wide or other.wide or not is_int(kind)
-        first = one.text if one.binds >= own else f"({one.text})"
-        second = other.text if other.binds > own else f"({other.text})"
-        if wide and not one.wide and not other.wide:
-            if isinstance(right, Constant):
-                second = f"{second}L"
-            else:
-                first = self._long(left, item, own)
-        return _Text(f"{first} {op} {second}", own, wide)
+    def constant(self, value: Constant) -> str:
+        return literal(value.value, value.type)
 
-    def _long(self, value: Value, item: str, binds: int) -> str:
+    def member(self, of: Value, name: str) -> str:
+        return f".{component(name)}()"
+
+    def size(self, of: Value) -> tuple[int, str]:
+        text, kind = self.place(of), scalar(of.type)
+        if kind == TEXT:
+            return self.binds.atom, f"{text}.codePointCount(0, {text}.length())"
+        return self.binds.atom, f"{text}.length" if kind == OCTETS else f"{text}.size()"
+
+    def of_flag(self, of: Value) -> tuple[int, str]:
+        return 0, f"{self(of, self.binds['or'])} ? 1 : 0"
+
+    def is_null(self, of: Value) -> tuple[int, str]:
+        return self.binds["=="], f"{self(of, self.binds['=='])} == null"
+
+    def unary(self, value: Unary) -> tuple[int, str]:
+        kind, of = scalar(value.type), value.of
+        if value.op == "not":
+            return self.binds.sign, f"!{self.condition(of, self.binds.sign)}"
+        if value.op == "-" and isinstance(kind, Whole) and kind.wide:
+            return self.binds.atom, f"Math.negateExact({self(of)})"
+        spell = self._long if self.is_wide(value) else self
+        return self.binds.sign, f"{value.op}{spell(of, self.binds.sign)}"
+
+    def binary(self, value: Binary) -> tuple[int, str]:
+        op, left, right, kind = value.op, value.left, value.right, scalar(value.type)
+        if op in _CALLS and isinstance(kind, Whole):
+            given = self._long(left) if op in ("/", "<<") else self(left)
+            return (
+                self.binds.atom,
+                f"{_CALLS[op]}({given}, {self._long(right) if op == '%' else self(right)})",
+            )
+        if op in _EXACT and isinstance(kind, Whole) and kind.wide:
+            return self.binds.atom, f"{_EXACT[op]}({self._long(left)}, {self(right)})"
+        if op in COMPARISONS and TEXT in (scalar(left.type), scalar(right.type)):
+            one, other = self(left, self.binds.atom), self(right)
+            if op in ("==", "!="):
+                text = f"{one}.equals({other})"
+                return (self.binds.atom, text) if op == "==" else (self.binds.sign, f"!{text}")
+            return self.binds[op], f"{one}.compareTo({other}) {op} 0"
+        return super().binary(value)
+
+    def side(self, part: Value, of: Binary, binds: int) -> str:
+        if of.op in ("and", "or"):
+            return self.condition(part, binds)
+        widened = isinstance(scalar(of.type), Whole) and self.is_wide(of)
+        if widened and not self.is_wide(of.left) and not self.is_wide(of.right):
+            # one side is enough to have Java compute in 64 bits: a constant, or else the first
+            first = binds == self.binds[of.op]
+            if isinstance(of.right, Constant) != first:
+                return self._long(part, binds)
+        return super().side(part, of, binds)
+
+    def choice(self, value: Choose) -> tuple[int, str]:
+        own = self.binds["or"]
+        return 0, f"{self.condition(value.test, own)} ? {self(value.yes, own)} : {self(value.no)}"
+
+    def _long(self, value: Value, binds: int = 0) -> str:
         """A number of 64 bits."""
-        found = self._of(value, item)
-        if found.wide:
-            return found.text if found.binds >= binds else f"({found.text})"
-        if isinstance(value, Constant):
-            return f"{found.text}L"
-        return f"(long) {found.text if found.binds >= _SIGN else f'({found.text})'}"
+        if self.is_wide(value):
+            return self(value, binds)
+        return f"{self(value)}L" if isinstance(value, Constant) else f"(long) {self(value, self.binds.sign)}"

@@ -54,10 +54,11 @@ from kodec.generator.plan.values import (
     Type,
     Whole,
     in_versions,
+    scalar,
 )
 from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Schema
-from kodec.generator.targets.java.expressions import Expressions, Types, bare, literal
+from kodec.generator.targets.java.expressions import Expressions, Types, literal
 from kodec.generator.targets.java.names import Locals, Names, camel, component, constant
 from kodec.generator.text import java_literal
 from kodec.generator.wire import WIRE
@@ -118,9 +119,9 @@ class Printer:
         self.named |= self.ranged
         self.stored = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
         self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
-        self.text = Expressions(self.local)
-        self.in_object = Expressions(self._of_this)
-        self.put_text = Expressions(self.given)
+        self.text = Expressions(field=self.local)
+        self.in_object = Expressions(field=self._of_this)
+        self.put_text = Expressions(field=self.given)
 
     # -- types and names --------------------------------------------------------------------------
 
@@ -268,7 +269,7 @@ class Printer:
     def peeked(self) -> Iterator[tuple[str, str]]:
         """(name, Java) of what follows from numbers that are looked at."""
         for name, value in self.unit.peeked:
-            yield name, Expressions(lambda each: f"{self.peek(each)}(buf, at)")(value)
+            yield name, Expressions(field=lambda each: f"{self.peek(each)}(buf, at)")(value)
 
     @staticmethod
     def peek(name: str) -> str:
@@ -312,11 +313,13 @@ class Printer:
     def _chosen(self, choice: Choice) -> str:
         """The body of a lambda that reads the case of a switch."""
         found = ""
-        on = self.text(choice.on, binds=6)
+        on = self.text(choice.on, self.text.binds["=="])
         for case in choice.cases:
             assert case.value is not None
-            test = f"{on}.equals({self.text(case.value)})" if bare(choice.on.type) == TEXT else None
-            found += f"    if ({test or f'{on} == {self.text(case.value, binds=7)}'}) {{\n"
+            test = f"{on} == {self.text(case.value, self.text.binds['<'])}"
+            if scalar(choice.on.type) == TEXT:
+                test = f"{on}.equals({self.text(case.value)})"
+            found += f"    if ({test}) {{\n"
             found += f"        return {deeper(self.read(case.element, EMPTY), 2)};\n    }}\n"
         if choice.other is not None:
             return f"{found}    return {deeper(self.read(choice.other.element, EMPTY), 1)};\n"
@@ -341,7 +344,7 @@ class Printer:
         if step.count is not None:
             return f"in.list({path}, {self.text(step.count.value)}, {step.least}, {item})"
         if step.until is not None:
-            return f"in.listUntil({path}, {item}, item -> {self.text.condition(step.until, 'item')})"
+            return f"in.listUntil({path}, {item}, item -> {self.text.condition(step.until)})"
         return f"in.listToEnd({path}, {item})"
 
     def read_slot(self, slot: Slot) -> str:
@@ -371,13 +374,13 @@ class Printer:
                 path = java_literal(slot.path[-1])
                 yield called("in.requireBytes", value, items, path, f"in.pos - {behind}", need)
             inside = slot.path[:-1]
-            spell = Expressions(lambda name, at=inside: self.slot_local((*at, name)))  # type: ignore[misc]
+            spell = Expressions(field=lambda name, at=inside: self.slot_local((*at, name)))  # type: ignore[misc]
             for rule in slot.rules:
                 yield self.refused(rule, value, slot.path[-1], f"in.pos - {behind}", spell)
 
     def refused(self, rule: Rule, value: str, name: str, at: str, spell: Expressions | None = None) -> str:
         """The check of a rule of a value that was read."""
-        test = (spell or self.text).condition(rule.test, value)
+        test = (spell or self.text).of(value).condition(rule.test)
         if rule.need == "a value":
             return f"in.requireValue({test}, {java_literal(name)}, {at})"
         return called("in.require", test, self.shown(name), at, java_literal(rule.needed), value)
@@ -413,7 +416,7 @@ class Printer:
         """A constant; where it is none, an empty value of a type."""
         if constant is not None:
             return literal(constant.value, constant.type)
-        match bare(kind):
+        match scalar(kind):
             case ObjectOf(name):
                 unit = self.program.units[name]
                 if unit.stands_for is not None:
@@ -438,7 +441,7 @@ class Printer:
             OCTETS: "new byte[0]",
             IDENTITY: "new UUID(0, 0)",
         }
-        return plain.get(bare(kind), "List.of()" if kind == SECTION else "null")
+        return plain.get(scalar(kind), "List.of()" if kind == SECTION else "null")
 
     def declared(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(type, variable, value) of what a condition may leave unset."""
@@ -491,7 +494,7 @@ class Printer:
 
     def chosen_or_absent(self, step: When) -> str:
         """Values that are there under a condition."""
-        test = self.text.condition(step.test, binds=1)
+        test = self.text.condition(step.test, self.text.binds["or"])
         found = ""
         for name, value in (each for part in step.steps for each in self.values_read(part)):
             target = f"{self.field_type(name)} {self.local(name)} = {test}"
@@ -594,7 +597,7 @@ class Printer:
             shift, width = slot.bits
             value = self.slot_value(slot)
             path = java_literal(slot.path[-1])
-            if isinstance(bare(slot.type), Whole):
+            if isinstance(scalar(slot.type), Whole):
                 text = f"Output.fitting({path}, {value}, {width})"
             else:
                 text = f"({value} ? 1L : 0)"
@@ -607,7 +610,7 @@ class Printer:
         for each in self.unit.derived:
             packed = self.unit.packed
             is_packed = packed is not None and packed.name == each.of
-            if each.kind == "length" and bare(self.fields[each.of].type) != OCTETS and not is_packed:
+            if each.kind == "length" and scalar(self.fields[each.of].type) != OCTETS and not is_packed:
                 found.append(each.of)
         return list(dict.fromkeys(found))
 
@@ -633,7 +636,7 @@ class Printer:
             size = ".length" if self.encoding(derived.of) else ".size()"
             return self.bytes_of(derived.of) + size
         held = self.given(derived.of)
-        return f"{held}.length" if bare(self.fields[derived.of].type) == OCTETS else f"{held}.size()"
+        return f"{held}.length" if scalar(self.fields[derived.of].type) == OCTETS else f"{held}.size()"
 
     def null_test(self, derived: Derived) -> str:
         packed = self.unit.packed
@@ -644,7 +647,7 @@ class Printer:
     def derived_value(self, derived: Derived) -> str:
         text = self.length_of(derived)
         if derived.plus is not None:
-            plus = self.put_text(derived.plus, binds=10)
+            plus = self.put_text(derived.plus, self.text.binds["*"])
             # a sum with a number of 64 bits is one
             text += f" + {plus}L" if isinstance(derived.plus, Constant) else f" + (long) {plus}"
         packed = self.unit.packed
@@ -658,11 +661,11 @@ class Printer:
 
     def fits(self, derived: Derived, value: str) -> str:
         """A computed number as its field takes it."""
-        kind = bare(self.fields[derived.name].type)
+        kind = scalar(self.fields[derived.name].type)
         return f"Math.toIntExact({value})" if self.java(kind) == "int" else value
 
     def plus(self, part: Any, spell: Expressions) -> str:
-        return "" if part.plus is None else f" + {spell(part.plus, binds=10)}"
+        return "" if part.plus is None else f" + {spell(part.plus, spell.binds['*'])}"
 
     def put(self, element: Element, value: str, kind: Type, path: str, to: str) -> str:
         """A statement that writes one value, without its semicolon."""
@@ -693,7 +696,7 @@ class Printer:
 
     def _put_chosen(self, choice: Choice, value: str, kind: Type, to: str) -> str:
         """The body of a lambda that writes the case of a switch."""
-        plain = self.java(bare(kind)) != "Object"
+        plain = self.java(scalar(kind)) != "Object"
         found = ""
         seen: set[str] = set()
         cases: list[Case] = [*choice.cases, *([choice.other] if choice.other is not None else [])]
@@ -702,12 +705,16 @@ class Printer:
             if choice.peeked and held in seen:
                 continue
             seen.add(held)
-            test = "" if case.value is None else f"{self._on(choice)}{self.put_text(case.value, binds=7)}"
-            if bare(choice.on.type) == TEXT and case.value is not None:
-                test = f"{self.put_text(choice.on, binds=12)}.equals({self.put_text(case.value)})"
+            test = (
+                ""
+                if case.value is None
+                else f"{self._on(choice)}{self.put_text(case.value, self.text.binds['<'])}"
+            )
+            if scalar(choice.on.type) == TEXT and case.value is not None:
+                test = f"{self.put_text(choice.on, self.text.binds.atom)}.equals({self.put_text(case.value)})"
             inner = value
             if not plain:
-                held_type = bare(case.type)
+                held_type = scalar(case.type)
                 inner = held_type.unit.rpartition("::")[2] if isinstance(held_type, ObjectOf) else "held"
                 inner = self.local.made("its_{0}", inner)
                 held = "List<?>" if held.startswith("List<") else held
@@ -727,7 +734,7 @@ class Printer:
         return f'{found}    throw Output.refused("", "no case for this value", {value});\n'
 
     def _on(self, choice: Choice) -> str:
-        return f"{self.put_text(choice.on, binds=6)} == "
+        return f"{self.put_text(choice.on, self.text.binds['=='])} == "
 
     def put_step(self, step: One | Many, to: str) -> str:
         """A statement that writes a field, without its semicolon."""
@@ -742,7 +749,7 @@ class Printer:
         return f"{to}.list({path}, {value}{wanted}, item -> {item})"
 
     def required(self, rule: Rule, value: str, path: str, spell: Expressions | None = None) -> str:
-        test = (spell or self.put_text).condition(rule.test, value)
+        test = (spell or self.put_text).of(value).condition(rule.test)
         return called("Output.require", test, path, java_literal(rule.needed), value)
 
     def slot_required(self, slot: Slot) -> Iterator[str]:
@@ -753,7 +760,7 @@ class Printer:
         inside = slot.path[:-1]
         spell = self.put_text
         if inside:
-            spell = Expressions(lambda part: self.member(self.given(inside[0]), (*inside[1:], part)))
+            spell = Expressions(field=lambda part: self.member(self.given(inside[0]), (*inside[1:], part)))
         for rule in slot.rules:
             yield self.required(rule, self.slot_value(slot), java_literal(slot.path[-1]), spell)
 
@@ -824,7 +831,7 @@ class Printer:
         return self.docs.get(" topic", "")
 
     def item(self, kind: Type) -> Type:
-        found = bare(kind)
+        found = scalar(kind)
         assert isinstance(found, ListOf)
         return found.item
 

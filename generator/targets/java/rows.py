@@ -23,9 +23,10 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    scalar,
 )
 from kodec.generator.reserved import Taken
-from kodec.generator.targets.java.expressions import Expressions, bare, is_int, literal, plain_type
+from kodec.generator.targets.java.expressions import Expressions, is_int, literal, plain_type
 from kodec.generator.targets.java.names import Locals, Names, camel, column_name, lower
 
 __all__ = ["MOST_COLUMNS", "RowsPrinter"]
@@ -79,7 +80,7 @@ class RowsPrinter:
             stem = f"{within.rpartition('.')[2]}_{parts[-1]}" if within else parts[-1]
             self._names[path] = self._locals.claim(lower(stem), ("", "Start", "Length"))
         self.used = plan.used()
-        self.text = Expressions(self._names.__getitem__)
+        self.text = Expressions(field=self._names.__getitem__)
 
     def _column(self, column: RowColumn, members: Taken) -> None:
         suffixes = ("", "Start", "Length", "Count")
@@ -162,7 +163,7 @@ class RowsPrinter:
             parts = [(step.name, step.rules)]
         for path, rules in parts:
             for rule in rules:
-                yield self.text.opposite(rule.test, self._names[path])
+                yield self.text.of(self._names[path]).opposite(rule.test)
 
     def absent(self, number: RowNumber) -> str:
         assert number.absent is not None and isinstance(number.element, (FixedNumber, Varint))
@@ -174,13 +175,13 @@ class RowsPrinter:
 
     def size(self, size: Value, room: str, natural: bool) -> tuple[str, str]:
         """(a test that a size is too large or negative, the size as an int)."""
-        text = self.text(size, binds=8)
+        text = self.text(size, self.text.binds["+"])
         test = f"{text} > {room}"
         if not natural:
             test = f"{text} < 0 || {test}"
-        kind = bare(size.type)
+        kind = scalar(size.type)
         wide = not isinstance(kind, Whole) or not is_int(kind)
-        return test, f"(int) {self.text(size, binds=11)}" if wide else self.text(size)
+        return test, f"(int) {self.text(size, self.text.binds.sign)}" if wide else self.text(size)
 
     # -- columns ----------------------------------------------------------------------------------
 
@@ -242,20 +243,20 @@ class RowsPrinter:
         source, wanted = column.source, self.array_type(column)
         text = self.text(source)
         if wanted in _NARROW:
-            return f"({wanted}) {self.text(source, binds=11)}"
-        kind = bare(source.type)
+            return f"({wanted}) {self.text(source, self.text.binds.sign)}"
+        kind = scalar(source.type)
         if wanted == "int" and isinstance(kind, Whole) and not is_int(kind):
             return f"Math.toIntExact({text})"
         if isinstance(kind, Whole) or wanted in ("boolean", "float", "double"):
             return text
-        return f"{self.text(source, binds=1)} ? 1 : 0"
+        return f"{self.text(source, self.text.binds['or'])} ? 1 : 0"
 
     def fits(self) -> bool:
         """Whether each column is one that an array can be."""
         for each in self.plan.columns:
             if isinstance(each.source, (Span, Elements)):
                 continue
-            kind = bare(each.source.type)
+            kind = scalar(each.source.type)
             if isinstance(each.type, Real) != isinstance(kind, Real):
                 return False
             if not isinstance(each.type, (Whole, Real)) and isinstance(kind, Whole):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model, to_json
 from kodec.generator.target import File, Request, mark
 
@@ -17,7 +17,7 @@ class _Model:
     name = "model"
     files = ("model.json",)
 
-    def lacks(self, request: Request) -> tuple[Problem, ...]:
+    def lacks(self, request: Request) -> tuple[SchemaProblem, ...]:
         return ()
 
     def plan(self, request: Request) -> Model:

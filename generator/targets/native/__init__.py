@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.rows import NoRows
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Schema
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.native.emit import render_kernel
@@ -23,7 +23,7 @@ class _Native:
     name = "native"
     files = tuple(f"{FOLDER}/{name}" for name in ("*.c", "*.h", "*.pyi", "*.pyx", "__init__.py"))
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Of a schema that is named: why it has no kernel."""
         for schema in self._schemas(request):
             if schema.streamed:
@@ -33,7 +33,7 @@ class _Native:
                 planned(request.model, schema)
             except NoRows as error:
                 place = error.place or schema.root.place
-                yield Problem(place, schema.id, f"it cannot have a native kernel: {error}")
+                yield SchemaProblem(place, schema.id, f"it cannot have a native kernel: {error}")
 
     def plan(self, request: Request) -> list[PlannedKernel]:
         return [planned(request.model, schema) for schema in self._schemas(request)]

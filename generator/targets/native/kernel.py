@@ -22,7 +22,7 @@ from kodec.generator.plan.values import FieldOf, Value, Whole, values_in
 from kodec.generator.problems import Place
 from kodec.generator.reserved import Taken
 from kodec.generator.schema.model import Model, Schema, Struct
-from kodec.generator.schema.roles import listed_rows, row_content
+from kodec.generator.schema.type_roles import listed_rows, row_content
 from kodec.generator.targets.native.columns import Columns
 from kodec.generator.targets.native.expressions import Expressions, bare, literal
 from kodec.generator.targets.native.names import Constants

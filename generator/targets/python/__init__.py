@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kodec.generator.plan.streams import streams_of
-from kodec.generator.problems import Problem, Problems
-from kodec.generator.schema.kinds import Kinds
+from kodec.generator.problems import Problems, SchemaProblem
+from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.target import File, Request
 from kodec.generator.targets.python.collisions import check_collisions
 from kodec.generator.targets.python.contract_tests import ContractTests, contract_tests
@@ -46,7 +46,7 @@ class _Python:
     name = "python"
     files = ("*.py",)
 
-    def lacks(self, request: Request) -> list[Problem]:
+    def lacks(self, request: Request) -> list[SchemaProblem]:
         """Names that Python cannot tell apart, or import."""
         problems = Problems()
         check_collisions(ModelIndex(request.model), problems)

@@ -7,8 +7,7 @@ from collections import Counter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
 from kodec.generator.plan.steps import Checksum, Fixed, Many, One, Program, Stored, Tagged, Unit, When
-from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema
-from kodec.generator.schema.roles import section_tags
+from kodec.generator.schema.model import Model, Schema
 from kodec.generator.targets.python.names import RUNTIME, camel
 
 __all__ = ["ModelIndex"]
@@ -56,13 +55,6 @@ class ModelIndex:
     def wanted(self, schema: Schema) -> bool:
         """Whether the schema gives a module at all."""
         return schema.streamed or bool(self.units(schema))
-
-    def tag_section(self, spec: Field) -> Field | None:
-        """The field that carries `-tags`, where `spec` is a tagged section."""
-        if not isinstance(spec.type, Ref) or self.model.struct(spec.type.target).wire != "tags":
-            return None
-        section = self.model.struct(spec.type.target)
-        return section_tags(self.model, section) or Field(spec.id, Bytes(), spec.place)
 
     def checksum(self, unit: Unit) -> tuple[str, int, int] | None:
         """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""

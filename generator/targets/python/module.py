@@ -9,7 +9,8 @@ from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Unit
 from kodec.generator.plan.values import SECTION
 from kodec.generator.schema.model import Enum, Struct
-from kodec.generator.targets.python.expressions import value_text
+from kodec.generator.schema.type_roles import tagged_section
+from kodec.generator.targets.python.expressions import Expressions
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.printer import Printer
 from kodec.generator.targets.python.rows import rows_printer
@@ -85,7 +86,7 @@ class Module(Types):
     def _attributes(self, printer: Printer, struct: Struct) -> Iterator[Attribute]:
         docs = {each.id: each.doc for each in struct.fields}
         for spec in struct.fields:
-            section = self.back.tag_section(spec)
+            section = tagged_section(self.model, spec)
             docs |= {} if section is None else {tag.id: tag.doc for tag in section.tags}
         for each in printer.unit.fields:
             doc = docs[each.name]
@@ -154,7 +155,7 @@ class Module(Types):
         derived = [
             PeekValue(
                 name,
-                value_text(value, local),
+                Expressions(field=local)(value),
                 docstring(docs[name] or Text(f"`{name}`, from what was peeked."), "    "),
             )
             for name, value in unit.peeked
@@ -216,7 +217,7 @@ class Module(Types):
                 versions[name] = f"range({first}, {(struct.versions.last if until is None else until) + 1})"
 
         for spec in struct.fields:
-            section = self.back.tag_section(spec)
+            section = tagged_section(self.model, spec)
             if section is None and unit.field(spec.id).kept:
                 add(attribute(spec.id), spec.orig_id, spec.since, spec.until)
             for tag in () if section is None else section.tags:

@@ -45,7 +45,7 @@ from kodec.generator.plan.values import (
     in_versions,
 )
 from kodec.generator.targets.python.context import BIT_CODES
-from kodec.generator.targets.python.expressions import BINDS, COMPARED, PRODUCT, SUM, TERNARY, value_text
+from kodec.generator.targets.python.expressions import BINDS, Expressions
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.types import FieldText, Types
 from kodec.generator.wire import ENCODINGS, WIRE
@@ -99,16 +99,16 @@ class Printer:
         text = self.field(name)
         return f'given("{name}", {text})' if name in self.optional else text
 
-    def text(self, value: Value, item: str = "item", binds: int = TERNARY) -> str:
-        return value_text(value, self.get, item, binds)
+    def text(self, value: Value, item: str = "item", binds: int = 0) -> str:
+        return Expressions(field=self.get, item=item)(value, binds)
 
     def term(self, value: Value) -> str:
         """A value beside `+` or `-`."""
-        return self.text(value, binds=SUM)
+        return self.text(value, binds=BINDS["+"])
 
     def compared(self, value: Value) -> str:
         """A value beside a comparison."""
-        return self.text(value, binds=COMPARED)
+        return self.text(value, binds=BINDS["|"])
 
     def shown(self, name: str) -> str:
         """The field's name in error paths; what its type stands for has none of its own."""
@@ -291,14 +291,12 @@ class Printer:
             yield self.refusal(rule, value, self.get)
 
     def refusal(self, rule: Rule, value: str, field: Callable[[str], str]) -> Refusal:
-        def text(part: Value) -> str:
-            return value_text(part, field, value)
-
+        text = Expressions(field=field, item=value)
         if rule.need == "one of":
             choices = ", ".join(map(text, rule.wanted))
             bad = f"{value} not in ({choices})" if rule.wanted[1:] else f"{value} != {choices}"
         else:
-            bad = value_text(Unary("not", rule.test, FLAG), field, value)
+            bad = text(Unary("not", rule.test, FLAG))
         if rule.need == "a value":
             return Refusal(bad, repr(rule.needed), "null in a version that does not allow it")
         return Refusal(bad, repr(rule.needed), "value not allowed")
@@ -413,7 +411,7 @@ class Printer:
             return ""
         if isinstance(value, Constant) and isinstance(value.value, int) and value.value < 0:
             return f" - {-value.value}"
-        return f" + {self.text(value, binds=PRODUCT)}"
+        return f" + {self.text(value, binds=BINDS['*'])}"
 
     def end(self, check: CheckLength | Checksum) -> str:
         return "pos" if check.last is None else f"end_of_{check.last}"
@@ -423,7 +421,7 @@ class Printer:
         mine = self.field(check.name)
         tests = [] if isinstance(check, CheckCount) else ["opt.verify", items]
         if check.when is not None:
-            tests.append(self.text(check.when, binds=PRODUCT))
+            tests.append(self.text(check.when, binds=BINDS["*"]))
         if self.may_lack(check.name):
             tests.append(f"{mine} is not None")
         tests.append(f"{mine} {'<' if check.at_least else '!='} {self.wanted(check, items)}")

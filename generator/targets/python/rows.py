@@ -48,7 +48,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.reserved import Taken
 from kodec.generator.targets.python.context import BIT_CODES
-from kodec.generator.targets.python.expressions import PRODUCT, SUM, TERNARY, value_text
+from kodec.generator.targets.python.expressions import BINDS, Expressions
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.printer import Printer
 from kodec.generator.wire import ENCODINGS, WIRE
@@ -159,13 +159,13 @@ class RowsPrinter:
 
     # -- expressions ------------------------------------------------------------------------------
 
-    def text(self, value: Value, binds: int = TERNARY) -> str:
+    def text(self, value: Value, binds: int = 0) -> str:
         """A value as Python; what depends on the container alone is computed before the loop."""
-        return value_text(self._swapped(value), lambda name: self._locals.get(name, name), binds=binds)
+        return Expressions(field=lambda name: self._locals.get(name, name))(self._swapped(value), binds)
 
     def size(self, value: Value) -> str:
         """A size beside `pos +`."""
-        return self.text(value, SUM)
+        return self.text(value, BINDS["+"])
 
     def _swapped(self, value: Value) -> Value:
         names = names_in(value)
@@ -185,7 +185,7 @@ class RowsPrinter:
     @staticmethod
     def of_container(value: Value) -> str:
         """What depends on the container alone, as it is written where that is `batch`."""
-        return value_text(value, lambda name: ".".join(["batch", *map(attribute, name.split("."))]))
+        return Expressions(field=lambda name: ".".join(["batch", *map(attribute, name.split("."))]))(value)
 
     def _value(self, column: RowColumn) -> str:
         source = column.source
@@ -328,7 +328,7 @@ class RowsPrinter:
                 if base is not None and path not in made:
                     made.add(path)
                     plain = isinstance(base, Constant) and base.value == 0
-                    yield self.var(path), source if plain else f"{source} - {self.text(base, PRODUCT)}"
+                    yield self.var(path), source if plain else f"{source} - {self.text(base, BINDS['*'])}"
         for listed in (each for each in steps_within(self.steps) if isinstance(each, Elements)):
             made |= {name for each in listed.columns for name in _named(each)}
         for step in steps_within(self.steps):

@@ -41,7 +41,7 @@ from kodec.generator.plan.values import (
     Whole,
 )
 from kodec.generator.targets.python.context import BIT_CODES
-from kodec.generator.targets.python.expressions import COMPARED, value_text
+from kodec.generator.targets.python.expressions import BINDS, Expressions
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.printer import Printer, Refusal, is_uuid, set_by
 from kodec.generator.wire import ENCODINGS
@@ -281,7 +281,7 @@ class Writer(Printer):
         def so_far(name: str) -> str:
             return "count" if name == "_count" else self.get(name)
 
-        return value_text(_counted(step.until, step.name), so_far, self.item(step), COMPARED)
+        return Expressions(field=so_far, item=self.item(step))(_counted(step.until, step.name), BINDS["|"])
 
     def is_maybe_empty(self, step: Many) -> bool:
         return step.count is None and step.until is None and step.least == 0

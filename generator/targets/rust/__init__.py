@@ -11,12 +11,11 @@ from typing import ClassVar
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
-from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf
-from kodec.generator.problems import Problem
-from kodec.generator.schema.model import EnumItem, Field, Model, Ref, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import File, Request, mark
-from kodec.generator.targets.rust.expressions import Types, beyond, is_number
+from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.model import EnumItem, Model
+from kodec.generator.target import File, Request, documentation, mark
+from kodec.generator.targets.rust.expressions import Types, beyond
 from kodec.generator.targets.rust.names import Names
 from kodec.generator.targets.rust.printer import Printer, packing
 from kodec.generator.templates import Templates
@@ -72,7 +71,7 @@ class _Rust:
     files = ("*.rs", "Cargo.toml")
     options: ClassVar[dict[str, str]] = {"crate": "the name of the Rust crate; `formats`"}
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, parts of what may be null."""
         if _NAME.fullmatch(_crate(request)) is None:
             text = "letters, digits, `_` and `-`, in lower case"
@@ -84,7 +83,7 @@ class _Rust:
             place = request.model.struct(unit.name).place
             for text in dict.fromkeys(map(_lacking, values_of((unit.steps, unit.derived)))):
                 if text:
-                    yield Problem(place, unit.name, text)
+                    yield SchemaProblem(place, unit.name, text)
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model), _crate(request))
@@ -196,7 +195,7 @@ def _choice(types: Types, kind: OneOf, unit: str) -> str:
     return "\n".join(lines)
 
 
-def _collisions(model: Model, program: Program) -> Iterator[Problem]:
+def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
     """Names that Rust cannot tell apart."""
     names = Names(model)
     taken: dict[str, str] = {}
@@ -206,20 +205,13 @@ def _collisions(model: Model, program: Program) -> Iterator[Problem]:
             other = taken.setdefault(names.type(name), name)
             if other != name:
                 text = f"it would be `{names.type(name)}` in Rust, as would `{other}`"
-                yield Problem(schema.root.place, name, text)
+                yield SchemaProblem(schema.root.place, name, text)
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(unit.name)
-    found = {"": _doc(struct.doc or Text(f"`{struct.id}` of `{struct.name.partition('::')[0]}`."), "")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = _doc(each.doc or Text(f"`{each.id}` of the schema."), "    ")
-    return found
+    found = documentation(model, model.struct(unit.name))
+    return {name: _doc(doc, "    " if name else "") for name, doc in found}
 
 
 def _doc(text: Text, space: str) -> str:

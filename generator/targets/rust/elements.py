@@ -16,8 +16,8 @@ from kodec.generator.plan.steps import (
     Size,
     Varint,
 )
-from kodec.generator.plan.values import OCTETS, EnumOf, Maybe, OneOf, Type, Value, Whole
-from kodec.generator.targets.rust.expressions import Expressions, Types, bare, rust_whole
+from kodec.generator.plan.values import OCTETS, EnumOf, Maybe, OneOf, Type, Value, Whole, bare
+from kodec.generator.targets.rust.expressions import Expressions, Types, rust_whole
 from kodec.generator.wire import WIRE
 
 __all__ = ["Elements", "Reading", "closure", "converted", "loaded", "number_type", "stored"]
@@ -98,7 +98,7 @@ class Elements:
     """The elements of one unit."""
 
     types: Types
-    expressions: Expressions
+    spell: Expressions
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -127,11 +127,11 @@ class Elements:
             case Octets(None):
                 return Reading("r.rest()", fails=False)
             case Octets(Size(value)):
-                return Reading(f"r.octets({name}, {self.expressions.text(value)})")
+                return Reading(f"r.octets({name}, {self.spell(value)})")
             case Chars(None):
                 return Reading("rt::Text(r.rest())", fails=False)
             case Chars(Size(value)):
-                return Reading(f"r.octets({name}, {self.expressions.text(value)}).map(rt::Text)")
+                return Reading(f"r.octets({name}, {self.spell(value)}).map(rt::Text)")
             case Nested(unit, arguments, size, fills):
                 text = self._sized(f"{self.call(unit, 'read')}(r{self.given(arguments, unit)})", size)
                 if fills and size is None:
@@ -142,7 +142,7 @@ class Elements:
         raise TypeError(element)
 
     def _sized(self, text: str, size: Size | None) -> str:
-        return text if size is None else f"r.inside({self.expressions.text(size.value)}, {closure(text)})"
+        return text if size is None else f"r.inside({self.spell(size.value)}, {closure(text)})"
 
     def _within(self, text: str, name: str) -> str:
         return text if name == '""' else f"{text}.map_err(|error| error.within({name}))"
@@ -151,11 +151,11 @@ class Elements:
         one = bare(kind)
         assert isinstance(one, OneOf)
         inner = '""' if choice.size is not None else name
-        lines = [f"match {self.expressions.text(choice.on)} {{"]
+        lines = [f"match {self.spell(choice.on)} {{"]
         for case in choice.cases:
             assert case.value is not None
             text = self._as_variant(case.element, case.type, one, inner, choice.may_lack)
-            lines.append(f"    {self.expressions.text(case.value)} => {text},")
+            lines.append(f"    {self.spell(case.value)} => {text},")
         if choice.other is not None:
             last = self._as_variant(choice.other.element, choice.other.type, one, inner, choice.may_lack)
         elif choice.size is not None or choice.fills:
@@ -164,7 +164,7 @@ class Elements:
             last = "Ok(None)"
         else:
             error = f"rt::Error::new(rt::Code::Unsupported, {inner}, r.pos)"
-            on = self.expressions.text(choice.on)
+            on = self.spell(choice.on)
             last = f'Err({error}.because("no case for this value").have({on}))'
         text = "\n".join([*lines, f"    _ => {last},", "}"])
         text = self._sized(text, choice.size)
@@ -189,7 +189,7 @@ class Elements:
         """Arguments of another unit's function, after others."""
         kinds = [each.type for each in self.types.program.units[unit].parameters]
         pairs = zip(arguments, kinds, strict=True)
-        return "".join(f", {self.expressions.whole(value, kind)}" for value, kind in pairs)
+        return "".join(f", {self.spell.whole(value, kind)}" for value, kind in pairs)
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class Elements:
     def _require(self, size: Size | None, have: str, name: str) -> list[str]:
         if size is None or size.implied:
             return []
-        return [f"rt::sized({name}, {have}, {self.expressions.text(size.value)})?;"]
+        return [f"rt::sized({name}, {have}, {self.spell(size.value)})?;"]
 
     def _nested(self, unit: str, given: str, size: Size | None, value: str, name: str) -> list[str]:
         if self.types.inner(unit) is None:
@@ -244,11 +244,11 @@ class Elements:
         for case in (*choice.cases, *([] if choice.other is None else [choice.other])):
             shown = "x" if self.types.is_copy(case.type) or not isinstance(case.type, Maybe) else "x.as_ref()"
             body = self.writing(case.element, shown, case.type, name)
-            arm("_" if case.value is None else self.expressions.text(case.value), case.type, body)
+            arm("_" if case.value is None else self.spell(case.value), case.type, body)
         if (choice.size is not None or choice.fills) and choice.other is None:
             arm("_", OCTETS, ["out.extend_from_slice(x);"])
         everything = len({each.strip("(_, )&") for each in arms if choice.peeked or each.startswith("(_")})
-        on = "" if choice.peeked else self.expressions.text(choice.on)
+        on = "" if choice.peeked else self.spell(choice.on)
         lines = [f"match {value if choice.peeked else f'({on}, {value})'} {{"]
         for pattern, body in arms.items():
             lines += [f"    {pattern} => {{", *_further(body), "    }"]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import ClassVar, get_args
 
+from kodec.generator.plan.spelling import Precedence, Spelling
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import (
+    COMPARISONS,
     FLAG,
     IDENTITY,
     OCTETS,
+    OPPOSITE,
     SECTION,
     TEXT,
     Binary,
@@ -19,69 +22,33 @@ from kodec.generator.plan.values import (
     Constant,
     EnumOf,
     FieldOf,
-    IsNull,
     Item,
     ListOf,
     Maybe,
     MemberOf,
-    Number,
     ObjectOf,
     OneOf,
     Peeked,
     Real,
-    SizeOf,
     Type,
-    Unary,
     Value,
     Whole,
+    bare,
+    is_number,
+    narrowest,
 )
 from kodec.generator.targets.rust.names import Names, camel, member
 
-__all__ = ["Expressions", "Types", "bare", "beyond", "is_number", "literal", "rust_whole"]
+__all__ = ["Expressions", "Types", "beyond", "literal", "rust_whole"]
 
 _PLAIN = {FLAG: "bool", TEXT: "rt::Text", OCTETS: "&[u8]", IDENTITY: "rt::Uuid", SECTION: "Vec<rt::RawTag>"}
 _BORROWED = (TEXT, OCTETS, SECTION)
-_BINDS = {
-    "or": 1,
-    "and": 2,
-    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 3),
-    "|": 4,
-    "^": 5,
-    "&": 6,
-    **dict.fromkeys(("<<", ">>"), 7),
-    **dict.fromkeys(("+", "-"), 8),
-    "*": 9,
-}
-_COMPARED, _SIGN, _ATOM = 3, 10, 11
-_WORDS = {"or": "||", "and": "&&"}
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_WIDTHS = {
-    f"{sign}{bits}": (0, (1 << bits) - 1) if sign == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
-    for bits in (8, 16, 32, 64)
-    for sign in "ui"
-}
 
 
 def rust_whole(kind: Whole) -> str:
     """The narrowest type that holds a range."""
-    sign = "u" if kind.low >= 0 else "i"
-    return next(
-        (
-            name
-            for name, (low, high) in _WIDTHS.items()
-            if name[0] == sign and low <= kind.low and kind.high <= high
-        ),
-        "i64",
-    )
-
-
-def bare(kind: Type) -> Type:
-    """A type that is not null."""
-    return kind.of if isinstance(kind, Maybe) else kind
-
-
-def is_number(kind: Type) -> bool:
-    return isinstance(bare(kind), (Whole, EnumOf))
+    signed, bits = narrowest(kind)
+    return f"{'i' if signed else 'u'}{bits}"
 
 
 def beyond(part: object) -> bool:
@@ -267,106 +234,94 @@ class Types:
         return plain.get(kind, "rt::Uuid([0; 16])")
 
 
-@dataclass(frozen=True)
-class Expressions:
-    """Values of one unit. `spell` is the place of a field, `wide` whether that is an i64 already."""
+@dataclass(frozen=True, kw_only=True)
+class Expressions(Spelling):
+    """Values of one unit: of a whole number an i64, of an enum its number.
+
+    Attributes:
+        wide: whether a field is an i64 already.
+        stored: the type with which a field is kept.
+    """
+
+    binds = Precedence("or", "and", "== != < <= > >=", "|", "^", "&", "<< >>", "+ -", "*")
+    words: ClassVar[Mapping[str, str]] = {**Spelling.words, "~": "!"}
+    calls: ClassVar[Mapping[str, str]] = {"/": "rt::floor_div", "%": "rt::floor_mod"}
 
     types: Types
-    spell: Callable[[str], str]
-    wide: Callable[[str], bool] = lambda name: False
-    nullable: Callable[[str, Type], Type] = lambda name, kind: kind
-    item: str = "item"
+    wide: Callable[[str], bool]
+    stored: Callable[[str, Type], Type]
 
-    def text(self, value: Value, binds: int = 0) -> str:
-        """A value: of a whole number an i64, of an enum its number."""
-        own, text = self._text(value)
-        return text if own >= binds else f"({text})"
-
-    def unless(self, value: Value) -> str:
-        """The opposite of a test."""
-        match value:
-            case Unary("not", of):
-                return self.text(of)
-            case Binary("and" | "or" as op, left, right) if not self._within(value):
-                sides = [self.unless(left), self.unless(right)]
+    def opposite(self, test: Value) -> str:
+        match test:
+            case Binary("and" | "or" as op, left, right) if not self._within(test):
+                sides = [self.opposite(left), self.opposite(right)]
                 if op == "and":
                     return " || ".join(sides)
                 return " && ".join(f"({each})" if " || " in each else each for each in sides)
-            case Binary(op, left, right, FLAG) if op in _OPPOSITE:
-                opposite = self.text(Binary(_OPPOSITE[op], left, right, FLAG))
-                unordered = isinstance(left.type, Real) and op not in ("==", "!=")
-                return f"{opposite} || {self.text(left, _SIGN)}.is_nan()" if unordered else opposite
-        return f"!{self.text(value, _SIGN)}"
+            case Binary("<" | "<=" | ">" | ">=" as op, left, right) if isinstance(left.type, Real):
+                opposite = self(Binary(OPPOSITE[op], left, right, FLAG))
+                return f"{opposite} || {self(left, self.binds.sign)}.is_nan()"
+        return super().opposite(test)
 
-    def whole(self, value: Value, kind: Type, binds: int = 0) -> str:
+    def whole(self, value: Value, kind: Type) -> str:
         """A whole number as the type of a parameter."""
         if isinstance(value, Constant) or not isinstance(kind, Whole):
-            return self.text(value, binds)
+            return self(value)
         wanted = rust_whole(kind)
         match value:
             case FieldOf(name, Whole() as own) if not self.wide(name) and rust_whole(own) == wanted:
-                return self.spell(name)
-        text = self.text(value)
-        return text if wanted == "i64" else f"({text}) as {wanted}"
+                return self.field(name)
+        return self(value) if wanted == "i64" else f"({self(value)}) as {wanted}"
 
-    def _text(self, value: Value) -> tuple[int, str]:
-        match value:
-            case Constant(found, kind):
-                if isinstance(found, str):
-                    return _ATOM, self.types.constant(kind, found)
-                if isinstance(found, bytes):
-                    return _ATOM, f"*b{literal(found)}"
-                negative = isinstance(found, (int, float)) and found < 0
-                return (_SIGN if negative else _ATOM), literal(found)
-            case FieldOf() | Peeked() | Item() | MemberOf():
-                return _ATOM, self._number(self.place(value), self._type(value), self._is_wide(value))
-            case SizeOf(of):
-                text, kind = self.place(of), self._type(of)
-                method = "characters" if bare(kind) == TEXT else "len"
-                if isinstance(kind, Maybe):
-                    return _COMPARED, f"{text}.as_ref().map_or(0, |x| x.{method}()) as i64"
-                return _COMPARED, f"{text}.{method}() as i64"
-            case Number(of):
-                return _ATOM, f"i64::from({self.text(of)})" if of.type == FLAG else self.text(of, _ATOM)
-            case IsNull(of):
-                return _ATOM, f"{self.place(of)}.is_none()"
-            case Unary(op, of):
-                return _SIGN, f"{'-' if op == '-' else '!'}{self.text(of, _SIGN)}"
-            case Binary("/" | "%" as op, left, right):
-                name = "floor_div" if op == "/" else "floor_mod"
-                return _ATOM, f"rt::{name}({self.text(left)}, {self.text(right)})"
-            case Binary(op, left, right):
-                return self._binary(value, op, left, right)
-            case Choose(test, yes, no):
-                return 0, f"if {self.text(test)} {{ {self.text(yes)} }} else {{ {self.text(no)} }}"
-        raise TypeError(value)
+    def constant(self, value: Constant) -> str:
+        if isinstance(value.value, str):
+            return self.types.constant(value.type, value.value)
+        return f"{'*b' if isinstance(value.value, bytes) else ''}{literal(value.value)}"
 
-    def _binary(self, value: Binary, op: str, left: Value, right: Value) -> tuple[int, str]:
+    def member(self, of: Value, name: str) -> str:
+        return f".{member(name)}"
+
+    def kept(self, value: FieldOf | Peeked | Item | MemberOf) -> tuple[int, str]:
+        place = self.place(value)
+        return self.binds.atom, place if self._is_wide(value) else self.number(place, self._type(value))
+
+    def size(self, of: Value) -> tuple[int, str]:
+        text, kind = self.place(of), self._type(of)
+        method = "characters" if bare(kind) == TEXT else "len"
+        if isinstance(kind, Maybe):
+            return self.binds.compared, f"{text}.as_ref().map_or(0, |x| x.{method}()) as i64"
+        return self.binds.compared, f"{text}.{method}() as i64"
+
+    def of_flag(self, of: Value) -> tuple[int, str]:
+        return self.binds.atom, f"i64::from({self(of)})"
+
+    def is_null(self, of: Value) -> tuple[int, str]:
+        return self.binds.atom, f"{self.place(of)}.is_none()"
+
+    def binary(self, value: Binary) -> tuple[int, str]:
         within = self._within(value)
         if within is not None:
-            return _ATOM, within
-        own = _BINDS[op]
-        if own == _COMPARED:
-            sides = self._narrow(left, op, right) or (self._side(left, right), self._side(right, left))
-            return own, f"{sides[0]} {op} {sides[1]}"
+            return self.binds.atom, within
+        if value.op in COMPARISONS:
+            narrow = self._narrow(value.left, value.op, value.right)
+            if narrow is not None:
+                return self.binds[value.op], self.operator(value).join(narrow)
+        return super().binary(value)
+
+    def side(self, part: Value, of: Binary, binds: int) -> str:
+        own, tight = self.binds[of.op], self.binds.sign - 1
+        if of.op in COMPARISONS:
+            other = of.right if part is of.left else of.left
+            real = isinstance(other.type, Real) and not isinstance(part.type, Real)
+            return f"{self(part, tight)} as f64" if real else super().side(part, of, binds)
+        if isinstance(of.type, Real) and not isinstance(part.type, Real):
+            return f"({self(part, tight)} as f64)"
         # what binds tighter stands in brackets too: nobody has to know by how much
-        first = own if _op(left) == own or own < _COMPARED else _SIGN - 1
-        second = own + 1 if own < _COMPARED else _SIGN - 1
-        return (
-            own,
-            f"{self._real(left, value, first)} {_WORDS.get(op, op)} {self._real(right, value, second)}",
-        )
+        alike = binds == own and isinstance(part, Binary) and self.binds.get(part.op) == own
+        return self(part, binds if alike or own < self.binds.compared else tight)
 
-    def _side(self, side: Value, other: Value) -> str:
-        """One side of a comparison."""
-        real = isinstance(other.type, Real) and not isinstance(side.type, Real)
-        text = self.text(side, _SIGN - 1 if real else _COMPARED + 1)
-        return f"{text} as f64" if real else text
-
-    def _real(self, side: Value, of: Value, binds: int) -> str:
-        if isinstance(of.type, Real) and not isinstance(side.type, Real):
-            return f"({self.text(side, _SIGN - 1)} as f64)"
-        return self.text(side, binds)
+    def choice(self, value: Choose) -> tuple[int, str]:
+        return 0, f"if {self(value.test)} {{ {self(value.yes)} }} else {{ {self(value.no)} }}"
 
     def _narrow(self, left: Value, op: str, right: Value) -> tuple[str, str] | None:
         """A field and a constant of its own type, which need no conversion to be compared."""
@@ -375,7 +330,8 @@ class Expressions:
         kind = self._type(left)
         if not isinstance(kind, Whole) or not isinstance(right.value, int) or self._is_wide(left):
             return None
-        low, high = _WIDTHS[rust_whole(kind)]
+        signed, bits = narrowest(kind)
+        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         inside = low <= right.value <= high if op in ("==", "!=") else low < right.value < high
         return (self.place(left), literal(right.value)) if inside else None
 
@@ -386,46 +342,29 @@ class Expressions:
                 if first == second:
                     found = self._narrow(first, ">", Constant(low, first.type))
                     more = self._narrow(first, "<", Constant(high, first.type))
-                    text = found[0] if found and more else self.text(first)
+                    text = found[0] if found and more else self(first)
                     return f"({literal(low)}..={literal(high)}).contains(&{text})"
         return None
 
-    def place(self, value: Value) -> str:
-        """A value as it is kept."""
-        match value:
-            case FieldOf(name) | Peeked(name=name):
-                return self.spell(name)
-            case Item():
-                return self.item
-            case MemberOf(of, name):
-                return f"{self.place(of)}.{member(name)}"
-        raise TypeError(value)
-
     def _type(self, value: Value) -> Type:
         kind: Type = value.type
-        return self.nullable(value.name, kind) if isinstance(value, FieldOf) else kind
+        return self.stored(value.name, kind) if isinstance(value, FieldOf) else kind
 
     def _is_wide(self, value: Value) -> bool:
         return isinstance(value, (FieldOf, Peeked)) and self.wide(value.name)
 
-    def _number(self, text: str, kind: Type, wide: bool) -> str:
+    def number(self, text: str, kind: Type) -> str:
         """What is kept as a narrower number, as i64."""
-        if wide:
-            return text
         match kind:
-            case Maybe(of) if isinstance(of, (Whole, EnumOf, Real)) or of == FLAG:
-                return self._number(f"{text}.unwrap_or_default()", of, False)
+            case Maybe(of) if is_number(of) or isinstance(of, Real) or of == FLAG:
+                return self.number(f"{text}.unwrap_or_default()", of)
             case EnumOf():
                 return f"{text}.0"
             case Whole():
                 name = rust_whole(kind)
-                return (
-                    text if name == "i64" else f"({text} as i64)" if name == "u64" else f"i64::from({text})"
-                )
+                if name in ("i64", "u64"):
+                    return text if name == "i64" else f"({text} as i64)"
+                return f"i64::from({text})"
             case Real(32):
                 return f"f64::from({text})"
         return text
-
-
-def _op(value: Value) -> int:
-    return _BINDS.get(value.op, _ATOM) if isinstance(value, Binary) else _ATOM

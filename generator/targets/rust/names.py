@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 
 from kodec.generator.plan.steps import Unit
 from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Model, Schema
+from kodec.generator.target import type_prefixes
 
 __all__ = ["Names", "camel", "local", "member"]
 
@@ -57,10 +58,8 @@ class Names:
         self._modules: dict[str, str] = {}
         self.choices = Taken()
         modules = Taken()
-        shorts = Counter(schema.id for schema in model.schemas)
-        for schema in model.schemas:
-            path = schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_")
-            head = schema.id if shorts[schema.id] == 1 else path
+        for schema, head in type_prefixes(model):
+            path = re.sub(r"\W", "_", schema.path.removesuffix(".ksy"))
             module = modules.claim(_MODULES.free(path))
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 text = camel("_".join((head, *name.split("::")[1:])))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from kodec.generator.plan.bind import whole_of
+from kodec.generator.plan.bind import wire_range
+from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.steps import (
     CheckLength,
     Checksum,
@@ -49,36 +50,32 @@ from kodec.generator.plan.values import (
     Type,
     Value,
     Whole,
+    bare,
 )
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.rust.elements import Elements, closure, converted, loaded, number_type, stored
-from kodec.generator.targets.rust.expressions import Expressions, Types, bare, literal
+from kodec.generator.targets.rust.expressions import Expressions, Types, literal
 from kodec.generator.targets.rust.names import local, member
 from kodec.generator.wire import WIRE
 
 __all__ = ["Printer", "packing"]
 
 
-class Printer:
+class Printer(UnitPrinter):
     """What a template asks of a unit, while it is read or while it is written."""
 
     def __init__(
         self, types: Types, unit: Unit, comments: Mapping[str, str], packing: set[str], *, writing: bool
     ) -> None:
+        super().__init__(types.program, unit, writing=writing)
         self.types = types
         self.names = types.names
-        self.unit = unit
-        self.writing = writing
         self._comments = comments
         self._packing = packing
-        self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
-        self.ranged = {each.name for each in unit.ranges}
-        self.computed = {each.name for each in unit.derived if each.kind in ("last", "most")}
         parts = [*values_of((unit.steps, unit.packed))]
-        self._used = {each.name for each in parts if isinstance(each, (FieldOf, Peeked))}
         self._counted = Counter(each.name for each in parts if isinstance(each, FieldOf))
-        self._used |= {each.name for each in parts if isinstance(each, (One, Many)) and each.rules}
-        self._used |= {each.path[0] for each in parts if isinstance(each, Slot) and each.rules}
+        self.used |= {each.name for each in parts if isinstance(each, (One, Many)) and each.rules}
+        self.used |= {each.path[0] for each in parts if isinstance(each, Slot) and each.rules}
         lacking = (each.name for each in parts if isinstance(each, One) and _may_lack(each))
         null = (
             each.name
@@ -88,8 +85,8 @@ class Printer:
         self._null_choices = {*lacking, *null}
         self._late = set(_late(unit)) - set(self._inner(unit.steps))
         self._read = {name for each in steps_in(unit.steps) for name in _set_by(each)}
-        self.expressions = Expressions(self.types, self.field, self._is_wide, self._null)
-        self.elements = Elements(types, self.expressions)
+        self.spell = self._spelled(self.field)
+        self.elements = Elements(types, self.spell)
 
     def _inner(self, steps: Iterable[Step]) -> Iterator[str]:
         """Fields that no object has, and that are asked for only where the condition of their step holds."""
@@ -145,10 +142,6 @@ class Printer:
                 return f"self.{member(name)}"
         return local(name)
 
-    def kind(self, part: Any) -> str:
-        """The name of a step, by which a template chooses its macro."""
-        return type(part).__name__
-
     def _null(self, name: str, kind: Type) -> Type:
         """The type of a variable."""
         if name in self.computed:
@@ -169,13 +162,6 @@ class Printer:
         if not self.writing:
             return any(each.name == name for each in self.unit.peeks)
         return self.unit.derivation(name) is not None and name not in self.computed
-
-    def shown_fields(self) -> Iterator[FieldPlan]:
-        yield from (each for each in self.unit.fields if each.name in self.kept)
-
-    def is_used(self, name: str) -> bool:
-        """Whether what was read is needed: in the object, or for another field."""
-        return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
 
     def declared(self) -> Iterator[tuple[str, str, str]]:
         """(variable, type, value) of what may not be read."""
@@ -204,7 +190,7 @@ class Printer:
     def made(self) -> str:
         """The fields of the object that was read."""
         found = []
-        for each in self.shown_fields():
+        for each in self.kept_fields():
             name, value = member(each.name), local(each.name)
             if each.name in self.computed and each.name not in self._late:
                 value = f"Some({value})"
@@ -217,7 +203,7 @@ class Printer:
     def derives_default(self) -> bool:
         """Whether each field's default is that of its type."""
         return all(
-            self.default(each) == self.types.zero(self.kept_type(each.name)) for each in self.shown_fields()
+            self.default(each) == self.types.zero(self.kept_type(each.name)) for each in self.kept_fields()
         )
 
     def comment(self, name: str = "") -> str:
@@ -239,11 +225,11 @@ class Printer:
     # -- values -----------------------------------------------------------------------------------
 
     def text(self, value: Value) -> str:
-        return self.expressions.text(value)
+        return self.spell(value)
 
-    def unless(self, rule: Rule, item: str, inside: Slot | None = None) -> str:
+    def opposite(self, rule: Rule, item: str, inside: Slot | None = None) -> str:
         """The test that a rule does not hold of a value."""
-        return self._ruled(item, inside).unless(rule.test)
+        return self._ruled(item, inside).opposite(rule.test)
 
     def _ruled(self, item: str, inside: Slot | None) -> Expressions:
         spell = self.field
@@ -253,13 +239,16 @@ class Printer:
             def spell(name: str) -> str:
                 return f"{head}.{member(name)}"
 
-        return Expressions(self.types, spell, self._is_wide, self._null, item)
+        return self._spelled(spell).of(item)
+
+    def _spelled(self, field: Callable[[str], str]) -> Expressions:
+        return Expressions(field=field, types=self.types, wide=self._is_wide, stored=self._null)
 
     def last_one(self, step: Many) -> str:
         """The test that an element is the last one."""
         assert step.until is not None and isinstance(bare(step.type), ListOf)
         item = "*item" if isinstance(self.item(step.type), Whole) else "item"
-        return Expressions(self.types, self.field, self._is_wide, self._null, item).text(step.until)
+        return self.spell.of(item)(step.until)
 
     def shown(self, text: str, kind: Type) -> str:
         """A value as an error has it."""
@@ -267,17 +256,12 @@ class Printer:
             return f"{text}.into()"
         return f"{text}.0.into()" if isinstance(kind, EnumOf) else f"rt::shown(&{text})"
 
-    def item(self, kind: Type) -> Type:
-        found = bare(kind)
-        assert isinstance(found, ListOf)
-        return found.item
-
     def whole(self, name: str) -> str:
         """A field as i64."""
         return self.text(FieldOf(name, self.unit.field(name).type))
 
     def plus(self, part: Any, word: str = "+") -> str:
-        return "" if part.plus is None else f" {word} {self.expressions.text(part.plus, 9)}"
+        return "" if part.plus is None else f" {word} {self.spell(part.plus, self.spell.binds['*'])}"
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -315,7 +299,7 @@ class Printer:
         if WIRE[slot.wire].kind == "boolean":
             return f"run[{slot.offset}] != 0"
         if WIRE[slot.wire].least == 1:
-            text = f"run[{slot.offset}]" + ("" if whole_of(slot.wire).low >= 0 else " as i8")
+            text = f"run[{slot.offset}]" + ("" if wire_range(slot.wire).low >= 0 else " as i8")
             return converted(kind, number_type(slot.wire), text, self.types)
         return loaded(slot.wire, slot.order, f"rt::part(run, {slot.offset})", kind, self.types)
 
@@ -334,7 +318,7 @@ class Printer:
         kind = bare(kind)
         assert isinstance(kind, ObjectOf)
         parts = []
-        for each in self.types.program.units[kind.unit].fields:
+        for each in self.program.units[kind.unit].fields:
             here = (*path, each.name)
             if each.kept and any(slot.path[: len(here)] == here for slot in run.slots):
                 parts.append(f"{member(each.name)}: {self._part(run, here, each.type)}")
@@ -351,9 +335,6 @@ class Printer:
     def groups(self, run: Fixed) -> list[Slot]:
         return [each[0] for each in run.groups]
 
-    def width(self, wire: str) -> int:
-        return WIRE[wire].least
-
     def peek(self, wire: str, order: str, offset: int) -> str:
         """A number that is looked at before it is read."""
         own = number_type(wire)
@@ -362,17 +343,6 @@ class Printer:
     def peeked(self, each: Peeked) -> str:
         text = self.peek(each.wire, each.order, each.offset)
         return text if number_type(each.wire) == "i64" else f"i64::from({text})"
-
-    def before_version(self) -> list[Slot]:
-        where, first = self.unit.version, self.unit.steps[0]
-        assert where is not None and isinstance(first, Fixed)
-        return [each for each in first.slots if each.offset <= where.offset]
-
-    def peeked_size(self) -> int:
-        return max(each.offset + WIRE[each.wire].least for each in self.unit.peeks)
-
-    def peeked_names(self) -> str:
-        return literal(", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset)))
 
     def in_versions(self, versions: VersionRange) -> str:
         version = self.field(self.unit.version_name)
@@ -401,10 +371,10 @@ class Printer:
             while isinstance(kind, ObjectOf) and self.types.inner(kind.unit) is not None:
                 kind = self.types.inner(kind.unit) or kind
             assert isinstance(kind, ObjectOf)
-            kind = self.types.program.units[kind.unit].field(name).type
+            kind = self.program.units[kind.unit].field(name).type
             text = f"{text}.{member(name)}"
         value = MemberOf(value, "", kind)
-        return self.expressions._number(text, value.type, False)
+        return self.spell.number(text, value.type)
 
     def items(self, name: str) -> str:
         """A list, also where it may be null."""
@@ -491,16 +461,6 @@ class Printer:
     def checksum_type(self, name: str) -> str:
         return number_type(self.unit.wire_of(name)[0])
 
-    def measured(self) -> list[str]:
-        """Fields that are written first, as a length in front of them says how many bytes there are."""
-        found = []
-        for each in self.unit.derived:
-            packed = self.unit.packed is not None and each.of == self.unit.packed.name
-            kind = bare(self.unit.field(each.of).type)
-            if each.kind == "length" and not packed and kind not in (TEXT, OCTETS) and each.of not in found:
-                found.append(each.of)
-        return found
-
     def turns(self) -> bool:
         """Whether what is written first stands last, so that it only changes places with what is in front."""
         last = self.unit.steps[-1]
@@ -535,11 +495,8 @@ class Printer:
 
     def unread(self, step: When) -> Iterator[tuple[str, str]]:
         """(field, test that it holds something) of what is not written where a condition fails."""
-        for name in _names_in(step):
-            spec = self.unit.field(name)
-            derived = self.unit.derivation(name) is not None
-            if name not in self.kept or spec.droppable or derived or name in self.ranged:
-                continue
+        for spec in self.lost(step):
+            name = spec.name
             kind = self.local_type(name)
             if isinstance(kind, Maybe) and not self.unit.is_of_version(step.test):
                 yield name, f"{self.field(name)}.is_some()"
@@ -626,11 +583,3 @@ def _set_by(step: Step) -> Iterator[str]:
         yield step.name
         if isinstance(step, Tagged):
             yield from (each.name for each in step.tags)
-
-
-def _names_in(step: Step) -> Iterator[str]:
-    for each in steps_in((step,)):
-        if isinstance(each, (One, Many, Tagged, Stored)):
-            yield each.name
-            if isinstance(each, Tagged):
-                yield from (tag.name for tag in each.tags)

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
-from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Enum, Field, Model, Ref, Schema, Tag
-from kodec.generator.schema.roles import section_tags
-from kodec.generator.target import File, Request, mark
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.model import Enum, Model, Schema
+from kodec.generator.target import File, Request, documentation, mark
 from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, member
 from kodec.generator.targets.typescript.printer import Printer, marked_types
 from kodec.generator.templates import Templates
-from kodec.generator.text import Text, block_comment
+from kodec.generator.text import block_comment
 from kodec.generator.wire import ENCODINGS
 
 __all__ = ["TARGET"]
@@ -46,7 +45,7 @@ class _TypeScript:
     name = "typescript"
     files = ("*.ts", "package.json", "tsconfig.json")
 
-    def lacks(self, request: Request) -> Iterator[Problem]:
+    def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
         yield from read_from_streams(request.model, request.model.schemas, "TypeScript types yet")
         plan = self.plan(request)
@@ -55,7 +54,7 @@ class _TypeScript:
             for each in values_of(unit.steps):
                 if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
                     why = f"its text in {each.encoding} cannot be read in TypeScript yet"
-                    yield Problem(request.model.struct(unit.name).place, unit.name, why)
+                    yield SchemaProblem(request.model.struct(unit.name).place, unit.name, why)
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model))
@@ -129,7 +128,7 @@ def _imports(names: Names, module: str, body: str) -> Iterator[str]:
         yield f'import {"type " if types_only else ""}{{ {shown} }} from "{path}.js";'
 
 
-def _collisions(plan: _Plan) -> Iterator[Problem]:
+def _collisions(plan: _Plan) -> Iterator[SchemaProblem]:
     """Names that TypeScript cannot tell apart."""
     names = Names(plan.model)
     taken: dict[str, str] = {}
@@ -140,7 +139,7 @@ def _collisions(plan: _Plan) -> Iterator[Problem]:
             other = taken.setdefault(text, name)
             if other != name:
                 why = f"it would be `{text}` in TypeScript, as would `{other}`"
-                yield Problem(schema.root.place, name, why)
+                yield SchemaProblem(schema.root.place, name, why)
         for unit in units:
             told = [each.name for each in unit.parameters]
             yield from _same(
@@ -148,27 +147,19 @@ def _collisions(plan: _Plan) -> Iterator[Problem]:
             )
 
 
-def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[Problem]:
+def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[SchemaProblem]:
     taken: dict[str, str] = {}
     for name in fields:
         other = taken.setdefault(member(name), name)
         if other != name:
             why = f"`{other}` and `{name}` are both `{member(name)}` in TypeScript"
-            yield Problem(place, unit, why)  # type: ignore[arg-type]
+            yield SchemaProblem(place, unit, why)  # type: ignore[arg-type]
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    struct = model.struct(unit.name)
-    about = struct.doc or Text(f"`{struct.id}` of {struct.name.partition('::')[0]}.")
-    found = {"": block_comment(about, "")}
-    for spec in struct.fields:
-        target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
-        section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
-        for each in documented:
-            found[each.id] = block_comment(each.doc or Text(f"`{each.id}` of the schema."), "  ")
-    return found
+    found = documentation(model, model.struct(unit.name))
+    return {name: block_comment(doc, "  " if name else "") for name, doc in found}
 
 
 TARGET = _TypeScript()

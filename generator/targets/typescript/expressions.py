@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from kodec.generator.plan.spelling import Precedence, Spelling
 from kodec.generator.plan.values import (
+    COMPARISONS,
     FLAG,
     IDENTITY,
     OCTETS,
@@ -17,53 +20,28 @@ from kodec.generator.plan.values import (
     Constant,
     EnumOf,
     FieldOf,
-    IsNull,
-    Item,
     ListOf,
     Maybe,
-    MemberOf,
-    Number,
     ObjectOf,
     OneOf,
     Peeked,
     Real,
-    SizeOf,
     Type,
     Unary,
     Value,
     Whole,
+    bare,
+    is_number,
+    whole_of,
 )
 from kodec.generator.targets.typescript.names import Names, member
 
-__all__ = ["Spelling", "Types", "bare", "constant", "is_big", "whole_of"]
+__all__ = ["Expressions", "Types", "constant", "is_big"]
 
 _PLAIN = {FLAG: "boolean", TEXT: "string", OCTETS: "Uint8Array", IDENTITY: "string", SECTION: "RawTag[]"}
 _SAFE = (1 << 53) - 1
-_COMPARED = {"==": "===", "!=": "!==", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-_LOGICAL = {"or": "||", "and": "&&"}
-_BINDS = {
-    **dict.fromkeys(_LOGICAL.values(), 1),
-    **dict.fromkeys(_COMPARED.values(), 2),
-    **dict.fromkeys(("|", "^", "&", "<<", ">>"), 3),
-    **dict.fromkeys("+-", 4),
-    **dict.fromkeys("*", 5),
-}
+_LOGICAL = ("or", "and")
 _BITWISE = ("|", "^", "&", "<<", ">>")
-_UNARY, _ATOM = 6, 7
-
-
-def bare(kind: Type) -> Type:
-    """A type without null."""
-    return kind.of if isinstance(kind, Maybe) else kind
-
-
-def whole_of(kind: Type) -> Whole | None:
-    """The range of a type whose values are whole numbers."""
-    kind = bare(kind)
-    if isinstance(kind, EnumOf):
-        return kind.number
-    return kind if isinstance(kind, Whole) else None
 
 
 def is_big(kind: Type) -> bool:
@@ -113,120 +91,90 @@ def constant(value: object, big: bool = False) -> str:
     return "null" if value is None else json.dumps(value)
 
 
-@dataclass(frozen=True)
-class Spelling:
-    """How values are spelled in one place.
+@dataclass(frozen=True, kw_only=True)
+class Expressions(Spelling):
+    """Values of one unit.
 
     Attributes:
-        field: how a field of the unit is spelled.
-        stored: the type with which it is kept, which may be wider than what a value says of it.
-        item: what the item of a rule is called.
+        stored: the type with which a field is kept, which may be wider than what a value says of it.
     """
 
-    field: Callable[[str], str]
+    binds = Precedence("or and", "== != < <= > >=", " ".join(_BITWISE), "+ -", "*")
+    words: ClassVar[Mapping[str, str]] = {**Spelling.words, "==": "===", "!=": "!=="}
+    calls: ClassVar[Mapping[str, str]] = {"/": "floorDiv", "%": "floorMod"}
+    apart = frozenset((*_LOGICAL, *_BITWISE))
+
     stored: Callable[[str, Type], Type]
-    item: str = "item"
 
-    def text(self, value: Value, big: bool | None = None) -> str:
+    def __call__(self, value: Value, binds: int = 0, big: bool | None = None) -> str:
         """A value; a whole number as `bigint` or as `number`, where that is said."""
-        return self._spelled(value, 0, big)
+        have = self.is_big(value)
+        if big in (None, have) or not is_number(value.type):
+            return super().__call__(value, binds)
+        if isinstance(value, Constant):
+            return constant(value.value, not have)
+        return f"{'Number' if have else 'BigInt'}({super().__call__(value)})"
 
-    def refuted(self, value: Value) -> str:
-        """That a test does not hold."""
-        match value:
-            case Binary(op, left, right) if op in _OPPOSITE and not _real(left) and not _real(right):
-                return self.text(Binary(_OPPOSITE[op], left, right, FLAG))
-            case Unary("not", of):
-                return self.text(of)
-        return f"!{self._spelled(value, _ATOM)}"
-
-    def _spelled(self, value: Value, binds: int, big: bool | None = None) -> str:
-        own, text = self._text(value)
-        have = self._is_big(value)
-        if big is not None and whole_of(value.type) is not None and have != big:
-            if isinstance(value, Constant):
-                return constant(value.value, big)
-            return f"{'BigInt' if big else 'Number'}({text})"
-        return text if own >= binds else f"({text})"
-
-    def _is_big(self, value: Value) -> bool:
+    def is_big(self, value: Value) -> bool:
         """Whether a value is spelled as `bigint`."""
         match value:
             case FieldOf(name, kind) | Peeked(name=name, type=kind):
                 return is_big(self.stored(name, kind))
             case Unary("-" | "~", of):
-                return self._is_big(of) or is_big(value.type)
-            case Binary(op, left, right, kind) if whole_of(kind) is not None:
-                if is_big(kind) or self._is_big(left) or self._is_big(right):
+                return self.is_big(of) or is_big(value.type)
+            case Binary(op, left, right, kind) if is_number(kind):
+                if is_big(kind) or self.is_big(left) or self.is_big(right):
                     return True
                 return op in _BITWISE and not all(map(_in_32_bits, (left.type, right.type, kind)))
             case Choose(_, yes, no):
-                return self._is_big(yes) or self._is_big(no)
+                return self.is_big(yes) or self.is_big(no)
         return is_big(value.type)
 
-    def _text(self, value: Value) -> tuple[int, str]:
-        match value:
-            case Constant(found):
-                return _ATOM if not isinstance(found, int) or found >= 0 else _UNARY, constant(
-                    found, self._is_big(value)
-                )
-            case FieldOf(name) | Peeked(name=name):
-                return _ATOM, self.field(name)
-            case Item():
-                return _ATOM, self.item
-            case MemberOf(of, name):
-                return _ATOM, f"{self._spelled(of, _ATOM)}.{member(name)}"
-            case SizeOf(of):
-                text = self._spelled(of, _ATOM)
-                # characters, not units of UTF-16
-                return _ATOM, f"Array.from({text}).length" if bare(of.type) == TEXT else f"{text}.length"
-            case Number(of):
-                return _ATOM, f"Number({self.text(of)})"
-            case IsNull(of):
-                return _BINDS["==="], f"{self._spelled(of, _ATOM)} === null"
-            case Unary("not", of):
-                return _UNARY, f"!{self._spelled(of, _ATOM)}"
-            case Unary(op, of):
-                return _UNARY, f"{op}{self._spelled(of, _ATOM, self._is_big(value))}"
-            case Choose(test, yes, no):
-                big = self._is_big(value) if whole_of(value.type) is not None else None
-                return (
-                    0,
-                    f"{self._spelled(test, 1)} ? {self._spelled(yes, 1, big)} : {self._spelled(no, 1, big)}",
-                )
-            case Binary(op, left, right):
-                return self._binary(value, op, left, right)
-        raise TypeError(value)
+    def constant(self, value: Constant) -> str:
+        return constant(value.value, self.is_big(value))
 
-    def _binary(self, value: Value, op: str, left: Value, right: Value) -> tuple[int, str]:
-        whole = whole_of(left.type) is not None and whole_of(right.type) is not None
-        if op in _COMPARED and OCTETS in (bare(left.type), bare(right.type)):
-            text = f"sameBytes({self.text(left)}, {self.text(right)})"
-            return (_ATOM, text) if op == "==" else (_UNARY, f"!{text}")
-        big: bool | None = None
-        if op in _COMPARED:
-            big = (self._is_big(left) or self._is_big(right)) if whole else None
-        elif op not in _LOGICAL:
-            big = self._is_big(value)
-        if op in ("/", "%"):
-            name = "floorDiv" if op == "/" else "floorMod"
-            return _ATOM, f"{name}({self.text(left, big)}, {self.text(right, big)})"
-        sign = _LOGICAL.get(op) or _COMPARED.get(op, op)
-        own = _BINDS[sign]
-        first, second = self._side(left, sign, own, big), self._side(right, sign, own + 1, big)
-        return own, f"{first} {sign} {second}"
+    def member(self, of: Value, name: str) -> str:
+        return f".{member(name)}"
 
-    def _side(self, value: Value, sign: str, binds: int, big: bool | None) -> str:
-        """A side of an operation, in the brackets that it needs, or that a reader does."""
-        if isinstance(value, Binary) and value.op in _LOGICAL and _LOGICAL[value.op] != sign:
-            binds = _ATOM
-        if isinstance(value, Binary) and value.op in _BITWISE and value.op != sign:
-            binds = _ATOM
-        return self._spelled(value, binds, big)
+    def size(self, of: Value) -> tuple[int, str]:
+        text = self.place(of)
+        # characters, not units of UTF-16
+        return self.binds.atom, f"Array.from({text}).length" if bare(of.type) == TEXT else f"{text}.length"
 
+    def of_flag(self, of: Value) -> tuple[int, str]:
+        return self.binds.atom, f"Number({self(of)})"
 
-def _real(value: Value) -> bool:
-    return isinstance(bare(value.type), Real)
+    def is_null(self, of: Value) -> tuple[int, str]:
+        return self.binds["=="], f"{self.place(of)} === null"
+
+    def unary(self, value: Unary) -> tuple[int, str]:
+        if value.op == "not":
+            return super().unary(value)
+        return self.binds.sign, f"{value.op}{self(value.of, self.binds.atom, self.is_big(value))}"
+
+    def binary(self, value: Binary) -> tuple[int, str]:
+        if value.op not in COMPARISONS or OCTETS not in (bare(value.left.type), bare(value.right.type)):
+            return super().binary(value)
+        text = f"sameBytes({self(value.left)}, {self(value.right)})"
+        return (self.binds.atom, text) if value.op == "==" else (self.binds.sign, f"!{text}")
+
+    def side(self, part: Value, of: Binary, binds: int) -> str:
+        return self(part, self.beside(part, of, binds), self._has_big_sides(of))
+
+    def argument(self, part: Value, of: Binary) -> str:
+        return self(part, big=self._has_big_sides(of))
+
+    def _has_big_sides(self, of: Binary) -> bool | None:
+        """Whether both sides of an operation are spelled as `bigint`; None where that is no matter."""
+        if of.op in COMPARISONS:
+            numbers = is_number(of.left.type) and is_number(of.right.type)
+            return self.is_big(of.left) or self.is_big(of.right) if numbers else None
+        return None if of.op in _LOGICAL else self.is_big(of)
+
+    def choice(self, value: Choose) -> tuple[int, str]:
+        big = self.is_big(value) if is_number(value.type) else None
+        test, yes, no = self(value.test, 1), self(value.yes, 1, big), self(value.no, 1, big)
+        return 0, f"{test} ? {yes} : {no}"
 
 
 def _in_32_bits(kind: Type) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from importlib.resources import files
 
 from kodec.generator.reserved import Reserved
 from kodec.generator.schema.model import Model
+from kodec.generator.target import type_prefixes
 
 __all__ = ["EXPORTED", "RUNTIME", "Names", "local", "member", "pascal"]
 
@@ -58,12 +58,8 @@ class Names:
     def __init__(self, model: Model) -> None:
         self._types: dict[str, str] = {}
         self.modules: dict[str, str] = {}
-        shorts = Counter(pascal(schema.id) for schema in model.schemas)
-        for schema in model.schemas:
+        for schema, head in type_prefixes(model, pascal):
             module = schema.path.removesuffix(".ksy")
-            head = pascal(schema.id)
-            if shorts[head] > 1:
-                head = pascal(re.sub(r"\W", "_", module))
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 text = _TYPES.free(head + "".join(map(pascal, name.split("::")[1:])))
                 self._types[name] = text

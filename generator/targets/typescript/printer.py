@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.steps import (
     Case,
     CheckLast,
@@ -18,7 +19,6 @@ from kodec.generator.plan.steps import (
     Many,
     Nested,
     One,
-    Packed,
     Program,
     SetNull,
     Slot,
@@ -38,7 +38,6 @@ from kodec.generator.plan.values import (
     SECTION,
     TEXT,
     Constant,
-    FieldOf,
     ListOf,
     Maybe,
     ObjectOf,
@@ -47,9 +46,11 @@ from kodec.generator.plan.values import (
     Real,
     Type,
     Value,
+    bare,
+    whole_of,
 )
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.targets.typescript.expressions import Spelling, Types, bare, constant, is_big, whole_of
+from kodec.generator.targets.typescript.expressions import Expressions, Types, constant, is_big
 from kodec.generator.targets.typescript.names import Names, local, member
 from kodec.generator.wire import WIRE
 
@@ -72,7 +73,7 @@ def marked_types(program: Program) -> frozenset[str]:
     )
 
 
-class Printer:
+class Printer(UnitPrinter):
     """What a template asks of a unit."""
 
     def __init__(
@@ -85,20 +86,12 @@ class Printer:
         *,
         writing: bool,
     ) -> None:
+        super().__init__(program, unit, writing=writing)
         self.names = names
-        self.program = program
-        self.unit = unit
-        self.writing = writing
         self.marked = marked
         self.types = Types(names)
         self._comments = comments
-        self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
-        self.ranged = {each.name for each in unit.ranges}
-        # fields that a writer computes where they are not given
-        self.computed = [each.name for each in unit.derived if each.kind in ("last", "most")]
-        used = (FieldOf, Peeked)
-        self._used = {each.name for each in values_of((unit.steps, unit.packed)) if isinstance(each, used)}
-        self._spelling = Spelling(self.get, self._stored)
+        self.spell = Expressions(field=self.get, stored=self._stored)
         self._once = self._read_once()
 
     # -- names and types --------------------------------------------------------------------------
@@ -118,18 +111,11 @@ class Printer:
         """The parameters of a function, between others."""
         return "".join(f"{local(each.name)}: {self.types.of(each.type)}, " for each in self.unit.parameters)
 
-    def kind(self, part: Any) -> str:
-        """The name of a step or an element, by which a template chooses its macro."""
-        return type(part).__name__
-
     def ts(self, kind: Type) -> str:
         return self.types.of(kind)
 
     def is_null(self, kind: Type) -> bool:
         return isinstance(kind, Maybe)
-
-    def bare(self, kind: Type) -> Type:
-        return bare(kind)
 
     def takes_null(self, element: Element) -> bool:
         """Whether the writer of an element takes null, too."""
@@ -141,14 +127,6 @@ class Printer:
             and inner.stands_for is not None
             and self.is_null(inner.field(inner.stands_for).type)
         )
-
-    def item(self, kind: Type) -> Type:
-        found = bare(kind)
-        assert isinstance(found, ListOf)
-        return found.item
-
-    def shown_fields(self) -> list[FieldPlan]:
-        return [each for each in self.unit.fields if each.name in self.kept]
 
     def field_type(self, name: str) -> Type:
         kind = self.unit.field(name).type
@@ -198,33 +176,29 @@ class Printer:
         """What spells the rules of a slot, which speak of fields beside it."""
         return self if len(slot.path) == 1 else _Inside(self, slot)
 
-    def is_used(self, name: str) -> bool:
-        """Whether what was read is needed: in the object, or for another field."""
-        return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
-
     def is_read(self, slot: Slot) -> bool:
         return self.is_used(slot.path[0]) or bool(slot.rules) or slot.contents is not None
 
     # -- values -----------------------------------------------------------------------------------
 
     def text(self, value: Value, item: str = "item") -> str:
-        return Spelling(self.get, self._stored, item).text(value)
+        return self.spell.of(item)(value)
 
     def number(self, value: Value) -> str:
         """A size or a count."""
-        return self._spelling.text(value, big=False)
+        return self.spell(value, big=False)
 
-    def refuted(self, value: Value, item: str = "item") -> str:
-        return Spelling(self.get, self._stored, item).refuted(value)
+    def opposite(self, value: Value, item: str = "item") -> str:
+        return self.spell.of(item).opposite(value)
 
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
         kinds = [each.type for each in self.program.units[unit].parameters]
         pairs = zip(arguments, kinds, strict=True)
-        return "".join(f", {self._spelling.text(value, is_big(kind))}" for value, kind in pairs)
+        return "".join(f", {self.spell(value, big=is_big(kind))}" for value, kind in pairs)
 
     def plus(self, part: Any, big: bool) -> str:
-        return "" if part.plus is None else f" + {self._spelling.text(part.plus, big)}"
+        return "" if part.plus is None else f" + {self.spell(part.plus, big=big)}"
 
     def big(self, name: str) -> bool:
         return is_big(self.unit.field(name).type)
@@ -344,7 +318,7 @@ class Printer:
     def made(self) -> str:
         """The object of what was read."""
         found = [f"$type: {constant(self.unit.name)}"] if self.unit.name in self.marked else []
-        for each in self.shown_fields():
+        for each in self.kept_fields():
             name, place = member(each.name), local(each.name)
             found.append(name if name == place else f"{name}: {place}")
         return _object(found)
@@ -352,14 +326,6 @@ class Printer:
     def is_version(self, step: Fixed) -> bool:
         """Whether the version that the unit says itself ends this run."""
         return self.unit.version is not None and step.slots[-1].path == (self.unit.version.name,)
-
-    def peeked_size(self) -> int:
-        return max(each.offset + WIRE[each.wire].least for each in self.unit.peeks)
-
-    def peeked_names(self) -> str:
-        return constant(
-            ", ".join(each.name for each in sorted(self.unit.peeks, key=lambda each: each.offset))
-        )
 
     def peeked(self, peek: Peeked) -> str:
         form = WIRE[peek.wire]
@@ -372,8 +338,7 @@ class Printer:
 
     def cases(self, choice: Choice) -> list[Case]:
         """The cases, one for each type, for a value that says itself what it is."""
-        cases = [*choice.cases, *([] if choice.other is None else [choice.other])]
-        return list({self.ts(each.type): each for each in cases}.values())
+        return list({self.ts(each.type): each for each in self.cases_of(choice)}.values())
 
     def has_bytes(self, choice: Choice) -> bool:
         """Whether bytes are what a value is where there is no case."""
@@ -381,7 +346,7 @@ class Printer:
 
     def case_value(self, choice: Choice, case: Case) -> str:
         assert case.value is not None
-        return self._spelling.text(case.value, self._spelling._is_big(choice.on))
+        return self.spell(case.value, big=self.spell.is_big(choice.on))
 
     def is_of(self, kind: Type, value: str) -> str:
         """The test that a value is of a case."""
@@ -446,18 +411,6 @@ class Printer:
         text = self._converted(value, WIRE[wire].bits > 53, have_big)
         return f"w.{self.load(wire, order)}({constant(name)}, {text})"
 
-    def measured(self) -> list[str]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are."""
-        found = []
-        for each in self.unit.derived:
-            kind = bare(self.unit.field(each.of).type)
-            packed = self.unit.packed is not None and self.unit.packed.name == each.of
-            if each.kind != "length" or packed or each.of in found:
-                continue
-            if isinstance(kind, (ObjectOf, ListOf, OneOf)):
-                found.append(each.of)
-        return found
-
     def amount(self, derived: Derived) -> str:
         """The length, or the count, of what a field is derived of."""
         name, field = derived.of, self.field(derived.of)
@@ -497,18 +450,10 @@ class Printer:
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(name, value, test that it holds something) of what is not written where a condition fails."""
-        unit = self.unit
-        for name in _given_by(step):
-            spec = unit.field(name)
-            if (
-                spec.droppable
-                or name not in self.kept
-                or unit.derivation(name) is not None
-                or name in self.ranged
-            ):
-                continue
+        for spec in self.lost(step):
+            name = spec.name
             differs = [self._differs(name, spec.type, each) for each in (spec.default, spec.absent)]
-            if isinstance(spec.type, Maybe) and not unit.is_of_version(step.test):
+            if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
                 differs.append(f"{self.field(name)} !== null")
             yield name, self.field(name), " && ".join(dict.fromkeys(differs))
 
@@ -531,15 +476,7 @@ class Printer:
         """The test that a tagged field is not its default."""
         return self._differs(tag.name, tag.type, tag.default)
 
-    def may_drop(self, name: str) -> bool:
-        return self.unit.field(name).droppable
-
     # -- compressed content -----------------------------------------------------------------------
-
-    def content(self, packed: Packed) -> Type:
-        """The type of what is in it."""
-        inner = self.program.units[packed.unit]
-        return ObjectOf(inner.name) if inner.stands_for is None else inner.field(inner.stands_for).type
 
 
 class _Inside(Printer):
@@ -573,13 +510,3 @@ def _set_by(step: Step) -> Iterator[str]:
     elif isinstance(step, Tagged):
         # to the list of unknown ones it adds
         yield from (each.name for each in step.tags)
-
-
-def _given_by(step: Step) -> Iterator[str]:
-    """The fields whose values a step writes, which have steps of their own."""
-    for each in steps_in((step,)):
-        if isinstance(each, (One, Many, Stored)):
-            yield each.name
-        elif isinstance(each, Tagged):
-            yield from (tag.name for tag in each.tags)
-            yield each.name

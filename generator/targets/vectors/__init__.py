@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from kodec.generator.problems import Problem
+from kodec.generator.problems import SchemaProblem
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.vectors.plan import SchemaVectors, vectors
 
@@ -27,7 +27,7 @@ class _Vectors:
     name = "vectors"
     files = ("*.vectors.json",)
 
-    def lacks(self, request: Request) -> tuple[Problem, ...]:
+    def lacks(self, request: Request) -> tuple[SchemaProblem, ...]:
         return ()
 
     def plan(self, request: Request) -> tuple[SchemaVectors, ...]:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kodec.generator.interpreter.plain import lacking, plain
+from kodec.generator.interpreter.json_values import lacking, to_json
 from kodec.generator.interpreter.reader import Leaf, PlanReader
 from kodec.generator.interpreter.writer import PlanWriter
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program, Unit
 from kodec.generator.plan.values import Whole
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.targets.vectors.near import NO_TEXT, Near, near
+from kodec.generator.targets.vectors.mutations import NO_TEXT, Mutation, mutations
 from kodec.generator.targets.vectors.samples import NAMES, NoSample, Samples
 from kodec.runtime.errors import (
     CrcMismatch,
@@ -175,7 +175,7 @@ class _OfType:
             try:
                 data = self._written(value, version)
             except EncodeError as error:
-                self._refuse_value(version, tests, plain(value), error)
+                self._refuse_value(version, tests, to_json(value), error)
                 continue
             self._accept(version, tests, data)
             if what == "largest":
@@ -188,7 +188,7 @@ class _OfType:
             try:
                 self._written(beyond, version)
             except EncodeError as error:
-                self._refuse_value(version, f"{name}: larger than its type", plain(beyond), error)
+                self._refuse_value(version, f"{name}: larger than its type", to_json(beyond), error)
 
     def _compressed(self, version: int | None) -> None:
         """A value for each codec: what it is written as depends on the codec's library, and is read back."""
@@ -208,7 +208,7 @@ class _OfType:
                 version,
                 f"compressed by {codec}",
                 must="accept",
-                value={name: each for name, each in plain(read).items() if name not in sizes},
+                value={name: each for name, each in to_json(read).items() if name not in sizes},
                 lacking=tuple(lacking(read)),
                 encodes="reads_back",
             )
@@ -219,26 +219,26 @@ class _OfType:
         if not data:
             return
         _, leaves = self._read(data, version, exact=False)
-        for each in near(self.unit, data, leaves):
+        for each in mutations(self.unit, data, leaves):
             self._judge(version, each)
-        self._judge(version, Near("a byte more than the value", data + b"\x00"), exact=True)
+        self._judge(version, Mutation("a byte more than the value", data + b"\x00"), exact=True)
 
     def _other_versions(self, first: int, last: int, data: bytes) -> None:
         """Versions that the type does not have, where they are told."""
         if self.unit.told_version:
             for version in (first - 1, last + 1):
-                self._judge(version, Near(f"version {version}, which the type does not have", data))
+                self._judge(version, Mutation(f"version {version}, which the type does not have", data))
 
-    def _judge(self, version: int | None, near: Near, exact: bool = False) -> None:
-        if (version, near.data, exact) in self._seen:
+    def _judge(self, version: int | None, found: Mutation, exact: bool = False) -> None:
+        if (version, found.data, exact) in self._seen:
             return
         try:
-            value, _ = self._read(near.data, version, exact)
+            value, _ = self._read(found.data, version, exact)
         except FormatError as error:
-            must = "refuse" if near.why is None else "may"
-            self._put(version, near.what, must, near.why, near.data, exact=exact, error=error_of(error))
+            must = "refuse" if found.why is None else "may"
+            self._put(version, found.what, must, found.why, found.data, exact=exact, error=error_of(error))
             return
-        self._accept(version, near.what, near.data, value, near.why)
+        self._accept(version, found.what, found.data, value, found.why)
 
     def _accept(
         self, version: int | None, tests: str, data: bytes, value: Any = None, why: str | None = None
@@ -250,7 +250,7 @@ class _OfType:
             why = NO_TEXT
         try:
             # what is not a number has many forms, of which a vector has none
-            same = self._written(value, version) == data and "nan" not in json.dumps(plain(value))
+            same = self._written(value, version) == data and "nan" not in json.dumps(to_json(value))
         except EncodeError:
             same = False
         self._put(
@@ -259,7 +259,7 @@ class _OfType:
             "accept" if why is None else "may",
             why,
             data,
-            value=plain(value),
+            value=to_json(value),
             lacking=tuple(lacking(value)),
             encodes="same" if same else None,
         )
@@ -313,7 +313,7 @@ def _has_other_bytes(value: Any) -> bool:
     """Whether some text in a value is not of its encoding."""
     if isinstance(value, (dict, list)):
         return any(map(_has_other_bytes, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str) and isinstance(plain(value), dict)
+    return isinstance(value, str) and isinstance(to_json(value), dict)
 
 
 def error_of(error: FormatError | EncodeError) -> dict[str, Any]:

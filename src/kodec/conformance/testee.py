@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kodec.generator.driver import load
-from kodec.generator.interpreter.plain import Values, plain
+from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
 from kodec.generator.schema.model import Model
@@ -50,7 +50,7 @@ class PythonTestee:
             for name in self._classes
         }
         self._units = {kind: name for name, kind in self._classes.items()}
-        self._values = Values(program, self._object)
+        self._values = JsonValues(program, self._object)
 
     def _object(self, unit: str, fields: dict[str, Any]) -> Any:
         return self._classes[unit](**{attribute(name): each for name, each in fields.items()})
@@ -110,7 +110,7 @@ class PythonTestee:
         if dataclasses.is_dataclass(value):
             names = self._names[self._units[type(value)]]
             return {field: self._plain(getattr(value, name)) for name, field in names.items()}
-        return plain(value)
+        return to_json(value)
 
 
 def main(arguments: list[str]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from kodec.formats.collect import collect
 from kodec.generator.passes import run_passes
 from kodec.generator.plan.layouts import Layout, Layouts
-from kodec.generator.problems import Place, Problem, Problems
+from kodec.generator.problems import Place, Problems, SchemaProblem
 from kodec.generator.schema.build import build
 from kodec.generator.schema.expr import Literal, text_of
 from kodec.generator.schema.model import (
@@ -36,7 +36,7 @@ from kodec.generator.schema.versions import OPEN, VersionRange
 __all__ = ["violations"]
 
 
-def violations(old: Path, new: Path) -> list[Problem]:
+def violations(old: Path, new: Path) -> list[SchemaProblem]:
     """What of `new` breaks what `old` promised, in the order of the places; nothing where it is compatible.
 
     Both are files, or both folders, whose files are compared by their paths in them.

@@ -215,7 +215,7 @@ class Format:
         """The rows that the schema marks, as a kernel has them; None where it marks none."""
         from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
         from kodec.generator.plan.rows import NoRows
-        from kodec.generator.schema.roles import listed_rows, row_content
+        from kodec.generator.schema.type_roles import listed_rows, row_content
         from kodec.generator.targets.native.kernel import planned
 
         root = self._schema.root

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kodec.generator.problems import nearest
-from kodec.generator.schema.kinds import Kind, KindError, Kinds
+from kodec.generator.schema.expression_types import Kind, KindError, Kinds
 from kodec.generator.schema.model import (
     Bits,
     Bytes,
@@ -25,7 +25,7 @@ from kodec.generator.schema.model import (
     Switch,
     TypeRef,
 )
-from kodec.generator.schema.roles import transparent
+from kodec.generator.schema.type_roles import transparent
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import INTRINSICS, WIRE

@@ -36,7 +36,7 @@ BROKER_LOGS = [each.path for each in find_partitions(LOGS)]
 # The cleaner has removed entries that snapshots were made of, and joined segments.
 NOT_CLEANED = [each for each in BROKER_LOGS if not each.name.startswith("compacted")]
 FOREVER = 2**62
-# As the topics were made by tests/interop.
+# As the topics were made by tests/labs.
 SETTINGS = {
     "orders": LogConfig(segment_bytes=16384, index_interval_bytes=1024, segment_ms=FOREVER),
     "segments": LogConfig(segment_bytes=8192, index_interval_bytes=512, segment_ms=FOREVER),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from kodec.generator.plan.stream_values import is_real
 from kodec.generator.plan.values import (
@@ -18,8 +19,6 @@ from kodec.generator.plan.values import (
     ElementOf,
     Enumerated,
     EnumOf,
-    FieldOf,
-    Item,
     Listed,
     ListOf,
     Named,
@@ -36,11 +35,11 @@ from kodec.generator.plan.values import (
     Value,
 )
 from kodec.generator.targets.python.context import Context
-from kodec.generator.targets.python.expressions import TERNARY, TIGHT, common_text
+from kodec.generator.targets.python.expressions import PythonSpelling
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS
 
-__all__ = ["Where", "text_of"]
+__all__ = ["Expressions", "Where"]
 
 _CALLS = {"last": "lambda items: items[-1]", "min": "min", "max": "max"}
 _CLASSES = {"text": "str", "octets": "bytes"}
@@ -80,79 +79,81 @@ class Where:
         return replace(self, item=item)
 
 
-def text_of(value: Value, module: Context, at: Where, binds: int = TERNARY) -> str:
-    """A value as Python, in parentheses where it binds less than `binds`."""
-    own, text = _text(value, module, at)
-    return text if own >= binds else f"({text})"
+@dataclass(frozen=True, kw_only=True)
+class Expressions(PythonSpelling):
+    """Values of a streamed unit; `where` is where they stand."""
 
+    module: Context
+    where: Where
 
-def _text(value: Value, module: Context, at: Where) -> tuple[int, str]:
-    def sub(part: Value, binds: int = TERNARY) -> str:
-        return text_of(part, module, at, binds)
+    @classmethod
+    def at(cls, module: Context, where: Where) -> Self:
+        return cls(field=lambda name: f"self.{attribute(name)}", item=where.item, module=module, where=where)
 
-    match value:
-        case Constant(int(number), EnumOf(enum)):
-            return TIGHT, _member(module, enum, number)
-        case FieldOf(name):
-            return TIGHT, f"self.{attribute(name)}"
-        case Item():
-            return TIGHT, at.item
-        case Counter():
-            return TIGHT, at.index
-        case This():
-            return TIGHT, "self"
-        case Around(None, name):
-            return TIGHT, f"self._{name}"
-        case StreamOf(None, at_hand):
-            return TIGHT, "io" if at_hand else "self._stream"
-        case Around(of, name) if of is not None:
-            return TIGHT, f"{sub(of, TIGHT)}._{name}"
-        case StreamOf(of) if of is not None:
-            return TIGHT, f"{sub(of, TIGHT)}.{at.stream}"
-        case StreamAsked(of, name):
-            return TIGHT, f"{sub(of, TIGHT)}.{name}"
-        case Required(of, name, reading, argument):
-            if reading and not at.reading:
-                return _text(of, module, at)
-            return TIGHT, f'self.{"_argument" if argument else "_given"}({sub(of)}, "{name}")'
-        case Number(of, _, base):
-            if of.type == TEXT:
-                return TIGHT, f"self._number({sub(of)}{'' if base is None else f', {sub(base)}'})"
-            return TIGHT, f"{'self._whole' if is_real(of.type) else 'int'}({sub(of)})"
-        case Enumerated(of, EnumOf(enum)):
-            return TIGHT, f"member_of({module.imported(enum, module.back.enum_class(enum))}, {sub(of)})"
-        case Shown(of):
-            return TIGHT, f"str({sub(of)})"
-        case Decoded(of, encoding):
-            form = ENCODINGS[encoding]
-            return TIGHT, f'self._text({sub(of, TIGHT)}, "{form.python}", "{form.errors}")'
-        case Reversed(of):
-            return TIGHT, f"{sub(of, TIGHT)}[::-1]"
-        case Substring(of, start, stop):
-            return TIGHT, f"{sub(of, TIGHT)}[{sub(start)} : {sub(stop)}]"
-        case Listed(items, kind):
-            made = f"[{', '.join(map(sub, items))}]"
-            return TIGHT, f"bytes({made})" if kind == OCTETS else made
-        case ElementOf(of, index):
-            return TIGHT, f"self._item({sub(of)}, {sub(index)})"
-        case EdgeOf(of, name):
-            return TIGHT, f"self._edge({_CALLS[name]}, {sub(of)})"
-        case Cast(of, name, kind):
-            if kind == OCTETS and isinstance(of.type, ListOf):
-                return TIGHT, f"self._bytes({sub(of)})"
-            return TIGHT, f'self._as({sub(of)}, {_class(module, kind)}, "{name}")'
-        case Binary(op, left, right) if value.fails and op in ("/", "%"):
-            return TIGHT, f"self.{'_divide' if op == '/' else '_modulo'}({sub(left)}, {sub(right)})"
-        case Binary(op, left, right) if value.fails:
-            return TIGHT, f"self._shifted({sub(left)}, {'-' * (op == '>>')}{sub(right, TIGHT)})"
-    return common_text(value, sub)
+    def spelled(self, value: Value) -> tuple[int, str]:
+        atom = self.binds.atom
+        match value:
+            case Constant(int(number), EnumOf(enum)):
+                return atom, _member(self.module, enum, number)
+            case Counter():
+                return atom, self.where.index
+            case This():
+                return atom, "self"
+            case Around(None, name):
+                return atom, f"self._{name}"
+            case StreamOf(None, at_hand):
+                return atom, "io" if at_hand else "self._stream"
+            case Around(of, name) if of is not None:
+                return atom, f"{self(of, atom)}._{name}"
+            case StreamOf(of) if of is not None:
+                return atom, f"{self(of, atom)}.{self.where.stream}"
+            case StreamAsked(of, name):
+                return atom, f"{self(of, atom)}.{name}"
+            case Required(of, name, reading, argument):
+                if reading and not self.where.reading:
+                    return self.spelled(of)
+                return atom, f'self.{"_argument" if argument else "_given"}({self(of)}, "{name}")'
+            case Number(of, _, base):
+                if of.type == TEXT:
+                    return atom, f"self._number({self(of)}{'' if base is None else f', {self(base)}'})"
+                return atom, f"{'self._whole' if is_real(of.type) else 'int'}({self(of)})"
+            case Enumerated(of, EnumOf(enum)):
+                return atom, f"member_of({_class_of_enum(self.module, enum)}, {self(of)})"
+            case Shown(of):
+                return atom, f"str({self(of)})"
+            case Decoded(of, encoding):
+                form = ENCODINGS[encoding]
+                return atom, f'self._text({self(of, atom)}, "{form.python}", "{form.errors}")'
+            case Reversed(of):
+                return atom, f"{self(of, atom)}[::-1]"
+            case Substring(of, start, stop):
+                return atom, f"{self(of, atom)}[{self(start)} : {self(stop)}]"
+            case Listed(items, kind):
+                made = f"[{', '.join(map(self, items))}]"
+                return atom, f"bytes({made})" if kind == OCTETS else made
+            case ElementOf(of, index):
+                return atom, f"self._item({self(of)}, {self(index)})"
+            case EdgeOf(of, name):
+                return atom, f"self._edge({_CALLS[name]}, {self(of)})"
+            case Cast(of, name, kind):
+                if kind == OCTETS and isinstance(of.type, ListOf):
+                    return atom, f"self._bytes({self(of)})"
+                return atom, f'self._as({self(of)}, {_class(self.module, kind)}, "{name}")'
+            case Binary(op, left, right) if value.fails and op in ("/", "%"):
+                return atom, f"self.{'_divide' if op == '/' else '_modulo'}({self(left)}, {self(right)})"
+            case Binary(op, left, right) if value.fails:
+                return atom, f"self._shifted({self(left)}, {'-' * (op == '>>')}{self(right, atom)})"
+        return super().spelled(value)
 
 
 def _member(module: Context, enum: str, number: int) -> str:
     """A value of an enum by its name."""
-    name = module.imported(enum, module.back.enum_class(enum))
     ident = next(each.id for each in module.model.enum(enum).items if each.value == number)
-    return f"{name}.{module.enum_names(enum)[ident]}"
+    return f"{_class_of_enum(module, enum)}.{module.enum_names(enum)[ident]}"
+
+
+def _class_of_enum(module: Context, enum: str) -> str:
+    return module.imported(enum, module.back.enum_class(enum))
 
 
 def _class(module: Context, kind: Type) -> str:

@@ -47,9 +47,9 @@ from kodec.generator.plan.values import (
     values_in,
 )
 from kodec.generator.targets.python.context import BIT_CODES, Context
-from kodec.generator.targets.python.expressions import COMPARED, TERNARY
+from kodec.generator.targets.python.expressions import BINDS
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.targets.python.streams.expressions import Where, text_of
+from kodec.generator.targets.python.streams.expressions import Expressions, Where
 from kodec.generator.wire import ENCODINGS, WIRE
 
 __all__ = ["Printer"]
@@ -92,12 +92,12 @@ class Printer:
 
     # -- names and values -------------------------------------------------------------------------
 
-    def text(self, value: Value, at: Where, binds: int = TERNARY) -> str:
-        return text_of(value, self.module, at, binds)
+    def text(self, value: Value, at: Where, binds: int = 0) -> str:
+        return Expressions.at(self.module, at)(value, binds)
 
     def compared(self, value: Value, at: Where) -> str:
         """A value beside a comparison."""
-        return text_of(value, self.module, at, COMPARED)
+        return self.text(value, at, BINDS["|"])
 
     def attribute(self, name: str) -> str:
         return attribute(name)

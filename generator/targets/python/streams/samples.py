@@ -11,7 +11,7 @@ from typing import Literal
 
 from kodec.generator.contract import Sample, same
 from kodec.generator.modules import Modules
-from kodec.generator.schema.kinds import Kinds
+from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model, Param, Prim, Schema, Struct
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.runtime.errors import EncodeError, FormatError

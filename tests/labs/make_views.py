@@ -101,7 +101,7 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
         broker.kill()
     shell(tools, result)
     manifest: dict[str, Any] = {
-        "made_by": "tests/interop/views.py",
+        "made_by": "tests/labs/make_views.py",
         "kafka": kafka_version(),
         "java": tools.major,
         "metadata_offset": offset,

@@ -19,10 +19,10 @@ import kafka_reads_ours
 import make_generation
 import make_logs
 import make_tiered
+import make_views
 import repair_lab
 import repair_table
 import sink_lab
-import views
 from kafka_lab import CACHE, GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal, work_of
 
 HERE = Path(__file__).resolve().parent
@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.tiered:
             make_tiered.make(CACHE / "work" / "tiered", out, options.maven_repository)
         elif options.views:
-            views.make(CACHE / "work" / "views", out, options.maven_repository)
+            make_views.make(CACHE / "work" / "views", out, options.maven_repository)
         elif options.repair:
             repair(options.maven_repository)
         elif options.sink:
@@ -124,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             lab(names, out, options.maven_repository, options.ours_only)
             if "4.3" in names:
-                views.make(CACHE / "work" / "views", out, options.maven_repository)
+                make_views.make(CACHE / "work" / "views", out, options.maven_repository)
                 repair(options.maven_repository)
                 sink_lab.make(options.maven_repository)
                 adoption_lab.make(options.maven_repository)

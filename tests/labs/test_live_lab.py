@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import live
+import live_lab
 import pytest
-from live import Judge, Row, Sent, Wrong
+from live_lab import Judge, Row, Sent, Wrong
 
 
 def rows(name: str, sender: str, numbers: range, *, fate: str = "commit", first: int = 0) -> list[Row]:
     return [
-        (first + at, live.value_of(Sent(name, sender, fate, number))) for at, number in enumerate(numbers)
+        (first + at, live_lab.value_of(Sent(name, sender, fate, number))) for at, number in enumerate(numbers)
     ]
 
 
-def before(sender: str, count: int, fate: str = "commit") -> tuple[live.Numbers, live.Numbers]:
+def before(sender: str, count: int, fate: str = "commit") -> tuple[live_lab.Numbers, live_lab.Numbers]:
     return {(sender, fate): count}, {(sender, fate): count}
 
 

@@ -326,7 +326,7 @@ def consumed_counts(directory: Path) -> dict[str, dict[str, int]]:
 
 def write_manifest(result: Path, tools: Toolbox, differ: list[str], facts: dict[str, int]) -> None:
     manifest: dict[str, Any] = {
-        "made_by": "tests/interop/make_logs.py",
+        "made_by": "tests/labs/make_logs.py",
         "kafka": kafka_version(),
         "java": tools.major,
         "cluster_id": CLUSTER_ID,

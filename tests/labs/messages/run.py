@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares every version of every message with Kafka's own classes, on random contents.
 
-    python tests/interop/messages/run.py --rounds 200 --seed 1
-    python tests/interop/messages/run.py --protocol         requests and responses too, generated for it
+    python tests/labs/messages/run.py --rounds 200 --seed 1
+    python tests/labs/messages/run.py --protocol         requests and responses too, generated for it
 
 The last one also says what holds of all messages together (scale.py).
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Spark's own Kafka source on a live broker, and the source for the JVM on its files: rows and cost.
 
-    python tests/interop/spark_connector.py --rows 1000000
+    python tests/labs/spark_connector.py --rows 1000000
 
 CPU is that of the driver and all under it; the broker's, which runs apart, is told beside.
 Exit code: 0 where the rows are the same, 1 where not, 2 where Kafka cannot be run.

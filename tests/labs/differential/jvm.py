@@ -1,10 +1,10 @@
 """Finds a JDK and Kafka's jars, compiles Judge.java and runs it, and nothing of it outlives this process.
 
-Maven compares what it downloads with checksums of the same server. Ours, in tests/interop/java/jars.sha256,
+Maven compares what it downloads with checksums of the same server. Ours, in tests/labs/java/jars.sha256,
 are held against each jar: one that has another, or none, is not used. For a new release, look at what was
 fetched, and add it:
 
-    python tests/interop/differential/jvm.py .cache/differential/jars-*
+    python tests/labs/differential/jvm.py .cache/differential/jars-*
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = ROOT / "tests" / "interop" / "java" / "differential"
+SOURCES = ROOT / "tests" / "labs" / "java" / "differential"
 CACHE = ROOT / ".cache" / "differential"
 KAFKA = "3.9.2"
 OTHER_KAFKA = "4.3.1"
 _RECORD = re.compile(r"^(import org\.apache\.kafka\.common\.record\.)(?!TimestampType)", re.MULTILINE)
 
 
-PINS = ROOT / "tests" / "interop" / "java" / "jars.sha256"
+PINS = ROOT / "tests" / "labs" / "java" / "jars.sha256"
 
 
 class WrongJar(Exception):

@@ -107,13 +107,13 @@ def save(results: Results, path: Path) -> None:
 INTRO = """\
 # Does Kafka open what kodec writes and repairs?
 
-Made by `tests/interop/run.py --repair` from `tests/interop/repair.json`; do not edit. A real broker of Kafka
+Made by `tests/labs/run.py --repair` from `tests/labs/repair.json`; do not edit. A real broker of Kafka
 {kafka} (KRaft) opened these logs, with its own Java consumer and tools. Each log is a topic that the broker
 had created; its folder was exchanged while the broker was down.
 
-    python tests/interop/run.py --repair            # all of it, a few minutes
-    python tests/interop/run.py --repair --update   # replaces the committed results, this page too
-    python tests/interop/repair_table.py            # makes this page again of the committed results
+    python tests/labs/run.py --repair            # all of it, a few minutes
+    python tests/labs/run.py --repair --update   # replaces the committed results, this page too
+    python tests/labs/repair_table.py            # makes this page again of the committed results
 
 - **broker**: its own log says of no such topic that it finds, cuts or deletes anything: no warning, no error,
   no such line at the level INFO. Where the directory was closed in order it does not read the segments again

@@ -1,4 +1,4 @@
-"""Values as JSON has them, the same for all languages: what vectors and the testee protocol hold.
+"""JsonValues as JSON has them, the same for all languages: what vectors and the testee protocol hold.
 
 Whole numbers that JSON readers would round are decimal strings; bytes are lowercase hexadecimal; text that is
 no UTF-8 is `{"raw": bytes}`; a UUID is its canonical string; an unknown tagged field is `{"number", "data"}`.
@@ -29,13 +29,13 @@ from kodec.generator.plan.values import (
     Whole,
 )
 
-__all__ = ["EXACT", "Values", "lacking", "plain"]
+__all__ = ["EXACT", "JsonValues", "lacking", "to_json"]
 
 EXACT = (1 << 53) - 1
 """The largest whole number that every JSON reader keeps."""
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A value as `PlanReader` gives it, for JSON."""
     match value:
         case None | bool():
@@ -57,9 +57,9 @@ def plain(value: Any) -> Any:
         case tuple((number, data)):
             return {"number": number, "data": data.hex()}
         case list():
-            return [plain(each) for each in value]
+            return [to_json(each) for each in value]
         case dict():
-            return {name: plain(each) for name, each in value.items()}
+            return {name: to_json(each) for name, each in value.items()}
     raise TypeError(type(value).__name__)
 
 
@@ -77,7 +77,7 @@ def lacking(value: Any, path: str = "") -> list[str]:
 Make = Callable[[str, dict[str, Any]], Any]
 
 
-class Values:
+class JsonValues:
     """JSON to values, by the types of a program.
 
     `make` gives the object of a unit from its fields; without it they stay what `PlanWriter` takes.
@@ -101,7 +101,7 @@ class Values:
             {
                 name: self._of(each.type, value[name])
                 if name in value
-                else self._of(each.type, plain(self._reader.absent(each.type, each.default)))
+                else self._of(each.type, to_json(self._reader.absent(each.type, each.default)))
                 for name, each in kept.items()
             },
         )

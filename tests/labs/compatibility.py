@@ -144,7 +144,7 @@ def save(results: Results, path: Path) -> None:
 INTRO = """\
 # Compatibility
 
-Made by `tests/interop/run.py` from `tests/interop/compatibility.json`; do not edit. Each line of Kafka ran as
+Made by `tests/labs/run.py` from `tests/labs/compatibility.json`; do not edit. Each line of Kafka ran as
 a real broker with its own Java clients and tools.
 
 - **kodec reads**: a broker of the line wrote the records, kodec read its log. Batches are those that the
@@ -171,11 +171,11 @@ a compacted one after cleaning, LogAppendTime, recompression by the broker, idem
 producers with an open transaction at the end, several segments, a record of 70 KB, the internal topics, and
 in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md) describes the newest one.
 
-    python tests/interop/run.py                    # all lines: directories, both directions, the table
-    python tests/interop/run.py --generation 0.9   # one line
-    python tests/interop/run.py --ours-only        # without making directories
-    python tests/interop/run.py --update           # replaces what is committed, this page too
-    python tests/interop/compatibility.py          # makes this page again of the committed results
+    python tests/labs/run.py                    # all lines: directories, both directions, the table
+    python tests/labs/run.py --generation 0.9   # one line
+    python tests/labs/run.py --ours-only        # without making directories
+    python tests/labs/run.py --update           # replaces what is committed, this page too
+    python tests/labs/compatibility.py          # makes this page again of the committed results
 
 It needs a JDK 17 or newer, Maven and the dependency group `interop`. One broker at a time runs on loopback
 and never outlives the script. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api for that,

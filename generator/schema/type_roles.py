@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kodec.generator.schema.expr import Attr, Expr, Name
-from kodec.generator.schema.model import Field, Model, Ref, Struct
+from kodec.generator.schema.model import Bytes, Field, Model, Ref, Struct
 
 __all__ = [
     "TRANSPARENT",
@@ -15,7 +15,7 @@ __all__ = [
     "listed_rows",
     "may_be_null",
     "row_content",
-    "section_tags",
+    "tagged_section",
     "transparent",
 ]
 
@@ -46,14 +46,17 @@ def transparent(struct: Struct) -> Field | None:
     return None
 
 
-def section_tags(model: Model, section: Struct) -> Field | None:
-    """The field that carries `-tags` in a type with `-wire: tags`."""
+def tagged_section(model: Model, field: Field) -> Field | None:
+    """The field that carries the `-tags` of a tagged section, or has none of them; None for another field."""
+    section = model.struct(field.type.target) if isinstance(field.type, Ref) else None
+    if section is None or section.wire != "tags":
+        return None
     for part in section.fields:
         if part.repeat is not None and isinstance(part.type, Ref):
             for body in model.struct(part.type.target).fields:
                 if body.tags:
                     return body
-    return None
+    return Field(field.id, Bytes(), field.place)
 
 
 def may_be_null(model: Model, field: Field) -> bool:

@@ -1,6 +1,6 @@
 """Bytes that Kafka's own classes made, with the contents: kept, so that they are read where no Java is.
 
-python tests/interop/messages/vectors.py      make tests/data/messages/vectors.jsonl anew
+python tests/labs/messages/vectors.py      make tests/data/messages/vectors.jsonl anew
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every reader over the directory of a broker at work, and compares what it gives with what was sent.
 
-    python tests/interop/live.py --minutes 5
+    python tests/labs/live_lab.py --minutes 5
 
 The broker takes records, rolls small segments, deletes them by size and by time, compacts, and ends
 transactions, while one reader after another reads all of it, again and again. Each record says by its value

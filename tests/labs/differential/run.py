@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares kodec with Kafka's own classes on many valid and broken inputs, and lists what differs.
 
-    python tests/interop/differential/run.py --inputs 1000000 --seed 1 --jobs 2
+    python tests/labs/differential/run.py --inputs 1000000 --seed 1 --jobs 2
 
 Exit code: 0 where every difference is one of known.py, 1 where one is not, 2 where Kafka cannot be run.
 """

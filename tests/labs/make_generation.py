@@ -394,7 +394,7 @@ def write_manifest(
 ) -> None:
     generation = tools.generation
     manifest: dict[str, Any] = {
-        "made_by": "tests/interop/make_generation.py",
+        "made_by": "tests/labs/make_generation.py",
         "generation": generation.name,
         "kafka": kafka_version(generation),
         "java": tools.major,

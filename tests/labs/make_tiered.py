@@ -217,7 +217,7 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
     with step("Checking that everything wanted is there"):
         facts = check(result)
         manifest: dict[str, Any] = {
-            "made_by": "tests/interop/make_tiered.py",
+            "made_by": "tests/labs/make_tiered.py",
             "kafka": kafka_version(),
             "java": tools.major,
             "topics": {name: {"purpose": purpose} for name, purpose in writer.topics.items()},

@@ -11,7 +11,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import ARROW_TYPE, Bits, Column, Model, Prim, Schema, Str
 from kodec.generator.text import Text
 
-__all__ = ["check_names_only"]
+__all__ = ["check_identifiers"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
@@ -30,7 +30,7 @@ _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
 _DATA = {(ex.Literal, "value")}
 
 
-def check_names_only(model: Model, problems: Problems) -> None:
+def check_identifiers(model: Model, problems: Problems) -> None:
     """Report every text of the model that is no name where a name is expected, whatever key it came from."""
     for schema in model.schemas:
         for part in schema.path.removesuffix(".ksy").split("/"):

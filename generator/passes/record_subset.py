@@ -14,7 +14,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["check_plain", "own_key", "prefers_streams"]
+__all__ = ["check_record_subset", "extension_key", "prefers_streams"]
 
 _KEYS = {
     "terminator": "use a length field and `size`",
@@ -31,7 +31,7 @@ _MOST_TERMS = 1000
 _INTEGERS = ("bool", *(row.name for row in WIRE.values() if row.kind == "integer" and not row.intrinsic))
 
 
-def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
+def extension_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
     """The first extension key that only layouts can do, and its place."""
     for schema in schemas:
         for struct in schema.structs:
@@ -80,7 +80,7 @@ def prefers_streams(schemas: Sequence[Schema]) -> bool:
     return False
 
 
-def check_plain(model: Model, problems: Problems) -> None:
+def check_record_subset(model: Model, problems: Problems) -> None:
     """Report every construct that layouts do not have."""
     for schema in model.schemas:
         for struct in schema.structs:

@@ -208,7 +208,7 @@ def command(jars: Path | None, classes: Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="cleaning.py", description=__doc__)
+    parser = argparse.ArgumentParser(prog="compaction_lab.py", description=__doc__)
     parser.add_argument("--logs", type=int, default=100, help="how many logs are compacted, and trimmed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jars", type=Path, help="a folder with Kafka 4.3.1; else Maven fetches it")
@@ -220,7 +220,7 @@ def main() -> int:
         try:
             line = command(options.jars, Path(work))
         except Unusable as error:
-            say(f"cleaning.py: {error}")
+            say(f"compaction_lab.py: {error}")
             return 2
         with Kafka(line) as kafka:
             for seed in range(options.seed, options.seed + options.logs):

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kodec.generator.passes.common import path_of, refs, structs
-from kodec.generator.problems import Place, Problem
+from kodec.generator.problems import Place, SchemaProblem
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import IDENT
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Param, Struct, TypeRef
 
-__all__ = ["without"]
+__all__ = ["prune_invalid"]
 
 _Member = Param | Field | Instance
 
 
-def without(model: Model, problems: Iterable[Problem]) -> Model:
+def prune_invalid(model: Model, problems: Iterable[SchemaProblem]) -> Model:
     """The model without the members that have problems, and without all that needs them.
 
     A type that cannot be looked at without them is left empty. Rows of types that refer to one that lacks
@@ -70,7 +70,7 @@ def without(model: Model, problems: Iterable[Problem]) -> Model:
     )
 
 
-def _owner(model: Model, problem: Problem) -> tuple[Struct | None, _Member | None]:
+def _owner(model: Model, problem: SchemaProblem) -> tuple[Struct | None, _Member | None]:
     """The type, and the member of it, that a problem is about: by its path, or else by its place."""
     before: tuple[Place, Struct, _Member | None] | None = None
     if problem.path == "meta":

@@ -26,7 +26,7 @@ from kodec.generator.wire import WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.varint import write_uvarint32
 
-__all__ = ["NO_TEXT", "Near", "near"]
+__all__ = ["NO_TEXT", "Mutation", "mutations"]
 
 _CUTS = 12
 # of a long list the first elements say what the others would
@@ -39,7 +39,7 @@ _UNKNOWN = "a number that the enum has no name for: a reader may keep it"
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Mutation:
     """Changed bytes.
 
     Attributes:
@@ -52,7 +52,7 @@ class Near:
     why: str | None = None
 
 
-def near(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Near]:
+def mutations(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]:
     """Bytes near those of a value that was read as `leaves`."""
     yield from _cuts(data, leaves)
     own = [each for each in leaves if each.depth == 1][:_PARTS]
@@ -63,13 +63,13 @@ def near(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Near]:
             changed = data[: leaf.start] + part + data[leaf.end :]
             if changed != data:
                 same = len(part) == leaf.end - leaf.start
-                yield Near(f"{name}: {what}", _summed(changed, sums) if same else changed, why)
+                yield Mutation(f"{name}: {what}", _summed(changed, sums) if same else changed, why)
     for each in sums:
         for what, at in (("the checksum", each.start), ("a byte that it covers", each.covers[1] - 1)):
-            yield Near(f"{each.path[0]}: {what} changed", _flipped(data, at))
+            yield Mutation(f"{each.path[0]}: {what} changed", _flipped(data, at))
 
 
-def _cuts(data: bytes, leaves: list[Leaf]) -> Iterator[Near]:
+def _cuts(data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]:
     """The beginnings that end in front of a part, or inside it, at most so many."""
     places: dict[int, str] = {}
     for leaf in leaves:
@@ -82,7 +82,7 @@ def _cuts(data: bytes, leaves: list[Leaf]) -> Iterator[Near]:
     found = sorted(each for each in places if each < len(data))
     step = max(1, -(-len(found) // _CUTS))
     for at in [*found[::step], *found[-1:]] if step > 1 else found:
-        yield Near(places[at], data[:at])
+        yield Mutation(places[at], data[:at])
 
 
 def _changed(unit: Unit, leaf: Leaf, part: bytes) -> Iterator[tuple[str, bytes, str | None]]:
