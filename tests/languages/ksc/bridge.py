@@ -41,6 +41,8 @@ class Bridge:
         if asked["do"] == "hello":
             says = {"protocol": 1, "name": self._table["name"], "language": self._table["language"]}
             return says | {"version": self.program, "does": ["decode"], "types": self._table["asked"]}
+        if "limit" in asked:
+            return {"unsupported": "no decompression"}
         told = asked["version"] if self._types[asked["type"]]["told"] else "-"
         self._sink.write(f"{self._rows[asked['type']]} {told} {asked['bytes']}\n")
         self._sink.flush()
