@@ -87,12 +87,16 @@ def test_known_failures_and_unexpected_passes(suite: Suite, tmp_path: Path) -> N
     path = tmp_path / "known.json"
     entries = [
         {"vectors": "one/*", "check": "decode", "reason": "adds one"},
-        {"vectors": "one/*", "check": "round_trip", "reason": "adds one"},
+        {"vectors": "one/*", "check": "round_trip", "text": "* is *, not *", "reason": "adds one"},
     ]
     path.write_text(json.dumps({"known": entries}))
     command = [sys.executable, str(HERE / "broken_testee.py"), "wrong", "3"]
     report = run(suite, command, known=read_known(path))
     assert report.is_right and report.count(outcome="known") > 0
+    path.write_text(json.dumps({"known": [entries[0] | {"text": "refused"}, entries[1]]}))
+    report = run(suite, command, known=read_known(path))
+    assert report.failures
+    assert report.unexpected == ("one/* (decode): known to fail (adds one), and it passes",)
     entries.append({"vectors": "one/*", "check": "refuse", "reason": "cannot tell"})
     path.write_text(json.dumps({"known": entries}))
     report = run(suite, command, known=read_known(path))

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from kodec.cli.main import main
+from kodec.conformance.suite import from_folder
 from kodec.generator.driver import generate
 from kodec.importer.definitions import BadDefinition, read_definitions
 from kodec.importer.plan import plan_import
@@ -21,6 +24,7 @@ from kodec.importer.schemas import snake
 from kodec.importer.text import tree_of
 
 PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
+SUITE = Path(__file__).resolve().parents[2] / "tools" / "suite.py"
 ENTRY = "common/message/GroupThingValue.json"
 
 
@@ -314,3 +318,22 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
     assert [each.name for each in read_definitions(tmp_path)] == ["GroupThingValue"]
     with pytest.raises(BadDefinition, match="regular file"):
         read_definitions(tmp_path / "b.jar")
+
+
+def test_a_new_release_becomes_a_suite_in_one_command(tmp_path: Path, schemas: Path) -> None:
+    plan_import(jar(tmp_path, definition()), schemas).apply()
+    newer = definition(
+        {"name": "Reason", "type": "string", "versions": "4+", "nullableVersions": "4+", "ignorable": True},
+        validVersions="0-4",
+    )
+    command = [sys.executable, str(SUITE), str(jar(tmp_path, newer, "4.5.0")), str(tmp_path / "kit")]
+    options = ["--schemas", str(schemas), "--version", "4.5.0"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    assert done.stdout == (tmp_path / "kit" / "CHANGELOG.md").read_text()
+    assert "- changed: `schemas/messages/group_thing_value.ksy`" in done.stdout
+    assert "Compatible: every version that was there means what it meant." in done.stdout
+    suite = from_folder(tmp_path / "kit" / "vectors")
+    newest = [
+        each.value for each in suite.vectors if each.id.startswith("group_thing_value@4/") and each.value
+    ]
+    assert newest and all("reason" in value for value in newest)

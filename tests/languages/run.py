@@ -1,10 +1,11 @@
-"""The suite and real segments against every language whose compiler is here: the table of docs/languages.md.
+"""The suite and real segments against every language whose compiler is here: the tables of docs/languages.md.
 
     python -m tests.languages.run                    all
     python -m tests.languages.run go ksc-python      some
 
 Each row is printed and written when its language is done; the others stay as they are.
-Ends with 1 where one of our own languages does not do everything.
+Ends with 1 where one of our own languages does not do everything, or another fails, or passes, against what
+the files of `known/` say.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kodec.conformance.known import Known, read_known
 from kodec.conformance.process import Failed, Limits, Testee
 from kodec.conformance.report import as_text
 from kodec.conformance.run import Report, run
@@ -32,11 +34,18 @@ from .real import segments
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
 TABLE = ROOT / "docs" / "languages.md"
-_START, _END = "<!-- the table of `make languages` -->\n", "<!-- its end -->\n"
-_HEAD = """\
-| language | compiler | runtime | schemas | decoded | encoded | refused | may do either | segments |
-|---|---|---|---|---|---|---|---|---|
-"""
+KNOWN = Path(__file__).with_name("known")
+_COUNTED = {
+    "decoded": ("decode",),
+    "encoded": ("encode", "round_trip", "refuse_value"),
+    "refused": ("refuse",),
+    "may do either": ("may",),
+}
+_START, _END = "<!-- the {} of `make languages` -->\n", "<!-- the end of {} -->\n"
+_HEADS = {
+    "languages": ("language", "compiler", "runtime", "schemas", *_COUNTED, "segments", "known"),
+    "judges": ("judge", "version", "types", *_COUNTED, "known", "not known"),
+}
 _LIMITS = Limits(60.0, start=300.0)
 
 Build = Callable[[Path], tuple[list[str], int]]
@@ -59,7 +68,22 @@ class Language:
 
     @property
     def is_ours(self) -> bool:
-        return not self.name.startswith("ksc-")
+        return not self.is_judge and not self.name.startswith("ksc-")
+
+    @property
+    def is_judge(self) -> bool:
+        return self in JUDGES
+
+    @property
+    def known(self) -> Known:
+        """What is known to fail: a file for the language, and one for all that ksc makes."""
+        return read_known(*(KNOWN / name for name in self.known_files))
+
+    @property
+    def known_files(self) -> list[str]:
+        """Those that are there, the language's own first."""
+        names = [self.name, "ksc"] if self.name.startswith("ksc-") else [self.name]
+        return [f"{each}.json" for each in names if (KNOWN / f"{each}.json").is_file()]
 
 
 def _python(*before: str) -> Build:
@@ -108,8 +132,28 @@ LANGUAGES = (
         "typescript", "TypeScript", ("node",), _ours("typescript_testee"), _package("typescript", "tsc")
     ),
     Language("c", "C", ("cc",), _ours("c_testee"), _program("cc")),
-    Language("ksc-python", "Python, by ksc", ("node",), _ksc("python"), _KSC),
-    Language("ksc-javascript", "JavaScript, by ksc", ("node",), _ksc("javascript"), _KSC),
+    *(
+        Language(f"ksc-{name}", f"{each.shown}, by ksc", ("node", *each.needs), _ksc(name), _KSC)
+        for name, each in ksc_testee.LANGUAGES.items()
+    ),
+)
+
+
+def _kafka(folder: Path) -> tuple[list[str], int]:
+    return ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.languages.kafka_testee"], 0
+
+
+def _kio(folder: Path) -> tuple[list[str], int]:
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), _KIO]
+    subprocess.run(install, check=True, capture_output=True)
+    program = Path(__file__).with_name("kio_testee.py")
+    return ["env", f"PYTHONPATH={folder}", sys.executable, str(program)], 0
+
+
+_KIO = "kio==0.6.5"
+JUDGES = (
+    Language("kafka", "Apache Kafka's message classes", ("java", "javac", "mvn"), _kafka, lambda: "-"),
+    Language("kio", "kio", (), _kio, lambda: "-"),
 )
 
 
@@ -117,7 +161,11 @@ def _is_here(language: Language) -> str:
     """What is missing; empty where nothing is."""
     lacks = [each for each in language.needs if shutil.which(each) is None]
     known = language.name.startswith(("ksc-", "py", "pure"))
-    if not known and not Path(__file__).with_name(f"{language.name}_testee.py").is_file():
+    if (
+        not language.is_judge
+        and not known
+        and not Path(__file__).with_name(f"{language.name}_testee.py").is_file()
+    ):
         lacks.append(f"{language.name}_testee.py")
     return ", ".join(lacks)
 
@@ -136,59 +184,89 @@ def _segments(command: list[str]) -> tuple[int, int]:
     return right, count
 
 
-def _row(language: Language, report: Report, uncompiled: int, read: tuple[int, int]) -> str:
-    def of(*checks: str) -> str:
-        count = sum(report.count(each) for each in checks)
-        return f"{sum(report.count(each, 'passed') for each in checks):,} of {count:,}" if count else "-"
+def _counts(report: Report) -> Iterator[str]:
+    """What passed of what there is an answer to."""
+    for checks in _COUNTED.values():
+        count = sum(report.count(each) - report.count(each, "unsupported") for each in checks)
+        passed = sum(report.count(each, "passed") for each in checks)
+        yield f"{passed:,} of {count:,}" if count else "-"
 
+
+def _row(language: Language, report: Report, uncompiled: int, read: tuple[int, int]) -> list[str]:
     total = ksc_testee.count(SCHEMAS)
-    cells = [
+    return [
         language.shown,
         language.compiler(),
         str(report.testee["version"]),
         f"{total - uncompiled} of {total}",
-        of("decode"),
-        of("encode", "round_trip", "refuse_value"),
-        of("refuse"),
-        of("may"),
+        *_counts(report),
         f"{read[0]} of {read[1]}",
+        _known(language, report),
     ]
-    return f"| {' | '.join(cells)} |"
 
 
-def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[str, bool]]:
-    """A line for each language, and whether it is as it has to be."""
+def _judge_row(judge: Language, report: Report) -> list[str]:
+    types = str(len(report.testee["types"]))
+    unsupported = f"{report.count(outcome='unsupported'):,}"
+    version = str(report.testee["version"])
+    return [judge.shown, version, types, *_counts(report), _known(judge, report), unsupported]
+
+
+def _known(language: Language, report: Report) -> str:
+    """How many failures are known, with a link to the file that says why."""
+    count = report.count(outcome="known")
+    return f"[{count:,}](../tests/languages/known/{language.known_files[0]})" if count else "0"
+
+
+def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[Language, list[str], bool]]:
+    """A row for each language, and whether it is as it has to be."""
     for language in chosen:
         if lacks := _is_here(language):
             print(f"{language.name}: missing {lacks}", file=sys.stderr)
             continue
         print(f"{language.name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="kodec-language-") as folder:
-            command, uncompiled = language.build(Path(folder))
-            report = run(suite, command, _LIMITS)
-            read = _segments(command)
-            is_right = report.is_right and read[0] == read[1]
-            if language.is_ours and not is_right:
+            try:
+                command, uncompiled = language.build(Path(folder))
+            except ksc_testee.Missing as missing:
+                print(f"{language.name}: missing {missing}", file=sys.stderr)
+                continue
+            report = run(suite, command, _LIMITS, language.known)
+            read = (0, 0) if language.is_judge else _segments(command)
+            is_right = report.is_right and (read[0] == read[1] or not language.is_ours)
+            if not is_right:
                 print(as_text(report), file=sys.stderr)
-            yield _row(language, report, uncompiled, read), is_right or not language.is_ours
+            row = (
+                _judge_row(language, report)
+                if language.is_judge
+                else _row(language, report, uncompiled, read)
+            )
+            yield language, row, is_right
 
 
-def _put(row: str) -> None:
+def _put(language: Language, cells: list[str]) -> None:
     """Write a language's row, in place of its earlier one."""
-    before, _, rest = TABLE.read_text().partition(_START)
-    written, _, after = rest.partition(_END)
-    rows = {line.split(" | ")[0]: line for line in (*written.splitlines(), row)}
-    found = (rows.get(f"| {each.shown}") for each in LANGUAGES)
-    text = "".join(f"{line}\n" for line in found if line)
-    TABLE.write_text(f"{before}{_START}\n{_HEAD}{text}\n{_END}{after}")
+    name, all_of_it = ("judges", JUDGES) if language.is_judge else ("languages", LANGUAGES)
+    start, end = _START.format(name), _END.format(name)
+    before, _, rest = TABLE.read_text().partition(start)
+    written, _, after = rest.partition(end)
+    rows = {line.split(" | ")[0]: line for line in (*written.splitlines(), _line(cells))}
+    head = [_line(list(_HEADS[name])), "|---" * len(_HEADS[name]) + "|"]
+    lines = [*head, *filter(None, (rows.get(f"| {each.shown}") for each in all_of_it))]
+    text = "\n".join(lines)
+    TABLE.write_text(f"{before}{start}\n{text}\n\n{end}{after}")
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def main(names: list[str]) -> int:
-    chosen = [each for each in LANGUAGES if not names or each.name in names]
+    chosen = [each for each in (*LANGUAGES, *JUDGES) if not names or each.name in names]
     all_right = True
-    for row, is_right in table(chosen, from_schemas(SCHEMAS)):
-        print(row, flush=True)
-        _put(row)
+    for language, row, is_right in table(chosen, from_schemas(SCHEMAS)):
+        print(_line(row), flush=True)
+        _put(language, row)
         all_right &= is_right
     return 0 if all_right else 1
 

@@ -26,14 +26,14 @@ from kodec.generator.wire import WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.varint import write_uvarint32
 
-__all__ = ["NO_TEXT", "Mutation", "mutations"]
+__all__ = ["NO_TEXT", "ORDER", "Mutation", "mutations"]
 
 _CUTS = 12
 # of a long list the first elements say what the others would
 _PARTS = 100
 _LONGER = "not the shortest form of a number: writers do not give it, and readers may take it"
 NO_TEXT = "not of its encoding: a reader may keep such text as it is"
-_ORDER = "tags that are not in ascending order, or twice: writers do not give them, and readers may take them"
+ORDER = "tags that are not in ascending order, or twice: writers do not give them, and readers may take them"
 _FLAGS = "neither 0 nor 1: writers do not give it, and readers may take it as true"
 _UNKNOWN = "a number that the enum has no name for: a reader may keep it"
 
@@ -141,8 +141,8 @@ def _tags(tags: tuple[TagPlan, ...], unit: Unit) -> Iterator[tuple[str, bytes, s
     yield "an unknown tag", _section((first, b"more")), None
     yield "an unknown tag without bytes", _section((first, b"")), None
     yield "two unknown tags", _section((first, b"a"), (second, b"b")), None
-    yield "tags in descending order", _section((second, b"b"), (first, b"a")), _ORDER
-    yield "the same tag twice", _section((first, b"a"), (first, b"b")), _ORDER
+    yield "tags in descending order", _section((second, b"b"), (first, b"a")), ORDER
+    yield "the same tag twice", _section((first, b"a"), (first, b"b")), ORDER
     yield "fewer tags than their number", b"\x02" + _section((first, b"a"))[1:], None
     yield "a tag longer than what is there", b"\x01" + write_uvarint32(first) + b"\x7f", None
     yield "more tags than bytes", write_uvarint32((1 << 31) - 1), None

@@ -15,7 +15,7 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Program, Unit
 from kodec.generator.plan.values import Whole
 from kodec.generator.schema.model import Model, Schema
-from kodec.generator.targets.vectors.mutations import NO_TEXT, Mutation, mutations
+from kodec.generator.targets.vectors.mutations import NO_TEXT, ORDER, Mutation, mutations
 from kodec.generator.targets.vectors.samples import NAMES, NoSample, Samples
 from kodec.runtime.errors import (
     CrcMismatch,
@@ -246,8 +246,8 @@ class _OfType:
         if (version, data, False) in self._seen:
             return
         value = self._read(data, version, exact=False)[0] if value is None else value
-        if why is None and _has_other_bytes(value):
-            why = NO_TEXT
+        if why is None:
+            why = NO_TEXT if _has_other_bytes(value) else ORDER if _has_other_order(value) else None
         try:
             # what is not a number has many forms, of which a vector has none
             same = self._written(value, version) == data and "nan" not in json.dumps(to_json(value))
@@ -314,6 +314,16 @@ def _has_other_bytes(value: Any) -> bool:
     if isinstance(value, (dict, list)):
         return any(map(_has_other_bytes, value.values() if isinstance(value, dict) else value))
     return isinstance(value, str) and isinstance(to_json(value), dict)
+
+
+def _has_other_order(value: Any) -> bool:
+    """Whether some unknown tags in a value are not in ascending order."""
+    if isinstance(value, dict):
+        return any(map(_has_other_order, value.values()))
+    if not isinstance(value, list):
+        return False
+    numbers = [each[0] for each in value if isinstance(each, tuple)]
+    return numbers != sorted(set(numbers)) or any(map(_has_other_order, value))
 
 
 def error_of(error: FormatError | EncodeError) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Known failures of an implementation: a committed file with reasons.
 
 {"known": [{"vectors": "record_batch/*", "check": "encode", "reason": "no zstd in this language"}]}
+
+`check` and `text`, a pattern of what is wrong, narrow an entry.
 """
 
 from __future__ import annotations
@@ -20,42 +22,50 @@ __all__ = ["Known", "read_known"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Vectors by a pattern of their ids, of one check or all, and why they fail."""
+    """Vectors by a pattern of their ids, of one check or all, what is wrong by a pattern, and why."""
 
     vectors: str
     reason: str
     check: str | None = None
+    text: str = "*"
 
     def matches(self, result: Result) -> bool:
-        return self.check in (None, result.check) and fnmatchcase(result.vector.id, self.vectors)
+        return (
+            result.outcome not in ("passed", "unsupported")
+            and self.check in (None, result.check)
+            and fnmatchcase(result.vector.id, self.vectors)
+            and fnmatchcase(result.text, self.text)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The entries of a file."""
+    """The entries of files."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] = ()
 
     def judged(self, result: Result) -> Result:
         """The result, as a known one where it failed and an entry says so."""
-        if result.outcome in ("passed", "unsupported"):
-            return result
         entry = next((each for each in self.entries if each.matches(result)), None)
         return result if entry is None else replace(result, outcome="known", text=entry.reason)
 
     def unexpected(self, results: Iterable[Result]) -> Iterator[str]:
-        """The entries of which nothing failed: what they say holds no more."""
-        failed = [each for each in results if each.outcome == "known"]
+        """The entries of which nothing failed, in results before `judged`: what they say holds no more."""
+        found = list(results)
         for entry in self.entries:
-            if not any(map(entry.matches, failed)):
+            if not any(map(entry.matches, found)):
                 check = "" if entry.check is None else f" ({entry.check})"
                 yield f"{entry.vectors}{check}: known to fail ({entry.reason}), and it passes"
 
 
-def read_known(path: Path) -> Known:
-    """The file's entries. Raises ValueError for one of another form; OSError."""
+def read_known(*paths: Path) -> Known:
+    """The files' entries. Raises ValueError for one of another form; OSError."""
+    return Known(tuple(entry for path in paths for entry in _entries(path)))
+
+
+def _entries(path: Path) -> Iterator[Entry]:
     try:
-        entries = json.loads(path.read_text("utf-8"))["known"]
-        return Known(tuple(Entry(**each) for each in entries))
+        for each in json.loads(path.read_text("utf-8"))["known"]:
+            yield Entry(**each)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no file of known failures: {error}") from None

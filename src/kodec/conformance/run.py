@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from kodec.conformance.known import Known
@@ -68,21 +69,22 @@ def run(
     suite: Suite, command: Sequence[str], limits: Limits | None = None, known: Known | None = None
 ) -> Report:
     """Run every vector. Raises Failed where the testee does not say what it is; OSError."""
-    known = known or Known(())
+    known = known or Known()
     with Testee(command, limits or Limits()) as testee:
         says = testee.ask({"do": "hello"})
         _require_hello(says)
         checks = _Checks(testee, says)
         results: list[Result] = []
-        for vector in suite.vectors:
-            results += (known.judged(each) for each in checks.of(vector))
+        for result in chain.from_iterable(map(checks.of, suite.vectors)):
+            results.append(result)
             if checks.broken >= _IN_A_ROW:
                 break
         gave_up = None
         if checks.broken >= _IN_A_ROW:
-            gave_up = f"{_IN_A_ROW} requests in a row had no answer, the last of {vector.id}"
+            gave_up = f"{_IN_A_ROW} requests in a row had no answer, the last of {results[-1].vector.id}"
         unexpected = () if gave_up else tuple(known.unexpected(results))
-        return Report(suite.name, says, tuple(results), unexpected, gave_up, testee.starts)
+        judged = tuple(map(known.judged, results))
+        return Report(suite.name, says, judged, unexpected, gave_up, testee.starts)
 
 
 def _require_hello(says: dict[str, Any]) -> None:

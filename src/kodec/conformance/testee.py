@@ -30,12 +30,12 @@ __all__ = ["PythonTestee"]
 
 
 class PythonTestee:
-    """Answers requests by the generated classes of a model."""
+    """Answers requests by the generated classes of a model; `classes` has them by the names of types."""
 
     def __init__(self, model: Model, modules: Modules) -> None:
         back = ModelIndex(model)
         program = program_of(model)
-        self._classes = {
+        self.classes = {
             name: getattr(modules.of(model.schema_of(name)), back.classes[name])
             for name, unit in program.units.items()
             if unit.stands_for is None
@@ -43,17 +43,17 @@ class PythonTestee:
         self._told = {
             name: unit.version_name if unit.told_version else ""
             for name, unit in program.units.items()
-            if name in self._classes and [each.name for each in unit.parameters] in ([], [unit.version_name])
+            if name in self.classes and [each.name for each in unit.parameters] in ([], [unit.version_name])
         }
         self._names = {
             name: {attribute(each.name): each.name for each in program.units[name].fields if each.kept}
-            for name in self._classes
+            for name in self.classes
         }
-        self._units = {kind: name for name, kind in self._classes.items()}
+        self._units = {kind: name for name, kind in self.classes.items()}
         self._values = JsonValues(program, self._object)
 
     def _object(self, unit: str, fields: dict[str, Any]) -> Any:
-        return self._classes[unit](**{attribute(name): each for name, each in fields.items()})
+        return self.classes[unit](**{attribute(name): each for name, each in fields.items()})
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request, without its number."""
@@ -68,10 +68,10 @@ class PythonTestee:
         try:
             exact, limit = request.get("exact", False), request.get("limit")
             opt = ReadOptions() if limit is None else ReadOptions(decompressed_bytes=limit)
-            value = self._classes[kind].from_bytes(bytes.fromhex(request["bytes"]), opt, exact=exact, **told)
+            value = self.classes[kind].from_bytes(bytes.fromhex(request["bytes"]), opt, exact=exact, **told)
         except FormatError as error:
             return {"error": error_of(error)}
-        answer = {"value": self._plain(value)}
+        answer = {"value": self.shown(value)}
         if verb == "round_trip":
             written = self._written(value, told)
             answer |= (
@@ -80,7 +80,7 @@ class PythonTestee:
         return answer
 
     def _hello(self) -> dict[str, Any]:
-        native = any(in_python(each.from_bytes) is not each.from_bytes for each in self._classes.values())
+        native = any(in_python(each.from_bytes) is not each.from_bytes for each in self.classes.values())
         return {
             "protocol": 1,
             "name": "kodec-python",
@@ -92,7 +92,7 @@ class PythonTestee:
 
     def _encoded(self, kind: str, value: Any, told: dict[str, Any]) -> dict[str, Any]:
         try:
-            return self._written(self._values.of(kind, value), told)
+            return self._written(self.object_of(kind, value), told)
         except ValueError as error:
             return {"error": {"code": "not_encodable", "path": getattr(error, "path", "")}}
 
@@ -102,14 +102,19 @@ class PythonTestee:
         except EncodeError as error:
             return {"error": error_of(error)}
 
-    def _plain(self, value: Any) -> Any:
+    def object_of(self, kind: str, value: Any) -> Any:
+        """The object of a type with a value of JSON. Raises ValueError for what it cannot hold."""
+        return self._values.of(kind, value)
+
+    def shown(self, value: Any) -> Any:
+        """An object as JSON has it."""
         if isinstance(value, IntEnum):
             return int(value)
         if isinstance(value, list):
-            return [self._plain(each) for each in value]
+            return [self.shown(each) for each in value]
         if dataclasses.is_dataclass(value):
             names = self._names[self._units[type(value)]]
-            return {field: self._plain(getattr(value, name)) for name, field in names.items()}
+            return {field: self.shown(getattr(value, name)) for name, field in names.items()}
         return to_json(value)
 
 

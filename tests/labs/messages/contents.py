@@ -17,7 +17,7 @@ from kodec.generator.schema.versions import VersionRange
 from kodec.importer.definitions import FieldDef, MessageDef, StructDef
 from kodec.importer.places import place_of
 from kodec.importer.schemas import snake
-from kodec.log.messages.as_json import uuid_text
+from kodec.log.messages.as_json import UNKNOWN, uuid_text
 from kodec.runtime.errors import KodecError
 from kodec.runtime.messages import in_python
 
@@ -138,7 +138,12 @@ def _hints(kind: type) -> dict[str, Any]:
 def made(kind: Any, document: dict[str, Any], version: int | None = None) -> Any:
     """Our object with what a document says; the rest has its defaults."""
     names = {name[:1].lower() + name[1:]: attribute for attribute, name in getattr(kind, "NAMES", {}).items()}
-    values = {names[name]: _of(_hints(kind)[names[name]], value) for name, value in document.items()}
+    values: dict[str, Any] = {}
+    for name, value in document.items():
+        if name == UNKNOWN:
+            values["tagged_fields"] = [(each["tag"], base64.b64decode(each["data"])) for each in value]
+        else:
+            values[names[name]] = _of(_hints(kind)[names[name]], value)
     if version is not None and "version" in _hints(kind):
         values["version"] = version
     return kind(**values)

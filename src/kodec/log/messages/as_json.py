@@ -8,7 +8,7 @@ import math
 from typing import Any
 from uuid import UUID
 
-__all__ = ["plain", "uuid_text"]
+__all__ = ["UNKNOWN", "plain", "uuid_text"]
 
 UNKNOWN = "unknownTaggedFields"
 

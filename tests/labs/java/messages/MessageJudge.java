@@ -1,5 +1,7 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
@@ -12,11 +14,13 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.MessageUtil;
+import org.apache.kafka.common.protocol.types.RawTaggedField;
 
 /**
  * Writes and reads messages with the classes that Kafka generates for itself, by name: a server on standard input
@@ -80,6 +84,30 @@ public final class MessageJudge {
         return bytes;
     }
 
+    /** Adds what Kafka's converters leave out: the tagged fields that a version does not know, at any depth. */
+    private static void showUnknown(Message message, ObjectNode shown) throws ReflectiveOperationException {
+        for (Map.Entry<String, JsonNode> entry : shown.properties()) {
+            Object part = message.getClass().getMethod(entry.getKey()).invoke(message);
+            if (part instanceof Message inner && entry.getValue() instanceof ObjectNode node) {
+                showUnknown(inner, node);
+            } else if (part instanceof Iterable<?> list) {
+                Iterator<JsonNode> nodes = entry.getValue().elements();
+                for (Object each : list) {
+                    JsonNode node = nodes.next();
+                    if (each instanceof Message inner) {
+                        showUnknown(inner, (ObjectNode) node);
+                    }
+                }
+            }
+        }
+        if (!message.unknownTaggedFields().isEmpty()) {
+            ArrayNode tags = shown.putArray("unknownTaggedFields");
+            for (RawTaggedField each : message.unknownTaggedFields()) {
+                tags.addObject().put("tag", each.tag()).put("data", each.data());
+            }
+        }
+    }
+
     private void answer(DataInputStream in, DataOutputStream out) throws IOException {
         int operation = in.readByte();
         String name = in.readUTF();
@@ -104,7 +132,9 @@ public final class MessageJudge {
                 if (buffer.hasRemaining()) {
                     throw new IllegalStateException(buffer.remaining() + " bytes are left over");
                 }
-                json = converter.write.invoke(null, message, to, true).toString();
+                ObjectNode shown = (ObjectNode) converter.write.invoke(null, message, to, true);
+                showUnknown(message, shown);
+                json = shown.toString();
             }
             bytes = written(message, frame, to);
         } catch (Throwable thrown) {
