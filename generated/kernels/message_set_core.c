@@ -449,11 +449,15 @@ int message_set_load(const struct ArrowSchema *schema, const struct ArrowArray *
   return KD_OK;
 }
 
-int message_set_write_rows(message_set_unit *u, const message_set_input *in, int64_t first, int64_t last,
+int message_set_write_rows(message_set_unit *unit, const message_set_input *columns, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where) {
-  const size_t before = out->size;
+  /* copies, as any byte that is written might otherwise be one of theirs, and all be loaded again */
+  message_set_unit head = *unit, *const u = &head;
+  const message_set_input input = *columns, *const in = &input;
   int64_t row = first;
   int wrong = 0;
+  if (KD_UNLIKELY(kd_reserve(out, 0))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+  kd_pen pen = kd_pen_of(out);
   for (; row < last; row++) {
     const int64_t value_message_magic = u->message.magic;
     const int64_t value_message_attributes_reserved = u->message.attributes.reserved;
@@ -468,9 +472,12 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     const int64_t value_offset = in->offset[row];
     const int64_t value_len_message = (int64_t)size_message;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-    if (KD_UNLIKELY(kd_reserve(out, 12 + size_message)))
-      STOP_WRITE(KD_MEMORY, FIELD_NONE);
-    uint8_t *p = out->data + out->size;
+    const size_t total = 12 + size_message;
+    if (KD_UNLIKELY((size_t)(pen.end - pen.p) < total)) {
+      pen = kd_pen_grown(out, pen, total);
+      if (pen.p == NULL) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+    }
+    uint8_t *p = pen.p;
     kd_store_be(p, (uint64_t)value_offset, 8);
     p += 8;
     if (KD_UNLIKELY(!(value_len_message >= 14) || wrong))
@@ -525,14 +532,15 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
       const uint64_t found = kd_crc32(start_of_message_magic, (size_t)(p - start_of_message_magic));
       kd_store_be(start_of_message_crc, (uint64_t)found, 4);
     }
-    out->size = (size_t)(p - out->data);
+    pen.p += total; /* `p` says the same, but only once all of the row is written */
   }
   if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-  (void)u;
+  (void)u, (void)in;
+  *unit = head;
+  out->size = (size_t)(pen.p - out->data);
   return KD_OK;
 stopped:
   where->row = (size_t)row;
-  out->size = before;
   return where->status;
 }
 #undef STOP_WRITE

@@ -901,11 +901,15 @@ int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray 
   return KD_OK;
 }
 
-int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, int64_t first, int64_t last,
+int record_batch_write_rows(record_batch_unit *unit, const record_batch_input *columns, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where) {
-  const size_t before = out->size;
+  /* copies, as any byte that is written might otherwise be one of theirs, and all be loaded again */
+  record_batch_unit head = *unit, *const u = &head;
+  const record_batch_input input = *columns, *const in = &input;
   int64_t row = first;
   int wrong = 0;
+  if (KD_UNLIKELY(kd_reserve(out, 0))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+  kd_pen pen = kd_pen_of(out);
   int64_t derived_last_offset_delta = 0;
   int64_t derived_max_timestamp = 0;
   for (; row < last; row++) {
@@ -942,9 +946,12 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
         + size_body_headers;
     const int64_t value_len_body = (int64_t)size_body;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body)))
-      STOP_WRITE(KD_MEMORY, FIELD_NONE);
-    uint8_t *p = out->data + out->size;
+    const size_t total = kd_size_uvarint(kd_zigzag(value_len_body)) + size_body;
+    if (KD_UNLIKELY((size_t)(pen.end - pen.p) < total)) {
+      pen = kd_pen_grown(out, pen, total);
+      if (pen.p == NULL) STOP_WRITE(KD_MEMORY, FIELD_NONE);
+    }
+    uint8_t *p = pen.p;
     if (KD_UNLIKELY(!(value_len_body >= 0) || wrong))
       STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
     if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body))
@@ -1005,7 +1012,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
         p += span_body_headers_value.size;
       }
     }
-    out->size = (size_t)(p - out->data);
+    pen.p += total; /* `p` says the same, but only once all of the row is written */
     derived_last_offset_delta = value_body_offset_delta;
     if (row == first || value_body_timestamp_delta > derived_max_timestamp)
       derived_max_timestamp = value_body_timestamp_delta;
@@ -1014,11 +1021,12 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
   if (u->attributes.timestamp_type == 0) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
   u->num_records = last - first;
   if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
-  (void)u;
+  (void)u, (void)in;
+  *unit = head;
+  out->size = (size_t)(pen.p - out->data);
   return KD_OK;
 stopped:
   where->row = (size_t)row;
-  out->size = before;
   return where->status;
 }
 

@@ -223,7 +223,9 @@ KD_INLINE int kd_read_zigzag64(const uint8_t **pos, const uint8_t *end, int64_t 
   return status;
 }
 KD_INLINE uint64_t kd_zigzag(int64_t value) { return (uint64_t)value << 1 ^ (uint64_t)(value >> 63); }
+/* Of one byte or of two without a branch: where lengths lie around that bound, it could not be foreseen. */
 KD_INLINE size_t kd_size_uvarint(uint64_t value) {
+  if (KD_LIKELY(value < 0x4000)) return 1 + (size_t)(value >= 0x80);
 #if defined(__GNUC__) || defined(__clang__)
   return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
 #else
@@ -232,7 +234,14 @@ KD_INLINE size_t kd_size_uvarint(uint64_t value) {
   return size;
 #endif
 }
+/* There is room for two bytes, whatever the value. */
 KD_INLINE uint8_t *kd_write_uvarint(uint8_t *p, uint64_t value) {
+  if (KD_LIKELY(value < 0x4000)) {
+    const size_t more = value >= 0x80;
+    p[0] = (uint8_t)(value | more << 7);
+    p[1] = (uint8_t)(value >> 7);
+    return p + 1 + more;
+  }
   while (value >= 0x80) {
     *p++ = (uint8_t)(value | 0x80);
     value >>= 7;

@@ -182,6 +182,21 @@ KD_INLINE int kd_reserve(kd_buffer *buffer, size_t more) {
   if (KD_LIKELY(buffer->room - buffer->size >= more + KD_SLACK && buffer->room != 0)) return KD_OK;
   return kd_grow(buffer, more);
 }
+/* Where a reserved buffer is written, and up to where, in locals; the buffer's own size is set at the end. */
+typedef struct {
+  uint8_t *p; /* NULL where there was no memory */
+  const uint8_t *end;
+} kd_pen;
+KD_INLINE kd_pen kd_pen_of(const kd_buffer *buffer) {
+  return (kd_pen){buffer->data + buffer->size, buffer->data + buffer->room - KD_SLACK};
+}
+KD_COLD kd_pen kd_pen_grown(kd_buffer *buffer, kd_pen pen, size_t more) {
+  const size_t before = buffer->size;
+  buffer->size = (size_t)(pen.p - buffer->data);
+  pen = kd_reserve(buffer, more) == KD_OK ? kd_pen_of(buffer) : (kd_pen){NULL, NULL};
+  buffer->size = before;
+  return pen;
+}
 KD_INLINE void kd_free(kd_buffer *buffer) {
   kd_release(buffer->data);
   buffer->data = NULL;

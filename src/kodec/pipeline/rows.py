@@ -287,7 +287,7 @@ class SegmentRows:
     def _batch(self, found: pa.RecordBatch) -> pa.RecordBatch:
         if not self.schema.names:
             return found
-        if self.part.tail:
+        if self.part.tail and (last := pc.max(found["offset"]).as_py()) is not None and last >= self.part.end:
             found = found.filter(pc.less(found["offset"], self.part.end))
         arrays = [self._column(field, found) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
@@ -51,6 +52,7 @@ def pyarrow() -> Any:
     return pyarrow
 
 
+@cache
 def row_schema() -> pa.Schema:
     """The columns of a table of records, a `pyarrow.Schema`.
 

@@ -40,6 +40,8 @@ def normalized_batches(table: Any, *, lossy: bool = False) -> Iterator[Any]:
 
 def _batches(table: Any) -> Any:
     pa = pyarrow()
+    if isinstance(table, pa.Table):
+        return table.to_reader()
     if hasattr(table, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(table)
     if hasattr(table, "__arrow_c_array__"):
@@ -112,6 +114,8 @@ def _decoded(values: Any) -> Any:
 def _cast(values: Any, kind: Any, name: str) -> Any:
     import pyarrow as pa
 
+    if values.type == kind:
+        return values
     try:
         return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -125,6 +129,8 @@ def _millis(values: Any, done: int, lossy: bool) -> Any:
         # the zone stays as it is: what is stored counts from 1970 in UTC either way
         kind = pa.timestamp("ms", tz=values.type.tz)
         unit = values.type.unit
+        if unit == "ms":
+            return values.view(pa.int64())
         try:
             # Seconds are whole milliseconds, and may overflow: that is no loss that was asked for.
             values = values.cast(kind, safe=unit == "s" or not lossy)

@@ -30,6 +30,12 @@ _CREATE = int(TimestampType.CREATE_TIME)
 _MOST_BATCH = 64 << 20
 _HEAD = 64
 """About as many bytes are before the records of a batch."""
+_DEFAULTS = {
+    "timestamp": pa.scalar(-1, pa.int64()),
+    "timestamp_type": pa.scalar(_CREATE, pa.int32()),
+    "key": pa.scalar(None, pa.binary()),
+    "value": pa.scalar(None, pa.binary()),
+}
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))
 
 
@@ -126,7 +132,7 @@ class _Encoder:
         cut = Cut(rows, self.options)
         done = 0
         for first, stop in cut:
-            if stop == rows.num_rows and more:
+            if more and stop == rows.num_rows and stop - first != self.options.batch_records:
                 break
             part = write.send((cut, first, stop))
             if part:
@@ -139,22 +145,16 @@ class _Encoder:
     def _filled(self, batch: Any) -> Any:
         """The batch with every column of a record, its rows numbered."""
         count = batch.num_rows
-        have = {name: batch.column(name) for name in batch.schema.names}
-        default = {
-            "timestamp": pa.scalar(-1, pa.int64()),
-            "timestamp_type": pa.scalar(_CREATE, pa.int32()),
-            "key": pa.scalar(None, pa.binary()),
-            "value": pa.scalar(None, pa.binary()),
-        }
+        have = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns = {"offset": self._offsets(have.get("offset"), count)}
-        for name, value in default.items():
+        for name, value in _DEFAULTS.items():
             columns[name] = have[name] if name in have else pa.repeat(value, count)
         columns["headers"] = have["headers"] if "headers" in have else _no_headers(count)
         if (kind := self.options.timestamp_type) is not None:
             columns["timestamp_type"] = pa.repeat(pa.scalar(int(kind), pa.int32()), count)
         kinds = columns["timestamp_type"]
         if count and pc.min(kinds).as_py() < _CREATE:
-            columns["timestamp_type"] = pc.max_element_wise(kinds, pa.scalar(_CREATE, pa.int32()))
+            columns["timestamp_type"] = pc.max_element_wise(kinds, _DEFAULTS["timestamp_type"])
         if count and pc.min(columns["timestamp"]).as_py() < -1:
             raise _Unable
         names = row_schema().names
@@ -164,10 +164,10 @@ class _Encoder:
         if not count:
             return pa.array([], pa.int64())
         if self.options.base_offset is None and given is not None:
-            least, most = pc.min(given).as_py(), pc.max(given).as_py()
+            ascending = pc.all(pc.greater(given.slice(1), given.slice(0, count - 1)), min_count=0).as_py()
+            most = (given[count - 1] if ascending else pc.max(given)).as_py()
             if most != -1:
-                ascending = pc.all(pc.greater(given.slice(1), given.slice(0, count - 1)), min_count=0).as_py()
-                if least < self.expected or not ascending:
+                if not ascending or given[0].as_py() < self.expected:
                     raise _Unable
                 self.expected = most + 1
                 return given
