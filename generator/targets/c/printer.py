@@ -15,9 +15,7 @@ from kodec.generator.plan.steps import (
     Derived,
     FieldPlan,
     Fixed,
-    Many,
     Nested,
-    One,
     Packed,
     Program,
     Rule,
@@ -462,12 +460,8 @@ class Printer:
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its type, test that it holds something) of what is not written where a condition fails."""
-        for name in _names_in(step):
-            spec = self.unit.field(name)
-            derived = self.unit.derivation(name) is not None or name in self.ranged
-            if name not in self.kept or spec.droppable or derived:
-                continue
-            place = self.field(name)
+        for spec in self.unit.unwritten(step):
+            name, place = spec.name, self.field(spec.name)
             tests = {
                 self.defaults.differs(spec.type, place, each): None for each in (spec.default, spec.absent)
             }
@@ -601,12 +595,3 @@ class _Inside(Printer):
 
     def _get(self, name: str) -> str:
         return f"{self._head}.{member(name)}"
-
-
-def _names_in(step: When) -> Iterator[str]:
-    for each in steps_in((step,)):
-        if isinstance(each, (One, Many)):
-            yield each.name
-        elif isinstance(each, Tagged):
-            yield from (tag.name for tag in each.tags)
-            yield each.name

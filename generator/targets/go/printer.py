@@ -19,10 +19,9 @@ from kodec.generator.plan.steps import (
     Program,
     Rule,
     Slot,
-    Step,
     Unit,
     When,
-    steps_in,
+    names_in,
     values_of,
 )
 from kodec.generator.plan.values import (
@@ -157,10 +156,22 @@ class Printer:
         """Whether what was read is needed: in the object, or for another field."""
         return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
 
+    @property
+    def always_read(self) -> set[str]:
+        """The fields that every reader sets."""
+        steps = [each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))]
+        return {name for each in steps for name in names_in(each)}
+
+    def is_set_before(self, name: str) -> bool:
+        """Whether an object has its defaults already when it is read."""
+        return isinstance(self.field_type(name), ObjectOf) and name not in self.always_read
+
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
             if each.name not in self.kept and each.name != self.unit.stands_for:
+                continue
+            if absent and each.name in self.always_read:
                 continue
             constant = each.absent if absent else each.default
             kind = self.field_type(each.name)
@@ -265,18 +276,9 @@ class Printer:
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its name, test that it holds something) of what is not written where a condition fails."""
-        for name in _names_in(step):
-            spec = self.unit.field(name)
-            if (
-                name not in self.kept
-                or spec.droppable
-                or self.unit.derivation(name) is not None
-                or name in self.ranged
-            ):
-                continue
-            kind = spec.type
+        for spec in self.unit.unwritten(step):
+            name, kind, default = spec.name, spec.type, spec.default
             field = self.field(name)
-            default = spec.default
             if (
                 default is not None
                 and default.value is not None
@@ -549,11 +551,3 @@ class _Inside(Printer):
 
     def get(self, name: str) -> str:
         return f"{self._head}.{exported(name)}"
-
-
-def _names_in(step: Step) -> Iterator[str]:
-    for each in steps_in((step,)):
-        name = getattr(each, "name", None)
-        if isinstance(each, (One, Many)) or type(each).__name__ in ("Tagged", "Stored"):
-            assert isinstance(name, str)
-            yield name

@@ -534,12 +534,8 @@ class Printer:
 
     def unread(self, step: When) -> Iterator[tuple[str, str]]:
         """(field, test that it holds something) of what is not written where a condition fails."""
-        for name in _names_in(step):
-            spec = self.unit.field(name)
-            derived = self.unit.derivation(name) is not None
-            if name not in self.kept or spec.droppable or derived or name in self.ranged:
-                continue
-            kind = self.local_type(name)
+        for spec in self.unit.unwritten(step):
+            name, kind = spec.name, self.local_type(spec.name)
             if isinstance(kind, Maybe) and not self.unit.is_of_version(step.test):
                 yield name, f"{self.field(name)}.is_some()"
             else:
@@ -625,11 +621,3 @@ def _set_by(step: Step) -> Iterator[str]:
         yield step.name
         if isinstance(step, Tagged):
             yield from (each.name for each in step.tags)
-
-
-def _names_in(step: Step) -> Iterator[str]:
-    for each in steps_in((step,)):
-        if isinstance(each, (One, Many, Tagged, Stored)):
-            yield each.name
-            if isinstance(each, Tagged):
-                yield from (tag.name for tag in each.tags)

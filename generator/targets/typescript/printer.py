@@ -498,15 +498,8 @@ class Printer:
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(name, value, test that it holds something) of what is not written where a condition fails."""
         unit = self.unit
-        for name in _given_by(step):
-            spec = unit.field(name)
-            if (
-                spec.droppable
-                or name not in self.kept
-                or unit.derivation(name) is not None
-                or name in self.ranged
-            ):
-                continue
+        for spec in unit.unwritten(step):
+            name = spec.name
             differs = [self._differs(name, spec.type, each) for each in (spec.default, spec.absent)]
             if isinstance(spec.type, Maybe) and not unit.is_of_version(step.test):
                 differs.append(f"{self.field(name)} !== null")
@@ -573,13 +566,3 @@ def _set_by(step: Step) -> Iterator[str]:
     elif isinstance(step, Tagged):
         # to the list of unknown ones it adds
         yield from (each.name for each in step.tags)
-
-
-def _given_by(step: Step) -> Iterator[str]:
-    """The fields whose values a step writes, which have steps of their own."""
-    for each in steps_in((step,)):
-        if isinstance(each, (One, Many, Stored)):
-            yield each.name
-        elif isinstance(each, Tagged):
-            yield from (tag.name for tag in each.tags)
-            yield each.name
