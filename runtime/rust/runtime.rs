@@ -730,24 +730,17 @@ pub(crate) fn put_zigzag64(out: &mut Vec<u8>, value: i64) {
 }
 
 #[inline]
-fn put_leb128(out: &mut Vec<u8>, value: u64) {
-    if value < 0x80 {
-        out.push(value as u8);
-    } else {
-        put_long_leb128(out, value);
+fn put_leb128(out: &mut Vec<u8>, mut value: u64) {
+    // most numbers of a record have one byte or two
+    if (0x80..0x4000).contains(&value) {
+        out.extend_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
+        return;
     }
-}
-
-fn put_long_leb128(out: &mut Vec<u8>, mut value: u64) {
-    let mut bytes = [0; 10];
-    let mut size = 0;
     while value >= 0x80 {
-        bytes[size] = value as u8 | 0x80;
+        out.push(value as u8 | 0x80);
         value >>= 7;
-        size += 1;
     }
-    bytes[size] = value as u8;
-    out.extend_from_slice(&bytes[..=size]);
+    out.push(value as u8);
 }
 
 /// Writes a tagged section in ascending order.
