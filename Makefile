@@ -75,7 +75,7 @@ messages: setup ## compare all of Kafka's messages, requests and responses too, 
 	@$(BIN)/python tests/interop/messages/run.py --protocol --rounds 100
 
 languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run the conformance suite for docs/languages.md
-	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages
+	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas
 	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
 
 foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes

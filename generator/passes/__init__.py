@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from kodec.generator.passes.common import path_of
@@ -23,7 +23,7 @@ from kodec.generator.plan.layouts import Layouts
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.model import Model, Schema, Struct
 
-__all__ = ["check", "run_passes", "why_streamed"]
+__all__ = ["check", "read_from_streams", "run_passes"]
 
 
 # each stage takes for granted that what it looks at has no problem in those before it
@@ -100,12 +100,17 @@ def _with_whole_rows(model: Model, problems: Iterable[Problem]) -> Model:
     return Model(tuple(replace(each, structs=tuple(map(kept, each.structs))) for each in model.schemas))
 
 
-def why_streamed(model: Model, schema: Schema) -> Problem | None:
-    """The first reason for which a schema, or one that it is imported with, is streamed."""
-    group = next(each for each in _components(model) if schema in each)
-    found = sorted(_layouts(Model(group)))
-    own = [each for each in found if each.place.file == schema.root.place.file]
-    return next(iter(own or found), None)
+def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Iterator[Problem]:
+    """That those of `schemas` that are streamed cannot have `what`, with the construct that says why."""
+    for schema in schemas:
+        if schema.streamed:
+            group = next(each for each in _components(model) if schema in each)
+            found = sorted(_layouts(Model(group)))
+            own = [each for each in found if each.place.file == schema.root.place.file]
+            first = next(iter(own or found), None)
+            place = schema.root.place if first is None else first.place
+            why = "its fields may be absent" if first is None else f"{first.path}: {first.text}"
+            yield Problem(place, schema.id, f"it cannot have {what}, as it is read from streams: {why}")
 
 
 def _layouts(model: Model) -> list[Problem]:

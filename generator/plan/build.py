@@ -92,9 +92,18 @@ _MOST_FUSED = 1 << 30
 _MOST_SLOTS = 500
 
 
+_latest: tuple[Model, Program] | None = None
+
+
 def program_of(model: Model) -> Program:
-    """The units of all record schemas. A streamed schema has none yet."""
-    return _ProgramBuilder(model).build()
+    """The units of all record schemas; those of streamed ones are made in `streams`.
+
+    That of the latest model is kept: each target and each kernel asks for it.
+    """
+    global _latest
+    if _latest is None or _latest[0] is not model:
+        _latest = model, _ProgramBuilder(model).build()
+    return _latest[1]
 
 
 class _ProgramBuilder:

@@ -439,7 +439,7 @@ def _of_elements(kind: Type) -> Type:
         return either(_of_elements(each) for each in kind.types)
     if isinstance(kind, ListOf):
         return kind.item
-    return whole_of("u1") if kind == OCTETS else ANY
+    return Whole(0, 255) if kind == OCTETS else ANY
 
 
 def _constant(value: int | float | bool | str) -> Constant:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/bits"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
+
+// leastWindow is what a decoder of zstd has to take (RFC 8878, 3.1.1.1.2), however short the content is.
+const leastWindow = 8 << 20
 
 // unpacked is a reader of what stored bytes decompress to.
 func (r *reader) unpacked(name, codec string, stored []byte, at int) (*reader, error) {
@@ -61,12 +65,17 @@ func decompress(codec string, data []byte, limit int) ([]byte, error) {
 	case "lz4_legacy":
 		return bounded(lz4.NewReader(bytes.NewReader(resummed(data))), codec, limit)
 	case "zstd":
-		from, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1))
+		most := uint64(max(limit+1, leastWindow))
+		from, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(most))
 		if err != nil {
 			return nil, err
 		}
 		defer from.Close()
-		return bounded(from, codec, limit)
+		content, err := bounded(from, codec, limit)
+		if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
+			return nil, tooLarge(codec, limit)
+		}
+		return content, err
 	case "snappy":
 		return unsnap(data, limit)
 	}

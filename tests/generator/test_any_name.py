@@ -98,7 +98,14 @@ def columns(module: Any, data: bytes) -> list[Any]:
         codec, start, size = rows.content
         assert rows.rows(decompress(codec, data[start : start + size], limit=1 << 20)) == "ok"
     table = pa.array(rows.take())
-    return [json.dumps([values_of(each) for each in column.to_pylist()]) for column in table.flatten()]
+    return [
+        json.dumps([values_of(each) for each in numbers(column).to_pylist()]) for column in table.flatten()
+    ]
+
+
+def numbers(column: pa.Array) -> pa.Array:
+    """Timestamps as numbers: Python's own end with the year 9999."""
+    return column.view(pa.int64()) if pa.types.is_timestamp(column.type) else column
 
 
 def values_of(value: Any) -> Any:

@@ -11,7 +11,6 @@ import pytest
 
 from kodec.generator.driver import load
 from kodec.generator.modules import Modules
-from kodec.generator.plan.build import program_of
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.tables import message_tables
 from kodec.runtime import messages
@@ -122,17 +121,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[A
         (folder / f"note{number}.ksy").write_text(text)
     (folder / "plain.ksy").write_text("meta: {id: plain, endian: be}\nseq: [{id: number, type: s4}]\n")
     model = load(folder)
-    facts, program = ModelIndex(model), program_of(model)
+    facts = ModelIndex(model)
     with Modules(model) as modules:
         found = {}
         for number, case in enumerate(CASES):
             schema = model.schema(f"note{number}")
             found[case] = (
                 getattr(modules.of(schema), f"Note{number}"),
-                message_tables(facts, program, schema),
+                message_tables(facts, schema),
             )
         plain = model.schema("plain")
-        found["plain"] = (modules.of(plain).Plain, message_tables(facts, program, plain))
+        found["plain"] = (modules.of(plain).Plain, message_tables(facts, plain))
         yield found
 
 

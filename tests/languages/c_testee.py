@@ -235,10 +235,10 @@ class _Table:
         )
         yield (
             f"static kodec_code read_{name}(void *value, const uint8_t *data, size_t size, int64_t version, "
-            "kodec_arena *arena, size_t *used, kodec_error *error) {"
+            "const kodec_options *options, kodec_arena *arena, size_t *used, kodec_error *error) {"
         )
         yield "  (void)version;"
-        yield f"  return {name}_read(value, data, size{told}, NULL, arena, used, error);"
+        yield f"  return {name}_read(value, data, size{told}, options, arena, used, error);"
         yield "}"
         yield (
             f"static kodec_code write_{name}(const void *value, int64_t version, kodec_buffer *out, "

@@ -53,8 +53,8 @@ def _types(schemas: Path) -> str:
         version = f", {types.of(unit.parameters[0].type)}(version)" if told else ""
         codecs += [
             f'\t"{unit.name}": {{',
-            "\t\tfunc(data []byte, version int64) (any, int, error) {",
-            f"\t\t\treturn formats.Read{name}(data{version}, formats.Options{{}})",
+            "\t\tfunc(data []byte, version int64, opt formats.Options) (any, int, error) {",
+            f"\t\t\treturn formats.Read{name}(data{version}, opt)",
             "\t\t},",
             "\t\tfunc(value any, version int64) ([]byte, error) {",
             f"\t\t\tv := value.(formats.{name})",

@@ -21,6 +21,10 @@ from kodec.generator.driver import load
 from kodec.generator.interpreter.plain import lacking, plain
 from kodec.generator.interpreter.reader import PlanReader
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import Program
+from kodec.generator.targets.vectors.plan import error_of
+from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import ReadOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -35,6 +39,8 @@ CLIENTS = {
 }
 """The clients of tests/data/samples and their versions, as its README says."""
 MOST = 1500
+LIMIT = 16
+"""Of decompressed bytes, in the vectors of limits: less than any entry has."""
 
 
 def _logs() -> Iterator[tuple[dict[str, str], Path]]:
@@ -72,6 +78,7 @@ def observed() -> str:
             if len(entry) <= MOST and (key not in found or len(entry) < len(found[key][0])):
                 found[key] = entry, origin
     lines = []
+    limited: set[tuple[str, ...]] = set()
     for key, (entry, origin) in sorted(found.items()):
         reader = PlanReader(program, entry)
         value = reader.read("log_segment::entry", len(entry))
@@ -87,8 +94,25 @@ def observed() -> str:
         }
         left_out = lacking(value)
         lines.append("  " + json.dumps(vector | ({"lacking": left_out} if left_out else {})))
+        if key[2] in CODECS[1:] and key[1:] not in limited and (why := _beyond(program, entry)) is not None:
+            limited.add(key[1:])
+            refused = {name: each for name, each in vector.items() if name != "value"}
+            refused |= {"id": f"{vector['id']}-limited", "tests": f"{vector['tests']}, more than the limit"}
+            lines.append("  " + json.dumps(refused | {"must": "refuse", "limit": LIMIT, "error": why}))
     head = '{\n "vectors_version": 2,\n "schema": "log_segment",\n "vectors": [\n'
     return head + ",\n".join(lines) + "\n ]\n}\n"
+
+
+def _beyond(program: Program, entry: bytes) -> dict[str, Any] | None:
+    """The error of an entry that grows beyond the limit; None where it does not."""
+    try:
+        PlanReader(program, entry, ReadOptions(decompressed_bytes=LIMIT)).read(
+            "log_segment::entry", len(entry)
+        )
+    except FormatError as error:
+        # at which byte of the codec's frame is its library's
+        return {key: each for key, each in error_of(error).items() if key != "at"}
+    return None
 
 
 # -- segments --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import RowPlan, rows_of
 from kodec.generator.plan.steps import Chars, Nested, Program, TagPlan, Unit, When, steps_in, values_of
@@ -52,11 +53,8 @@ class _C:
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, objects that hold themselves."""
+        yield from read_from_streams(request.model, request.model.schemas, "C types yet")
         for schema in request.model.schemas:
-            if schema.streamed:
-                yield Problem(
-                    schema.root.place, schema.id, "it cannot have C types yet, as it is read from streams"
-                )
             for enum in schema.enums:
                 if any(not -(1 << 31) <= item.value < 1 << 31 for item in enum.items):
                     yield Problem(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.problems import Problem
@@ -58,11 +59,7 @@ class _Go:
         package = _package(request)
         if _NAME.fullmatch(package) is None or package in WORDS.split():
             raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
-        for schema in request.model.schemas:
-            if schema.streamed:
-                yield Problem(
-                    schema.root.place, schema.id, "it cannot have Go types yet, as it is read from streams"
-                )
+        yield from read_from_streams(request.model, request.model.schemas, "Go types yet")
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kodec.generator.passes import why_streamed
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.rows import rows_of
 from kodec.generator.plan.steps import Program, Unit, When, steps_in, values_of
@@ -103,11 +103,7 @@ class _Java:
         paths: dict[str, str] = {}
         for schema in model.schemas:
             if schema.streamed:
-                found = why_streamed(model, schema)
-                place = schema.root.place if found is None else found.place
-                what = "its fields may be absent" if found is None else f"{found.path}: {found.text}"
-                text = f"it cannot have Java classes, as it is read from streams: {what}"
-                yield Problem(place, schema.id, text)
+                yield from read_from_streams(model, [schema], "Java classes")
                 continue
             path = f"{names.package(schema)}.{names.tops[schema.id]}".lower()
             if path in paths:

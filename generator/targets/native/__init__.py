@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kodec.generator.passes import why_streamed
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.rows import NoRows
 from kodec.generator.problems import Problem
 from kodec.generator.schema.model import Schema
@@ -27,7 +27,7 @@ class _Native:
         """Of a schema that is named: why it has no kernel."""
         for schema in self._schemas(request):
             if schema.streamed:
-                yield self._streamed(request, schema)
+                yield from read_from_streams(request.model, [schema], "a native kernel")
                 continue
             try:
                 planned(request.model, schema)
@@ -45,16 +45,6 @@ class _Native:
         if plan:
             doc = '"""Native kernels made from the schemas, where they are built."""'
             yield File(f"{FOLDER}/__init__.py", f"# {mark()}\n{doc}\n")
-
-    @staticmethod
-    def _streamed(request: Request, schema: Schema) -> Problem:
-        """The first construct of a streamed schema that has no columns."""
-        found = why_streamed(request.model, schema)
-        place = schema.root.place if found is None else found.place
-        what = "its fields may be absent" if found is None else f"{found.path}: {found.text}"
-        return Problem(
-            place, schema.id, f"it cannot have a native kernel, as it is read from streams: {what}"
-        )
 
     @staticmethod
     def _schemas(request: Request) -> list[Schema]:

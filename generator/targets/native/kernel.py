@@ -358,11 +358,16 @@ class PlannedKernel:
                 raise NoRows(f"no column says what `{path}` is")
             return value
 
+        def row_limit(path: str) -> str:
+            if path not in limits:
+                raise NoRows(f"no column says what `{path}` is")
+            return limits[path]
+
         def pair(path: str) -> tuple[str, str]:
             return f"{fed[path]}.starts[row]", f"{fed[path]}.starts[row + 1]"
 
         steps = plan.head if plan.element is None else plan.element
-        row = Writer(self, steps, row_source, limits.__getitem__, pair)
+        row = Writer(self, steps, row_source, row_limit, pair)
         if plan.element is None:
             return WritingPlan(inputs, row, None, ())
 

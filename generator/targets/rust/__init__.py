@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf
@@ -76,10 +77,7 @@ class _Rust:
         if _NAME.fullmatch(_crate(request)) is None:
             text = "letters, digits, `_` and `-`, in lower case"
             raise ValueError(f"`{_crate(request)}` is no name of a Rust crate: {text}")
-        for schema in request.model.schemas:
-            if schema.streamed:
-                text = "it cannot have Rust types yet, as it is read from streams"
-                yield Problem(schema.root.place, schema.id, text)
+        yield from read_from_streams(request.model, request.model.schemas, "Rust types yet")
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():

@@ -22,8 +22,6 @@ from kodec.generator.wire import WIRE
 
 __all__ = ["Elements", "Reading", "closure", "converted", "loaded", "number_type", "stored"]
 
-_VARINTS = {"uvarint32": "u32", "zigzag32": "i32", "zigzag64": "i64"}
-
 
 def closure(text: str) -> str:
     """An expression of a reader `r` as a function of it."""
@@ -122,7 +120,7 @@ class Elements:
                 text = loaded(wire, order, f"r.fixed::<{size}>({name})?", kind, self.types)
                 return Reading(text, fails=False)
             case Varint(wire):
-                own = _VARINTS[wire]
+                own = number_type(wire)
                 if converted(kind, own, "x", self.types) == "x":
                     return Reading(f"r.{wire}({name})")
                 return Reading(converted(kind, own, f"r.{wire}({name})?", self.types), fails=False)
@@ -203,7 +201,7 @@ class Elements:
             case FixedNumber(wire, order):
                 return [f"out.extend_from_slice(&{stored(wire, order, value, kind, name)});"]
             case Varint(wire):
-                if isinstance(kind, Whole) and rust_whole(kind) == _VARINTS[wire]:
+                if isinstance(kind, Whole) and rust_whole(kind) == number_type(wire):
                     return [f"rt::put_{wire}(out, {value});"]
                 number = f"{value}.0" if isinstance(kind, EnumOf) else value
                 return [f"rt::put_{wire}(out, rt::fit({name}, {number})?);"]

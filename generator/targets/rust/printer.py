@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kodec.generator.plan.bind import whole_of
 from kodec.generator.plan.steps import (
     CheckLength,
     Checksum,
@@ -314,7 +315,7 @@ class Printer:
         if WIRE[slot.wire].kind == "boolean":
             return f"run[{slot.offset}] != 0"
         if WIRE[slot.wire].least == 1:
-            text = f"run[{slot.offset}]" + ("" if number_type(slot.wire) == "u8" else " as i8")
+            text = f"run[{slot.offset}]" + ("" if whole_of(slot.wire).low >= 0 else " as i8")
             return converted(kind, number_type(slot.wire), text, self.types)
         return loaded(slot.wire, slot.order, f"rt::part(run, {slot.offset})", kind, self.types)
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.problems import Problem
@@ -47,10 +48,7 @@ class _TypeScript:
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
-        for schema in request.model.schemas:
-            if schema.streamed:
-                why = "it cannot have TypeScript types yet, as it is read from streams"
-                yield Problem(schema.root.place, schema.id, why)
+        yield from read_from_streams(request.model, request.model.schemas, "TypeScript types yet")
         plan = self.plan(request)
         yield from _collisions(plan)
         for unit in plan.program.units.values():

@@ -133,6 +133,8 @@ class _Checks:
             request["version"] = vector.version
         if vector.exact and verb == "decode":
             request["exact"] = True
+        if vector.limit is not None:
+            request["limit"] = vector.limit
         return self.testee.ask({**request, **more})
 
     # -- what is wrong with an answer; None where it is right ------------------------------------

@@ -29,6 +29,7 @@ class Vector:
     why: str | None = None
     data: str | None = None
     exact: bool = False
+    limit: int | None = None
     value: Any = None
     lacking: frozenset[str] = frozenset()
     encodes: str | None = None
@@ -94,6 +95,7 @@ def _vectors(document: dict[str, Any]) -> Iterator[Vector]:
             why=each.get("why"),
             data=each.get("bytes"),
             exact=each.get("exact", False),
+            limit=each.get("limit"),
             value=each.get("value"),
             lacking=frozenset(each.get("lacking", ())),
             encodes=each.get("encodes"),

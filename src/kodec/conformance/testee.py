@@ -23,6 +23,7 @@ from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.vectors.plan import error_of
 from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.fields import ReadOptions
 from kodec.runtime.messages import in_python
 
 __all__ = ["PythonTestee"]
@@ -65,8 +66,9 @@ class PythonTestee:
         if verb == "encode":
             return self._encoded(kind, request["value"], told)
         try:
-            exact = request.get("exact", False)
-            value = self._classes[kind].from_bytes(bytes.fromhex(request["bytes"]), exact=exact, **told)
+            exact, limit = request.get("exact", False), request.get("limit")
+            opt = ReadOptions() if limit is None else ReadOptions(decompressed_bytes=limit)
+            value = self._classes[kind].from_bytes(bytes.fromhex(request["bytes"]), opt, exact=exact, **told)
         except FormatError as error:
             return {"error": error_of(error)}
         answer = {"value": self._plain(value)}

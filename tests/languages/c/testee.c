@@ -302,7 +302,8 @@ static void show_written(const type *kind, const void *value, int64_t version, c
 }
 static void decode(const type *kind, const json *asked, int64_t version, bool again, kodec_arena *arena) {
   const kodec_bytes given = bytes_in(member_of(asked, "bytes"), arena);
-  const json *const exact = member_of(asked, "exact");
+  const json *const exact = member_of(asked, "exact"), *const limit = member_of(asked, "limit");
+  const kodec_options options = {.most_decompressed = limit == NULL ? 0 : (size_t)uint_in(limit, SIZE_MAX)};
   uint8_t *const data = malloc(given.size + 1); /* of its size, so that a sanitizer sees who reads beyond it */
   uint8_t *const start = data + 1;
   void *const value = made(arena, kind->size);
@@ -310,7 +311,7 @@ static void decode(const type *kind, const json *asked, int64_t version, bool ag
   size_t used = 0;
   if (data == NULL) abort();
   memcpy(start, given.data, given.size);
-  kodec_code code = kind->read(value, start, given.size, version, arena, &used, &error);
+  kodec_code code = kind->read(value, start, given.size, version, &options, arena, &used, &error);
   if (code == KODEC_OK && exact != NULL && exact->kind == 't' && used != given.size) {
     error = (kodec_error){.code = code = KODEC_MALFORMED, .at = used};
     strcpy(error.reason, "bytes are left over");

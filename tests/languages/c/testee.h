@@ -19,7 +19,8 @@ typedef struct {
   const char *name;
   size_t size;
   void (*init)(void *value);
-  kodec_code (*read)(void *value, const uint8_t *data, size_t size, int64_t version, kodec_arena *arena, size_t *used,
+  kodec_code (*read)(void *value, const uint8_t *data, size_t size, int64_t version,
+                     const kodec_options *options, kodec_arena *arena, size_t *used,
                      kodec_error *error);
   kodec_code (*write)(const void *value, int64_t version, kodec_buffer *out, kodec_error *error);
   void (*show)(const void *value);

@@ -22,7 +22,7 @@ import (
 
 // codec is what a type does with bytes.
 type codec struct {
-	read  func(data []byte, version int64) (any, int, error)
+	read  func(data []byte, version int64, opt formats.Options) (any, int, error)
 	write func(value any, version int64) ([]byte, error)
 	made  func() any
 }
@@ -41,6 +41,7 @@ type request struct {
 	Version int64       `json:"version"`
 	Bytes   string      `json:"bytes"`
 	Exact   bool        `json:"exact"`
+	Limit   int         `json:"limit"`
 	Value   any         `json:"value"`
 }
 
@@ -93,7 +94,7 @@ func answered(asked request) object {
 	if err != nil {
 		panic(err)
 	}
-	value, size, err := found.read(data, asked.Version)
+	value, size, err := found.read(data, asked.Version, formats.Options{MaxDecompressed: asked.Limit})
 	if err != nil {
 		return object{"error": problem(err)}
 	}

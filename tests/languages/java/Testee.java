@@ -88,7 +88,9 @@ public final class Testee {
         byte[] data = HEX.parseHex((String) asked.get("bytes"));
         Record value;
         try {
-            Input in = new Input(data, ReadOptions.DEFAULT);
+            BigInteger limit = (BigInteger) asked.get("limit");
+            Input in = new Input(data, limit == null
+                    ? ReadOptions.DEFAULT : ReadOptions.DEFAULT.withDecompressedBytes(limit.longValueExact()));
             value = codec.read(in, version);
             if (asked.containsKey("exact") && in.pos != data.length) {
                 return "\"error\": {\"code\": \"malformed\", \"path\": \"\", \"at\": " + in.pos + "}";

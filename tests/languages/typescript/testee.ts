@@ -15,6 +15,7 @@ interface Request {
   readonly bytes?: string;
   readonly value?: unknown;
   readonly exact?: boolean;
+  readonly limit?: number;
 }
 
 // begins a string whose rest is printed as a number; no text that is read can have it
@@ -45,7 +46,7 @@ function answer(asked: Request): object {
   if (asked.do === "encode")
     return attempted("error", () => written(made(asked.value, ["object", asked.type])));
   return attempted("error", () => {
-    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs });
+    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs, maxDecompressed: asked.limit ?? 256 * 2 ** 20 });
     const found = type.read(r, version);
     if (asked.exact === true) r.requireEnd("");
     const value = plain(found, ["object", asked.type]);

@@ -318,7 +318,11 @@ fn answer(request: &Value) -> Result<Value, String> {
         });
     }
     let data = unhex(text("bytes")?)?;
-    let found = match (codec.decode)(&data, version, &arena, Options::default()) {
+    let mut options = Options::default();
+    if let Some(limit) = request["limit"].as_u64() {
+        options.max_decompressed = limit as usize;
+    }
+    let found = match (codec.decode)(&data, version, &arena, options) {
         Ok(found) => found,
         Err(error) => return Ok(json!({"error": problem(&error)})),
     };
