@@ -8,6 +8,7 @@ from typing import Any
 
 from kodec.generator.interpreter.reader import Frame, PlanReader
 from kodec.generator.plan.steps import (
+    Case,
     Chars,
     CheckLength,
     Checksum,
@@ -33,7 +34,7 @@ from kodec.generator.plan.steps import (
     Varint,
     When,
 )
-from kodec.generator.plan.values import Maybe, Value
+from kodec.generator.plan.values import Maybe
 from kodec.generator.wire import ENCODINGS, WIRE
 from kodec.runtime import crc, varint
 from kodec.runtime.compression import compress
@@ -122,7 +123,7 @@ class PlanWriter:
                     if self.values.value(test, frame):
                         self._steps(inner, frame, out, made)
                     else:
-                        self._require_defaults(inner, frame, test)
+                        self._require_defaults(step, frame)
                 case Mark(name, offset, is_end):
                     (frame.ends if is_end else frame.marks)[name] = len(out) + offset
                 case One(name) | Many(name) | Stored(name) if name in made:
@@ -140,26 +141,15 @@ class PlanWriter:
                 case Require(name, rule):
                     self._rules((rule,), frame.values[name], frame, name)
 
-    def _require_defaults(self, steps: tuple[Step, ...], frame: Frame, test: Value) -> None:
+    def _require_defaults(self, step: When, frame: Frame) -> None:
         """What is not written must not hold anything."""
-        unit = frame.unit
-        fields = {each.name: each for each in unit.fields}
-        for step in _flat(steps):
-            names = [*(tag.name for tag in step.tags), step.name] if isinstance(step, Tagged) else []
-            names += [step.name] if isinstance(step, (One, Many)) else []
-            for name in names:
-                spec = fields[name]
-                derived = any(each.name == name for each in unit.derived)
-                if spec.droppable or not spec.kept or derived or unit.stands_for is not None:
-                    continue
-                allowed = [
-                    self.values.absent(spec.type, spec.default),
-                    self.values.absent(spec.type, spec.absent),
-                ]
-                if isinstance(spec.type, Maybe) and not unit.is_of_version(test):
-                    allowed.append(None)
-                if frame.values[name] not in allowed:
-                    raise EncodeError(name, "not in this version", have=frame.values[name])
+        for spec in frame.unit.unwritten(step):
+            allowed = [self.values.absent(spec.type, each) for each in (spec.default, spec.absent)]
+            if isinstance(spec.type, Maybe) and not frame.unit.is_of_version(step.test):
+                allowed.append(None)
+            value = frame.values[spec.name]
+            if value not in allowed:
+                raise EncodeError(spec.name, "not in this version", have=value)
 
     def _fixed(self, step: Fixed, frame: Frame, out: bytearray) -> None:
         start = len(out)
@@ -248,12 +238,7 @@ class PlanWriter:
                 self._require_size(size, frame, len(data), name)
                 out += data
             case Choice():
-                if element.peeked:
-                    self._element(self._by_type(element, value), value, frame, out, name)
-                    return
-                on = self.values.value(element.on, frame)
-                cases = [each for each in element.cases if self.values.is_case(each, on, frame)]
-                chosen = cases[0] if cases else element.other
+                chosen = self._chosen(element, value, frame)
                 if chosen is not None:
                     self._element(chosen.element, value, frame, out, name)
                 elif isinstance(value, bytes):
@@ -261,15 +246,18 @@ class PlanWriter:
                 elif value is not None:
                     raise EncodeError(name, "no case for this value", have=value)
 
-    def _by_type(self, choice: Choice, value: Any) -> Element:
-        """The case whose objects have just these fields."""
+    def _chosen(self, choice: Choice, value: Any, frame: Frame) -> Case | None:
+        """The case of a value; None where it has none. What was peeked is not there: objects say which."""
+        if not choice.peeked:
+            on = self.values.value(choice.on, frame)
+            return next((each for each in choice.cases if self.values.is_case(each, on, frame)), choice.other)
         for case in (*choice.cases, choice.other):
             each = None if case is None else case.element
             if not isinstance(each, Nested) or not isinstance(value, dict):
                 continue
             if {f.name for f in self.program.units[each.unit].fields if f.kept} == set(value):
-                return each
-        raise EncodeError("", "no case for this value", have=value)
+                return case
+        return None
 
     def _require_size(self, size: Size | None, frame: Frame, have: int, name: str) -> None:
         if size is not None and not size.implied and self.values.value(size.value, frame) != have:

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 
 from kodec.generator.plan.steps import (
     Case,
     Choice,
     FieldPlan,
     Fixed,
-    Many,
-    One,
     Packed,
     Program,
     Slot,
-    Stored,
-    Tagged,
     Unit,
-    When,
-    steps_in,
     values_of,
 )
 from kodec.generator.plan.values import FieldOf, ListOf, ObjectOf, OneOf, Peeked, Type, bare
 from kodec.generator.wire import WIRE
 
-__all__ = ["UnitPrinter", "fields_of"]
+__all__ = ["UnitPrinter"]
 
 
 class UnitPrinter(ABC):
@@ -71,14 +64,6 @@ class UnitPrinter(ABC):
 
     def droppable(self, name: str) -> bool:
         return self.unit.field(name).droppable
-
-    def lost(self, step: When) -> Iterator[FieldPlan]:
-        """The fields that are not written where a condition fails, though an object can hold something."""
-        for name in fields_of(step):
-            spec = self.unit.field(name)
-            derived = self.unit.derivation(name) is not None or name in self.ranged
-            if name in self.kept and not spec.droppable and not derived:
-                yield spec
 
     def measured(self) -> list[str]:
         """Fields whose bytes are made first, as a length in front of them says how many there are.
@@ -138,12 +123,3 @@ class UnitPrinter(ABC):
         """A literal of what is looked at before."""
         peeks = sorted(self.unit.peeks, key=lambda each: each.offset)
         return self.literal(", ".join(each.name for each in peeks))
-
-
-def fields_of(step: When) -> Iterator[str]:
-    """The fields that have steps of their own under a condition."""
-    for each in steps_in((step,)):
-        if isinstance(each, Tagged):
-            yield from (tag.name for tag in each.tags)
-        if isinstance(each, (One, Many, Stored, Tagged)):
-            yield each.name

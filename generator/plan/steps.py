@@ -56,6 +56,7 @@ __all__ = [
     "Varint",
     "VersionAt",
     "When",
+    "names_in",
     "steps_in",
     "values_of",
 ]
@@ -642,6 +643,17 @@ class Unit:
                     found.append(self.packed.unit)
         return list(dict.fromkeys(found))
 
+    def unwritten(self, step: When) -> list[FieldPlan]:
+        """The fields that are lost where a condition fails, so that a writer requires them to hold nothing.
+
+        Those that follow from others, and those that may be lost, are not among them.
+        """
+        if self.stands_for is not None:
+            return []
+        derived = {each.name for each in (*self.derived, *self.ranges)}
+        found = [self.field(name) for name in dict.fromkeys(names_in(step))]
+        return [each for each in found if each.kept and not each.droppable and each.name not in derived]
+
     def is_of_version(self, test: Value) -> bool:
         """Whether a condition is on the version and what else the unit is told alone."""
         told = {self.version_name, *(each.name for each in self.parameters)}
@@ -675,6 +687,19 @@ def steps_in(steps: Iterable[Step]) -> Iterable[Step]:
         yield step
         if isinstance(step, When):
             yield from steps_in(step.steps)
+
+
+def names_in(step: Step) -> Iterator[str]:
+    """The fields whose values stand in the bytes of a step."""
+    for each in steps_in((step,)):
+        match each:
+            case Fixed(slots):
+                yield from (slot.path[0] for slot in slots)
+            case Tagged(name, tags):
+                yield from (tag.name for tag in tags)
+                yield name
+            case One(name) | Many(name) | Stored(name):
+                yield name
 
 
 def values_of(part: object) -> Iterator[Any]:

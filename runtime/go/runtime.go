@@ -3,8 +3,10 @@
 package kodec
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -115,8 +117,8 @@ func (r *reader) fixed(size int) []byte {
 		return nil
 	}
 	at := r.pos
-	r.pos += size
-	return r.buf[at:r.pos]
+	r.pos = at + size
+	return r.buf[at : at+size : at+size]
 }
 
 // field is the name and the size of a field in a run.
@@ -325,24 +327,55 @@ func appendZigzag64(b []byte, value int64) []byte {
 	return appendUvarint64(b, uint64(value)<<1^uint64(value>>63))
 }
 
-// appendTags writes a tagged section in ascending order.
-func appendTags(b []byte, name string, known, unknown []RawTag) ([]byte, error) {
-	tags := append(known, unknown...)
+// sortedTags is unknown tags in ascending order, each once.
+func sortedTags(name string, tags []RawTag) ([]RawTag, error) {
+	byNumber := func(a, b RawTag) int { return cmp.Compare(a.Number, b.Number) }
+	if !slices.IsSortedFunc(tags, byNumber) {
+		tags = slices.Clone(tags)
+		slices.SortStableFunc(tags, byNumber)
+	}
 	for i := 1; i < len(tags); i++ {
-		for j := i; j > 0 && tags[j-1].Number > tags[j].Number; j-- {
-			tags[j-1], tags[j] = tags[j], tags[j-1]
+		if tags[i-1].Number == tags[i].Number {
+			return nil, twice(name, tags[i].Number)
 		}
 	}
-	b = appendUvarint32(b, uint32(len(tags)))
-	for i, each := range tags {
-		if i > 0 && tags[i-1].Number == each.Number {
-			return nil, notEncodable(name, "the tag stands twice", each.Number)
-		}
+	return tags, nil
+}
+
+func twice(name string, number uint32) error {
+	return notEncodable(name, "the tag stands twice", number)
+}
+
+func appendTags(b []byte, tags []RawTag) []byte {
+	for _, each := range tags {
 		b = appendUvarint32(b, each.Number)
 		b = appendUvarint32(b, uint32(len(each.Data)))
 		b = append(b, each.Data...)
 	}
-	return b, nil
+	return b
+}
+
+// appendTagsBelow writes the tags in front of a number, and returns those behind it.
+func appendTagsBelow(b []byte, name string, tags []RawTag, number uint32) ([]byte, []RawTag, error) {
+	n := 0
+	for n < len(tags) && tags[n].Number < number {
+		n++
+	}
+	if n < len(tags) && tags[n].Number == number {
+		return nil, nil, twice(name, number)
+	}
+	return appendTags(b, tags[:n]), tags[n:], nil
+}
+
+// sizeInFront puts the size of what begins at a place in front of it.
+func sizeInFront(b []byte, at int) []byte {
+	size := len(b) - at
+	b = appendUvarint32(b, uint32(size))
+	var head [5]byte
+	n := copy(head[:], b[at+size:])
+	copy(b[at+n:], b[at:at+size])
+	copy(b[at:], head[:n])
+	return b
 }
 
 // inside reads what must fill so many bytes.

@@ -731,6 +731,11 @@ pub(crate) fn put_zigzag64(out: &mut Vec<u8>, value: i64) {
 
 #[inline]
 fn put_leb128(out: &mut Vec<u8>, mut value: u64) {
+    // most numbers of a record have one byte or two
+    if (0x80..0x4000).contains(&value) {
+        out.extend_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
+        return;
+    }
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

@@ -26,8 +26,8 @@ from kodec.generator.plan.values import Maybe
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.type_roles import tagged_section, transparent
 from kodec.generator.wire import INTRINSICS, WIRE
-from tests.labs.differential import jvm
 from tests.ksc.oracle import CACHE, Failure, compile_schemas, node, schemas
+from tests.labs.differential import jvm
 
 HERE = Path(__file__).resolve().parent / "ksc"
 RUNTIMES = Path(os.environ.get("KSC_RUNTIMES", CACHE / "ksc-runtimes"))

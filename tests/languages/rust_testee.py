@@ -46,7 +46,7 @@ def _types(schemas: Path) -> str:
     """Each type as JSON and back, and the table of those that are told nothing but their version."""
     program = program_of(load(schemas))
     types = Types(Names(load(schemas)), program)
-    lines = ["use crate::{decoded, encoded, hear_into, is_of, object, wrong, Codec, Spoken, Wrong};"]
+    lines = ["use crate::{decoded, encoded, hear_into, is_of, object, Codec, Spoken, Wrong};"]
     lines += ["use formats::Arena;", "use serde_json::{Map, Value};"]
     enums: dict[str, None] = {}
     for unit in program.units.values():
@@ -122,7 +122,7 @@ def _one_of(types: Types, kind: OneOf) -> list[str]:
         "    }",
         "    fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {",
         *hear,
-        '        Err(wrong(format!("none of the types: {value}")))',
+        '        Err(format!("none of the types: {value}"))',
         "    }",
         "}",
     ]

@@ -407,7 +407,7 @@ class Printer(UnitPrinter):
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its type, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.lost(step):
+        for spec in self.unit.unwritten(step):
             place = self.field(spec.name)
             tests = {
                 self.defaults.differs(spec.type, place, each): None for each in (spec.default, spec.absent)

@@ -12,12 +12,16 @@ from kodec.generator.plan.steps import (
     Checksum,
     Choice,
     Derived,
+    Fixed,
+    Many,
+    One,
     Packed,
     Program,
     Rule,
     Slot,
     Unit,
     When,
+    names_in,
 )
 from kodec.generator.plan.values import (
     Constant,
@@ -124,10 +128,22 @@ class Printer(UnitPrinter):
 
     # -- fields -----------------------------------------------------------------------------------
 
+    @property
+    def always_read(self) -> set[str]:
+        """The fields that every reader sets."""
+        steps = [each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))]
+        return {name for each in steps for name in names_in(each)}
+
+    def is_set_before(self, name: str) -> bool:
+        """Whether an object has its defaults already when it is read."""
+        return isinstance(self.field_type(name), ObjectOf) and name not in self.always_read
+
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
             if each.name not in self.kept and each.name != self.unit.stands_for:
+                continue
+            if absent and each.name in self.always_read:
                 continue
             constant = each.absent if absent else each.default
             kind = self.field_type(each.name)
@@ -214,11 +230,9 @@ class Printer(UnitPrinter):
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(field, its name, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.lost(step):
-            name = spec.name
-            kind = spec.type
+        for spec in self.unit.unwritten(step):
+            name, kind, default = spec.name, spec.type, spec.default
             field = self.field(name)
-            default = spec.default
             if (
                 default is not None
                 and default.value is not None

@@ -766,8 +766,8 @@ class Printer:
 
     def unwritten(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(path, value, what it must be) of the fields that a condition leaves out."""
-        for name in self._set_by(step.steps):
-            spec = self.fields[name]
+        for spec in self.unit.unwritten(step):
+            name = spec.name
             packed = self.unit.packed is not None and self.unit.packed.name == name
             # what says that a field is not there may itself follow from the field
             implied = any(
@@ -776,14 +776,7 @@ class Printer:
                 and made.of == name
                 for each in values_of(step.test)
             )
-            skipped = (
-                spec.droppable
-                or name in self.ranged
-                or packed
-                or implied
-                or self.unit.derivation(name) is not None
-            )
-            if name not in self.stored or skipped:
+            if packed or implied:
                 continue
             if spec.type == SECTION:
                 yield java_literal(name), self.given(name), "List.of()"

@@ -495,9 +495,8 @@ class Printer(UnitPrinter):
 
     def unread(self, step: When) -> Iterator[tuple[str, str]]:
         """(field, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.lost(step):
-            name = spec.name
-            kind = self.local_type(name)
+        for spec in self.unit.unwritten(step):
+            name, kind = spec.name, self.local_type(spec.name)
             if isinstance(kind, Maybe) and not self.unit.is_of_version(step.test):
                 yield name, f"{self.field(name)}.is_some()"
             else:

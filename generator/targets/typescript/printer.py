@@ -450,7 +450,7 @@ class Printer(UnitPrinter):
 
     def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
         """(name, value, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.lost(step):
+        for spec in self.unit.unwritten(step):
             name = spec.name
             differs = [self._differs(name, spec.type, each) for each in (spec.default, spec.absent)]
             if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):

@@ -129,6 +129,7 @@ class _OfType:
         self.found: dict[str, Vector] = {}
         self.reason = ""
         self.valid = 0
+        self._samples: list[tuple[int | None, Any]] = []
         self._seen: set[tuple[int | None, bytes, bool]] = set()
 
     def make(self) -> None:
@@ -143,6 +144,7 @@ class _OfType:
             self._compressed(version)
             if version == versions[-1]:
                 self._near(version, base)
+        self._lost()
         if unit.versions and self.valid:
             self._other_versions(unit.versions.first, unit.versions.last, base)
 
@@ -158,6 +160,7 @@ class _OfType:
         except EncodeError:
             return None  # values that do not go together
         self._accept(version, tests, data)
+        self._samples.append((version, self._read(data, version, exact=False)[0]))
         return data
 
     def _edges(self, version: int | None) -> None:
@@ -189,6 +192,17 @@ class _OfType:
                 self._written(beyond, version)
             except EncodeError as error:
                 self._refuse_value(version, f"{name}: larger than its type", to_json(beyond), error)
+
+    def _lost(self) -> None:
+        """Values of fields that a version lacks, as other versions have them."""
+        for version, value in dict(self._samples).items():
+            for name in (each for each in lacking(value) if each in value):
+                held = [each[name] for _, each in self._samples if each[name] != value[name]]
+                lost = {**value, name: held[0] if held else value[name]}
+                try:
+                    self._written(lost, version)
+                except EncodeError as error:
+                    self._refuse_value(version, f"{name}: not in this version", to_json(lost), error)
 
     def _compressed(self, version: int | None) -> None:
         """A value for each codec: what it is written as depends on the codec's library, and is read back."""

@@ -15,6 +15,8 @@ interface Zstd {
 }
 
 const ZSTD = zlib as unknown as Zstd;
+/** Older ones have a writer in WebAssembly, which is loaded before anything is written. */
+const compressZstd = ZSTD.zstdCompressSync ?? (await loadZstd());
 const ZSTD_MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a5;
 const MOST_WINDOW = 0x8000000;
@@ -39,6 +41,7 @@ export const gzip: Codec = {
 
 export const zstd: Codec = {
   decompress(data, limit) {
+    if (data.length === 0) throw cut("zstd");
     const native = ZSTD.zstdDecompressSync;
     if (native !== undefined) {
       return bounded("zstd", limit, (maxOutputLength) => native(data, { maxOutputLength }));
@@ -55,12 +58,15 @@ export const zstd: Codec = {
     return joined(parts);
   },
   compress(data) {
-    if (ZSTD.zstdCompressSync === undefined) {
-      throw new FormatError("not_encodable", { reason: "zstd is written by Node 22.15 and later" });
-    }
-    return ZSTD.zstdCompressSync(data);
+    return compressZstd(data);
   },
 };
+
+async function loadZstd(): Promise<Codec["compress"]> {
+  const { Zstd } = await import("@hpcc-js/wasm-zstd");
+  const zstd = await Zstd.load();
+  return (data) => zstd.compress(data);
+}
 
 /** Refuse frames whose windows, which would be allocated, are larger than Kafka's reader or the limit allows. */
 function requireWindows(data: Uint8Array, limit: number): void {

@@ -47,28 +47,8 @@ pub fn encoded<'a, T: Spoken<'a>>(
     Ok(write(&value, &mut out).map(|()| out))
 }
 
-/// What no value of the type can be: where, and why.
-pub struct Wrong {
-    path: String,
-    reason: String,
-}
-
-pub fn wrong(reason: String) -> Wrong {
-    Wrong {
-        path: String::new(),
-        reason,
-    }
-}
-
-impl Wrong {
-    fn within(mut self, name: &str) -> Self {
-        if !self.path.is_empty() && !self.path.starts_with('[') {
-            self.path.insert(0, '.');
-        }
-        self.path.insert_str(0, name);
-        self
-    }
-}
+/// Why no value of the type can be this: the adapter's own words, so that it says no path.
+pub type Wrong = String;
 
 /// A value as JSON and back.
 pub trait Spoken<'a>: Sized {
@@ -84,7 +64,7 @@ pub fn hear_into<'a, T: Spoken<'a>>(
     arena: &'a Arena,
 ) -> Result<(), Wrong> {
     if let Some(value) = object.get(name) {
-        *into = T::hear(value, arena).map_err(|error| error.within(name))?;
+        *into = T::hear(value, arena)?;
     }
     Ok(())
 }
@@ -92,7 +72,7 @@ pub fn hear_into<'a, T: Spoken<'a>>(
 pub fn object(value: &Value) -> Result<&Map<String, Value>, Wrong> {
     value
         .as_object()
-        .ok_or_else(|| wrong(format!("no object: {value}")))
+        .ok_or_else(|| format!("no object: {value}"))
 }
 
 /// Whether a value can be an object with these members.
@@ -118,7 +98,7 @@ macro_rules! whole {
 
             fn hear(value: &Value, _: &Arena) -> Result<Self, Wrong> {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                text.parse().map_err(|error| wrong(format!("{text}: {error}")))
+                text.parse().map_err(|error| format!("{text}: {error}"))
             }
         }
     )*};
@@ -134,7 +114,7 @@ impl Spoken<'_> for bool {
     fn hear(value: &Value, _: &Arena) -> Result<Self, Wrong> {
         value
             .as_bool()
-            .ok_or_else(|| wrong(format!("no flag: {value}")))
+            .ok_or_else(|| format!("no flag: {value}"))
     }
 }
 
@@ -154,7 +134,7 @@ impl Spoken<'_> for f64 {
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
         text.parse()
-            .map_err(|error| wrong(format!("{text}: {error}")))
+            .map_err(|error| format!("{text}: {error}"))
     }
 }
 
@@ -186,7 +166,7 @@ fn unhex(text: &str) -> Result<Vec<u8>, Wrong> {
         .collect::<Option<Vec<u8>>>();
     found
         .filter(|_| digits.len() % 2 == 0)
-        .ok_or_else(|| wrong(format!("no hexadecimal: {text}")))
+        .ok_or_else(|| format!("no hexadecimal: {text}"))
 }
 
 impl<'a> Spoken<'a> for &'a [u8] {
@@ -197,7 +177,7 @@ impl<'a> Spoken<'a> for &'a [u8] {
     fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         let text = value
             .as_str()
-            .ok_or_else(|| wrong(format!("no bytes: {value}")))?;
+            .ok_or_else(|| format!("no bytes: {value}"))?;
         unhex(text).map(|data| arena.keep(data))
     }
 }
@@ -214,7 +194,7 @@ impl<'a> Spoken<'a> for Text<'a> {
             None => value
                 .as_str()
                 .map(Text::from)
-                .ok_or_else(|| wrong(format!("no text: {value}"))),
+                .ok_or_else(|| format!("no text: {value}")),
         }
     }
 }
@@ -229,7 +209,7 @@ impl Spoken<'_> for Uuid {
         unhex(&text)?
             .try_into()
             .map(Uuid)
-            .map_err(|_| wrong(format!("no UUID: {value}")))
+            .map_err(|_| format!("no UUID: {value}"))
     }
 }
 
@@ -271,10 +251,8 @@ impl<'a, T: Spoken<'a>> Spoken<'a> for Vec<T> {
     fn hear(value: &'a Value, arena: &'a Arena) -> Result<Self, Wrong> {
         let items = value
             .as_array()
-            .ok_or_else(|| wrong(format!("no list: {value}")))?;
-        let hear =
-            |(i, item)| T::hear(item, arena).map_err(|error| error.within(&format!("[{i}]")));
-        items.iter().enumerate().map(hear).collect()
+            .ok_or_else(|| format!("no list: {value}"))?;
+        items.iter().map(|item| T::hear(item, arena)).collect()
     }
 }
 
@@ -336,12 +314,10 @@ fn answer(request: &Value) -> Result<Value, String> {
             Ok(Ok(data)) => json!({"bytes": hex(&data)}),
             Ok(Err(error)) => json!({"error": problem(&error)}),
             // what no value of Rust can be
-            Err(error) => {
-                json!({"error": {"code": "not_encodable", "path": error.path, "have": error.reason}})
-            }
+            Err(reason) => json!({"error": {"code": "not_encodable", "have": reason}}),
         });
     }
-    let data = unhex(text("bytes")?).map_err(|error| error.reason)?;
+    let data = unhex(text("bytes")?)?;
     let mut options = Options::default();
     if let Some(limit) = request["limit"].as_u64() {
         options.max_decompressed = limit as usize;
