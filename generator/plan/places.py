@@ -57,6 +57,8 @@ class Places:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        # Of units that are told nothing, once: each level of types that hold two of the next doubles the work.
+        self._sizes: dict[str, int | None] = {}
 
     @staticmethod
     def known(unit: Unit) -> list[Known]:
@@ -121,7 +123,9 @@ class Places:
             case FixedNumber(wire):
                 return WIRE[wire].size
             case Nested(unit, (), None, False):
-                return self.size(self._program.units[unit])
+                if unit not in self._sizes:
+                    self._sizes[unit] = self.size(self._program.units[unit])
+                return self._sizes[unit]
             case Octets(size) | Chars(size) | Nested(size=size) | Choice(size=size):
                 return _constant(size, names)
         return None
