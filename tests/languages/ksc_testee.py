@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -143,26 +142,6 @@ def _java(folder: Path, rows: str) -> list[str]:
     ]
 
 
-def _go(folder: Path, rows: str) -> list[str]:
-    runtime = _runtime("go")
-    made = []
-    for path in folder.glob("*.go"):
-        # what ksc's option --go-package writes; its JavaScript build has no options
-        text = re.sub(r"^(?=import )", "package main\n\n", path.read_text(), count=1, flags=re.M)
-        path.write_text(text)
-        made += re.findall(r"^func New(\w+)\(", text, re.M)
-    entries = "".join(f'\t"{name}": New{name},\n' for name in made)
-    (folder / "makers.go").write_text(f"package main\n\nvar makers = map[string]any{{\n{entries}}}\n")
-    shutil.copy(HERE / "dump.go", folder)
-    module = "github.com/kaitai-io/kaitai_struct_go_runtime"
-    (folder / "go.mod").write_text(
-        f"module readers\n\ngo 1.22\n\nrequire {module} v0.11.0\n\nreplace {module} => {runtime}\n"
-    )
-    shutil.copy(runtime / "go.sum", folder)
-    _run(["go", "build", "-mod=mod", "-o", "dump", "."], folder)
-    return [str(folder / "dump"), rows, "0.11.0"]
-
-
 def _lua(folder: Path, rows: str) -> list[str]:
     path = f"LUA_PATH={_runtime('lua')}/?.lua;{folder}/?.lua"
     return ["env", path, "lua5.3", str(HERE / "dump.lua"), rows]
@@ -184,7 +163,6 @@ LANGUAGES = {
     "python": Ksc("Python", _in_module, str, _python),
     "javascript": Ksc("JavaScript", _joined("."), _lower, _javascript),
     "java": Ksc("Java", _joined("$"), _lower, _java, ("javac", "java", "mvn")),
-    "go": Ksc("Go", _joined("_"), _upper, _go, ("go",)),
     "lua": Ksc("Lua", _in_module, str, _lua, ("lua5.3",)),
     "perl": Ksc("Perl", _joined("::"), str, _perl, ("perl",)),
     "php": Ksc("PHP", _joined("\\"), _lower, _php, ("php",)),

@@ -49,5 +49,5 @@ def test_the_language_takes_every_reader(target: str, oracle: ModuleType) -> Non
     except FileNotFoundError as error:
         pytest.skip(str(error))
     if found.missing:
-        pytest.skip(f"no {found.missing}; `python tests/ksc/compilers.py --get {target}` clones runtimes")
+        pytest.skip(f"no {found.missing} in .cache/ksc-runtimes")
     assert found.refused == ()
