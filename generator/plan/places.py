@@ -57,7 +57,7 @@ class Places:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        # Of units that are told nothing, once: each level of types that hold two of the next doubles the work.
+        # Of units that are told nothing, found once: types that hold two of another double the work.
         self._sizes: dict[str, int | None] = {}
 
     @staticmethod
