@@ -5,6 +5,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -290,6 +291,9 @@ public final class Output {
 
     /** The bytes of a text; in UTF-8 and ASCII, U+DC80 to U+DCFF are the bytes that a reader kept so. */
     public static byte[] encoded(String path, String value, String charset) {
+        if (charset.equals("UTF-8") && hasNoSurrogates(present(path, value))) {
+            return value.getBytes(StandardCharsets.UTF_8);
+        }
         boolean kept = charset.equals("UTF-8") || charset.equals("ASCII");
         if (!kept || present(path, value).codePoints().noneMatch(Output::isByte)) {
             return strictly(path, present(path, value), charset);
@@ -307,6 +311,15 @@ public final class Output {
         });
         out.bytes(path, strictly(path, plain.toString(), charset));
         return out.bytes();
+    }
+
+    private static boolean hasNoSurrogates(String value) {
+        for (int at = 0; at < value.length(); at++) {
+            if (Character.isSurrogate(value.charAt(at))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static boolean isByte(int codePoint) {
