@@ -3,7 +3,7 @@
     python -m tests.languages.kafka_testee
 
 Values go through the JSON of Kafka's converters; our generated classes only hold them, and read and write no
-bytes. Batches and message sets are compared with Kafka's classes in tests/interop/differential.
+bytes. Batches and message sets are compared with Kafka's classes in tests/labs/differential.
 """
 
 from __future__ import annotations

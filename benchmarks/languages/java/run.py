@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.interop.differential.jvm import KAFKA, jars  # noqa: E402  # it is in the clone, not in the package
+from tests.labs.differential.jvm import KAFKA, jars  # noqa: E402  # it is in the clone, not in the package
 
 
 def main() -> int:
