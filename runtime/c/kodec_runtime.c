@@ -389,10 +389,8 @@ kodec_code kd_put(kd_writer *w, const uint8_t *data, size_t size) {
 }
 
 kodec_code kd_put_uvarint(kd_writer *w, uint64_t value) {
-  uint8_t *const to = kd_extend(w, kd_size_uvarint(value));
-  if (to == NULL) return w->error->code;
-  kd_write_uvarint(to, value);
-  return KODEC_OK;
+  uint8_t made[10]; /* what is written may be a byte longer than the number */
+  return kd_put(w, made, (size_t)(kd_write_uvarint(made, value) - made));
 }
 
 kodec_code kd_again(kd_writer *w, kd_part part) {
