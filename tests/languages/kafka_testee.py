@@ -23,7 +23,7 @@ from kodec.log.messages.as_json import UNKNOWN, plain
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
-sys.path[:0] = [str(ROOT / "tests" / "interop" / each) for each in ("messages", "differential")]
+sys.path[:0] = [str(ROOT / "tests" / "labs" / each) for each in ("messages", "differential")]
 
 import jvm  # noqa: E402  # found by the path above
 from contents import made  # noqa: E402

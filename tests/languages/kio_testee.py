@@ -19,7 +19,7 @@ from uuid import UUID
 
 import kio.schema
 from kio.serial import entity_reader, entity_writer
-from kodec.generator.interpreter.plain import Values, plain
+from kodec.generator.interpreter.json_values import JsonValues, to_json
 
 from kodec.generator.driver import load
 from kodec.generator.plan.build import program_of
@@ -40,7 +40,7 @@ class KioTestee:
             for schema in model.schemas
             for struct in schema.structs
         }
-        self._values = Values(program, lambda unit, fields: (unit, fields))
+        self._values = JsonValues(program, lambda unit, fields: (unit, fields))
         folders = {_bare(each.name): each.name for each in pkgutil.iter_modules(kio.schema.__path__)}
         names = (name for name, unit in program.units.items() if _names_version(unit.fields))
         self._folders = {name: folders[_bare(name)] for name in names if _bare(name) in folders}
@@ -93,7 +93,7 @@ class KioTestee:
                 return [self._of(inner, each) for each in value]
             case ObjectOf(unit):
                 return dict(self._shown(unit, value))
-        return plain(UUID(int=0) if kind is IDENTITY and value is None else value)
+        return to_json(UUID(int=0) if kind is IDENTITY and value is None else value)
 
     def _encoded(self, request: dict[str, Any]) -> dict[str, Any]:
         kind = request["type"]
