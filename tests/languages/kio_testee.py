@@ -19,9 +19,9 @@ from uuid import UUID
 
 import kio.schema
 from kio.serial import entity_reader, entity_writer
-from kodec.generator.interpreter.json_values import JsonValues, to_json
 
 from kodec.generator.driver import load
+from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import FieldPlan
 from kodec.generator.plan.values import IDENTITY, SECTION, ListOf, Maybe, ObjectOf, Type
