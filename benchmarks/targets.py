@@ -83,7 +83,7 @@ TARGETS = (
     *(Target("decode", case, _PURE, "kafka-python", 1) for case in CASES if case.magic != 2),
     *_plain("decode", _PURE, "aiokafka", W4=1),
     *_plain("decode", _PURE, "ksc", W2=30),
-    *_plain("encode", _COLUMNS, "aiokafka", W1=2, W2=2, W3=2, W4=2),
+    *_plain("encode", _COLUMNS, "aiokafka", W1=3, W2=3, W3=3, W4=2),
     *_packed("encode", _COLUMNS, ALONE["encode"], **_CODECS),
 )
 
