@@ -46,7 +46,8 @@ function answer(asked: Request): object {
   if (asked.do === "encode")
     return attempted("error", () => written(made(asked.value, ["object", asked.type])));
   return attempted("error", () => {
-    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs, maxDecompressed: asked.limit ?? 256 * 2 ** 20 });
+    const maxDecompressed = asked.limit ?? 256 * 2 ** 20;
+    const r = new Reader(Buffer.from(asked.bytes ?? "", "hex"), { codecs, maxDecompressed });
     const found = type.read(r, version);
     if (asked.exact === true) r.requireEnd("");
     const value = plain(found, ["object", asked.type]);
