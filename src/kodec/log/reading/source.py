@@ -187,8 +187,10 @@ class _File:
         if 0 <= start < self._filled and at_least <= self._filled - start:
             return self._buffer, start, self._filled
         # One buffer, filled again and again: it stays in the processor's cache, which a map of the file, or
-        # new bytes for each read, would not.
-        want = max(0, min(max(at_least, CHUNK), self._size - pos))
+        # new bytes for each read, would not. Who reads on gets more at once: threads of a process wait for
+        # each other at every call.
+        reads_on = 0 <= start <= self._filled > 0
+        want = max(0, min(max(at_least, 2 * CHUNK if reads_on else CHUNK), self._size - pos))
         if len(self._buffer) < want or len(self._buffer) > 4 * max(want, CHUNK):
             self._buffer = bytearray(want)
         self._filled = 0
@@ -246,6 +248,11 @@ def _fill(file: BinaryIO, pos: int, view: memoryview) -> int:
     done = 0
     readinto = getattr(file, "readinto", None)
     try:
+        if type(file) is io.FileIO and hasattr(os, "preadv"):
+            # one call without the interpreter's lock, where seeking and reading are two: threads wait for it
+            while done < len(view) and (count := os.preadv(file.fileno(), [view[done:]], pos + done)):
+                done += count
+            return done
         file.seek(pos)
         while done < len(view):
             if readinto is not None:
