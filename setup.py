@@ -47,11 +47,11 @@ def extension(source: Path, *parts: Path) -> Extension:
 
 
 def extensions() -> list[Extension]:
-    """The kernels, and their face; and messages."""
+    """The kernels, and their bindings; and messages."""
     cores = sorted(KERNELS.glob("*_core.c"))
     kernels = [core.with_name(core.name.replace("_core.c", ".c")) for core in cores]
     return [
-        extension(HEADERS / "face.pyx", *sorted(HEADERS.glob("*.pxi"))),
+        extension(HEADERS / "bindings.pyx", *sorted(HEADERS.glob("*.pxi"))),
         extension(HEADERS / "messages.c"),
         *(
             extension(kernel, core, core.with_suffix(".h"))

@@ -199,7 +199,6 @@ def documentation(model: Model, struct: Struct) -> Iterator[tuple[str, Text]]:
     """(name, words) of a type, under the empty name, and of its fields and tags; always some words."""
     yield "", struct.doc or Text(f"`{struct.id}` of `{struct.name.partition('::')[0]}`.")
     for spec in struct.fields:
-        section = tagged_section(model, spec)
-        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
+        documented: list[Field | Tag] = [spec, *(tagged_section(model, spec) or ())]
         for each in documented:
             yield each.id, each.doc or Text(f"`{each.id}` of the schema.")

@@ -27,7 +27,7 @@ KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.
 HEADERS = {"kodec_arrow.h", "kodec_codecs.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
 HEADERS |= {"kodec_arrow_abi.h", "kodec_bytes.h"}
 HEADERS |= {"kodec_message.h", "kodec_message_read.h", "kodec_message_write.h"}
-SOURCES = {"face.pyx", "face.pyi", "messages.c", "messages.pyi"}
+SOURCES = {"bindings.pyx", "bindings.pyi", "messages.c", "messages.pyi"}
 PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}
 NO_COMPILER = {"CC": "/bin/false"}
 
@@ -150,7 +150,7 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
 
 def test_the_wheel_holds_the_kernels_that_this_clone_has(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    faces = ("runtime/native/face", "runtime/native/messages")
+    faces = ("runtime/native/bindings", "runtime/native/messages")
     modules = (*faces, *(f"generated/kernels/{name}" for name in KERNELS))
     wanted = {f"kodec/{name}{suffix}" for name in modules} if kernel.is_built() else set()
     assert {name for name in names_in(wheel) if name.endswith((".so", ".pyd"))} == wanted
@@ -169,7 +169,7 @@ def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(
     with tarfile.open(sdist) as archive:
         held = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
     assert {f"runtime/native/{name}" for name in (*HEADERS, *PARTS, *SOURCES)} <= held
-    assert "runtime/native/face.c" not in held
+    assert "runtime/native/bindings.c" not in held
     in_kernels = {name.rpartition("/")[2] for name in held if name.startswith("generated/kernels/")}
     parts = (".c", ".pyi", "_core.c", "_core.h")
     assert KERNELS

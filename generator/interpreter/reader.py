@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from struct import Struct
@@ -40,7 +40,7 @@ from kodec.generator.plan.steps import (
     Unit,
     Varint,
     When,
-    steps_in,
+    fields_in,
 )
 from kodec.generator.plan.values import (
     Binary,
@@ -238,7 +238,7 @@ class PlanReader:
                     if self.value(test, frame):
                         self._steps(inner, frame, end)
                     elif frame.unit.is_of_version(test):
-                        frame.lacking |= set(_names_of(inner))
+                        frame.lacking |= set(fields_in(inner))
                 case Mark(name, offset, is_end):
                     (frame.ends if is_end else frame.marks)[name] = self.pos + offset
                 case One(name, _, element, rules):
@@ -533,19 +533,6 @@ class PlanReader:
             case Choose(test, yes, no):
                 return self.value(yes if self.value(test, frame, item) else no, frame, item)
         raise TypeError(value)
-
-
-def _names_of(steps: tuple[Step, ...]) -> Iterator[str]:
-    """The fields that steps set."""
-    for step in steps_in(steps):
-        match step:
-            case Fixed(slots):
-                yield from (each.path[0] for each in slots)
-            case One(name) | Many(name) | Stored(name):
-                yield name
-            case Tagged(name, tags):
-                yield name
-                yield from (each.name for each in tags)
 
 
 def objects_of(

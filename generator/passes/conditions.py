@@ -34,8 +34,7 @@ def _null_versions(layouts: Layouts, struct: Struct, field: Field, problems: Pro
             bad("-nullable-versions", "`-nullable-versions` needs `-versions` on the type")
         if not may_be_null(layouts.model, field):
             bad("-nullable-versions", "`-nullable-versions` on a field that is never null")
-    section = tagged_section(layouts.model, field)
-    for tag in () if section is None else section.tags:
+    for tag in tagged_section(layouts.model, field) or ():
         ranged = tag.since is not None or tag.until is not None or tag.null_versions is not None
         if ranged and not struct.versions:
             bad("type", f"tag `{tag.id}` has versions, and the type that holds it has no `-versions`")

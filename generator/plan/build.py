@@ -77,6 +77,7 @@ from kodec.generator.schema.model import (
     Str,
     Struct,
     Switch,
+    Tag,
     TypeRef,
 )
 from kodec.generator.schema.type_roles import (
@@ -257,7 +258,7 @@ class _UnitBuilder:
         struct = self.struct
         for spec in struct.fields:
             section = tagged_section(self.model, spec)
-            for tag in () if section is None else section.tags:
+            for tag in section or ():
                 made = Field(tag.id, tag.type, spec.place, default=tag.default)
                 default = self._default(made)
                 yield FieldPlan(tag.id, self.types.of(tag.type), default, default, True, tag.ignorable)
@@ -459,7 +460,7 @@ class _UnitBuilder:
     def _read(self, spec: Field) -> Step:
         section = tagged_section(self.model, spec)
         if section is not None:
-            return Tagged(spec.id, tuple(self._tags(section)))
+            return Tagged(spec.id, tuple(self._tags(spec, section)))
         if spec.codec is not None:
             return Stored(spec.id, self._size(spec))
         kind = self.types.field(self.struct, spec)
@@ -532,8 +533,8 @@ class _UnitBuilder:
     def _case(self, value: Value | None, kind: TypeRef, bare: Field) -> Case:
         return Case(value, self.types.of(kind), self._element(kind, bare))
 
-    def _tags(self, section: Field) -> Iterator[TagPlan]:
-        for tag in section.tags:
+    def _tags(self, section: Field, tags: Iterable[Tag]) -> Iterator[TagPlan]:
+        for tag in tags:
             made = Field(
                 tag.id, tag.type, section.place, default=tag.default, null_versions=tag.null_versions
             )

@@ -125,8 +125,7 @@ class Layouts:
         """The tags of the type's section: those that are there under `known`, and the others."""
         found: list[Tag] = []
         for field in struct.fields:
-            section = tagged_section(self.model, field)
-            found += () if section is None else section.tags
+            found += tagged_section(self.model, field) or ()
         version = known.get(struct.version_field)
         if not struct.versions or version is None:
             return tuple(found), ()

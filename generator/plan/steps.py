@@ -56,7 +56,7 @@ __all__ = [
     "Varint",
     "VersionAt",
     "When",
-    "names_in",
+    "fields_in",
     "steps_in",
     "values_of",
 ]
@@ -651,7 +651,7 @@ class Unit:
         if self.stands_for is not None:
             return []
         derived = {each.name for each in (*self.derived, *self.ranges)}
-        found = [self.field(name) for name in dict.fromkeys(names_in(step))]
+        found = [self.field(name) for name in dict.fromkeys(fields_in((step,)))]
         return [each for each in found if each.kept and not each.droppable and each.name not in derived]
 
     def is_of_version(self, test: Value) -> bool:
@@ -689,9 +689,9 @@ def steps_in(steps: Iterable[Step]) -> Iterable[Step]:
             yield from steps_in(step.steps)
 
 
-def names_in(step: Step) -> Iterator[str]:
-    """The fields whose values stand in the bytes of a step."""
-    for each in steps_in((step,)):
+def fields_in(steps: Iterable[Step]) -> Iterator[str]:
+    """The fields whose values stand in the bytes of steps."""
+    for each in steps_in(steps):
         match each:
             case Fixed(slots):
                 yield from (slot.path[0] for slot in slots)

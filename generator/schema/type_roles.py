@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kodec.generator.schema.expr import Attr, Expr, Name
-from kodec.generator.schema.model import Bytes, Field, Model, Ref, Struct
+from kodec.generator.schema.model import Field, Model, Ref, Struct, Tag
 
 __all__ = [
     "TRANSPARENT",
@@ -46,8 +46,8 @@ def transparent(struct: Struct) -> Field | None:
     return None
 
 
-def tagged_section(model: Model, field: Field) -> Field | None:
-    """The field that carries the `-tags` of a tagged section, or has none of them; None for another field."""
+def tagged_section(model: Model, field: Field) -> tuple[Tag, ...] | None:
+    """The tags that a field's section knows, which may be none; None for a field that is no such section."""
     section = model.struct(field.type.target) if isinstance(field.type, Ref) else None
     if section is None or section.wire != "tags":
         return None
@@ -55,8 +55,8 @@ def tagged_section(model: Model, field: Field) -> Field | None:
         if part.repeat is not None and isinstance(part.type, Ref):
             for body in model.struct(part.type.target).fields:
                 if body.tags:
-                    return body
-    return Field(field.id, Bytes(), field.place)
+                    return tuple(body.tags)
+    return ()
 
 
 def may_be_null(model: Model, field: Field) -> bool:

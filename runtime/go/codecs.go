@@ -13,7 +13,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// leastWindow is what a decoder of zstd has to take (RFC 8878, 3.1.1.1.2), however short the content is.
+// leastWindow is what a decoder of zstd is recommended to take (RFC 8878, 3.1.1.1.2), however short the content is.
 const leastWindow = 8 << 20
 
 // unpacked is a reader of what stored bytes decompress to.

@@ -1,4 +1,4 @@
-# Rows and heads as Arrow columns. Part of face.pyx.
+# Rows and heads as Arrow columns. Part of bindings.pyx.
 
 cdef void drop_schema(object capsule) noexcept:
     cdef ArrowSchema *schema = <ArrowSchema *>PyCapsule_GetPointer(capsule, "arrow_schema")

@@ -1,4 +1,4 @@
-# A hash of each of many values. Part of face.pyx.
+# A hash of each of many values. Part of bindings.pyx.
 
 cdef uint32_t murmur2_of(const uint8_t *p, size_t size, uint32_t seed) noexcept nogil:
     """MurmurHash2 of so many bytes, with words in little endian."""

@@ -1,4 +1,4 @@
-# A kernel, what all its objects have, and the bytes that they are given. Part of face.pyx.
+# A kernel, what all its objects have, and the bytes that they are given. Part of bindings.pyx.
 
 cdef uint8_t NOTHING = 0
 

@@ -1,4 +1,4 @@
-/* How the Python face (face.pyx) reaches a kernel: one table of facts and functions for each.
+/* How the Python bindings (bindings.pyx) reach a kernel: one table of facts and functions for each.
  *
  * A kernel as a Python module is one translation unit: its core, how objects are made of its rows, and this table.
  * What is a struct of the kernel's own is here a pointer to anything, of the size that the table says. */
@@ -139,12 +139,12 @@ typedef struct {
 
 /* Put the kernel's classes and names into its module. */
 KD_UNUSED static int kd_define(PyObject *module, const kd_kernel *kernel) {
-  PyObject *face = NULL, *done = NULL;
+  PyObject *bindings = NULL, *done = NULL;
   PyObject *const capsule = PyCapsule_New((void *)(uintptr_t)kernel, "kodec.kernel", NULL);
-  if (capsule != NULL) face = PyImport_ImportModule("kodec.runtime.native.face");
-  if (face != NULL) done = PyObject_CallMethod(face, "define", "OO", module, capsule);
+  if (capsule != NULL) bindings = PyImport_ImportModule("kodec.runtime.native.bindings");
+  if (bindings != NULL) done = PyObject_CallMethod(bindings, "define", "OO", module, capsule);
   Py_XDECREF(done);
-  Py_XDECREF(face);
+  Py_XDECREF(bindings);
   Py_XDECREF(capsule);
   return done == NULL ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-# Rows as objects of a class. Part of face.pyx.
+# Rows as objects of a class. Part of bindings.pyx.
 
 cdef class Shape:
     """Where the objects of a class keep the values of a row.

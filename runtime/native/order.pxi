@@ -1,4 +1,4 @@
-# Whether units follow one another in order, by their heads alone. Part of face.pyx.
+# Whether units follow one another in order, by their heads alone. Part of bindings.pyx.
 
 cdef int64_t loaded(const uint8_t *p, int size) noexcept nogil:
     """The signed big-endian number in so many bytes."""

@@ -1,4 +1,4 @@
-# Rows from Arrow columns to bytes. Part of face.pyx.
+# Rows from Arrow columns to bytes. Part of bindings.pyx.
 
 cdef extern from "Python.h":
     PyObject *bytes_of "PyBytes_FromStringAndSize"(const char *, Py_ssize_t) except NULL

@@ -132,7 +132,7 @@ def test_convert(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert {each.magic for each in log.batches()} == {1}
     code, _, err = run(capsys, *words, "--apply")
     assert code == 1
-    assert "is there already" in err
+    assert "is not empty" in err
     shutil.rmtree(out_folder)
     _, out, _ = run(capsys, *words, "--json", "--committed")
     (facts,) = objects(out)

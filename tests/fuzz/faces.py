@@ -23,7 +23,7 @@ from kodec.generated.kernels import message_set, record_batch
 from kodec.log.backends.native.order import LAYOUT
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
-from kodec.runtime.native.face import Flattened, in_order, murmur2
+from kodec.runtime.native.bindings import Flattened, in_order, murmur2
 
 MODULES = (record_batch, message_set)
 REFUSALS = (ValueError, TypeError, OverflowError, BufferError, IndexError, KeyError, AttributeError)

@@ -241,11 +241,10 @@ def _section(model: Model, spec: Field) -> dict[str, Any]:
     """A section of tagged fields: its list, and of each element the number, the bytes, and known fields."""
     assert isinstance(spec.type, Ref)
     listed = next(each for each in model.struct(spec.type.target).fields if each.repeat is not None)
-    body = tagged_section(model, spec)
+    tags = tagged_section(model, spec) or ()
     assert isinstance(listed.type, Ref)
     element = model.struct(listed.type.target)
-    if body is None or not body.tags:
-        body = next(each for each in element.fields if isinstance(each.type, Bytes))
+    body = next(each for each in element.fields if (each.tags if tags else isinstance(each.type, Bytes)))
     number = element.fields[0]
     return {
         "of": spec.type.target,
@@ -253,7 +252,7 @@ def _section(model: Model, spec: Field) -> dict[str, Any]:
         "section": listed.id,
         "number": [number.id, _of_field(model, number)],
         "body": body.id,
-        "known": {each.number: [each.id, _of_type(model, each.type)] for each in body.tags},
+        "known": {each.number: [each.id, _of_type(model, each.type)] for each in tags},
     }
 
 

@@ -23,7 +23,7 @@ faces = {path.name.removesuffix(".pyi") for path in files(kernels).iterdir() if 
 built = {module.name for module in pkgutil.iter_modules(kernels.__path__)}
 assert faces
 assert built == (faces if wanted == "native" else set()), f"kernels: {built} of {faces}"
-for name in ("face", "messages"):
+for name in ("bindings", "messages"):
     found = importlib.util.find_spec(f"kodec.runtime.native.{name}")
     assert (found is not None) == (wanted == "native")
 for name in built:

@@ -21,7 +21,7 @@ from kodec.generator.plan.steps import (
     Slot,
     Unit,
     When,
-    names_in,
+    fields_in,
 )
 from kodec.generator.plan.values import (
     Constant,
@@ -132,7 +132,7 @@ class Printer(UnitPrinter):
     def always_read(self) -> set[str]:
         """The fields that every reader sets."""
         steps = [each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))]
-        return {name for each in steps for name in names_in(each)}
+        return set(fields_in(steps))
 
     def is_set_before(self, name: str) -> bool:
         """Whether an object has its defaults already when it is read."""

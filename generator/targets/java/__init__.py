@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -159,7 +159,7 @@ def _units(program: Program, schema: Schema) -> list[Unit]:
 def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaProblem]:
     """What of a type cannot be said in Java."""
     taken: dict[str, str] = {}
-    tags = [tag for spec in struct.fields for tag in _tags(model, spec)]
+    tags = [tag for spec in struct.fields for tag in tagged_section(model, spec) or ()]
     members: list[Param | Field | Instance | Tag] = [
         *struct.params,
         *struct.fields,
@@ -196,11 +196,6 @@ def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
             null = plan.absent is not None and plan.absent.value is None
             if null and spec.default is None and not isinstance(plan.type, Maybe):
                 yield spec.id
-
-
-def _tags(model: Model, spec: Field) -> Iterable[Tag]:
-    section = tagged_section(model, spec)
-    return () if section is None else section.tags
 
 
 # -- words ----------------------------------------------------------------------------------------
@@ -245,9 +240,10 @@ def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
         found[each.id] = _words(each.doc) or f"{each.id} of what starts at {{@code at}}."
     for spec in struct.fields:
         doc = spec.doc
-        if tagged_section(model, spec) is not None and not doc:
+        tags = tagged_section(model, spec)
+        if tags is not None and not doc:
             doc = Text("Tagged fields that the schema does not know.")
-        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in _tags(model, spec)}
+        found |= {tag.id: _of_component(tag.doc, tag.id) for tag in tags or ()}
         found[spec.id] = _of_component(doc, spec.id)
         if spec.codec is None:
             continue

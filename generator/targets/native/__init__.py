@@ -1,4 +1,4 @@
-"""Native kernels of rows and columns: plain C, under the one face that all kernels have."""
+"""Native kernels of rows and columns: plain C, under the one set of bindings that all kernels have."""
 
 from __future__ import annotations
 

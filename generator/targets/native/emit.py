@@ -21,6 +21,6 @@ def render_kernel(planned: PlannedKernel) -> dict[str, str]:
             (f"{kernel.name}_core.c", "core.c"),
             (f"{kernel.name}_core.h", "core.h"),
             (f"{kernel.name}.c", "module.c"),
-            (f"{kernel.name}.pyi", "face.pyi"),
+            (f"{kernel.name}.pyi", "bindings.pyi"),
         )
     }

@@ -86,8 +86,7 @@ class Module(Types):
     def _attributes(self, printer: Printer, struct: Struct) -> Iterator[Attribute]:
         docs = {each.id: each.doc for each in struct.fields}
         for spec in struct.fields:
-            section = tagged_section(self.model, spec)
-            docs |= {} if section is None else {tag.id: tag.doc for tag in section.tags}
+            docs |= {tag.id: tag.doc for tag in tagged_section(self.model, spec) or ()}
         for each in printer.unit.fields:
             doc = docs[each.name]
             if each.type == SECTION and not doc:
@@ -220,7 +219,7 @@ class Module(Types):
             section = tagged_section(self.model, spec)
             if section is None and unit.field(spec.id).kept:
                 add(attribute(spec.id), spec.orig_id, spec.since, spec.until)
-            for tag in () if section is None else section.tags:
+            for tag in section or ():
                 since = spec.since if tag.since is None else tag.since
                 add(attribute(tag.id), tag.orig_id, since, spec.until if tag.until is None else tag.until)
                 tags[attribute(tag.id)] = str(tag.number)

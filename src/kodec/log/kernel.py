@@ -110,9 +110,9 @@ def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], i
     Not a chain: where two threads share the reader, the one that is refused would end it for both.
     """
     if backend() == "native":
-        from kodec.runtime.native import face
+        from kodec.runtime.native import bindings
 
-        found = face.Flattened(items)
+        found = bindings.Flattened(items)
         return found, found.left
     return (item for found in items for item in found), lambda: 0
 

@@ -20,7 +20,7 @@ if not kernel.is_built():
 from kodec.generated.kernels import message_set, record_batch
 from kodec.log.backends.native.order import LAYOUT
 from kodec.log.batches.partitioner import SEED
-from kodec.runtime.native import face
+from kodec.runtime.native import bindings
 
 RECORDS = [kodec.Record(offset=at, timestamp=1000 + at, key=b"k", value=bytes(at)) for at in range(50)]
 DATA = kodec.encode(RECORDS, batch_records=10)
@@ -100,29 +100,29 @@ def test_a_view_that_the_collector_drops_is_a_view_that_is_let_go() -> None:
 
 
 def test_a_layout_of_units_is_refused_whose_numbers_are_outside_of_them() -> None:
-    assert face.in_order(DATA, 0, len(DATA), LAYOUT, -1, 2**62, False) == (len(DATA), 49, False)
+    assert bindings.in_order(DATA, 0, len(DATA), LAYOUT, -1, 2**62, False) == (len(DATA), 49, False)
     for at in range(len(LAYOUT)):
         for number in (-1, 0, 2**31, 2**64 - 1):
             layout = [number if i == at else each for i, each in enumerate(LAYOUT)]
             try:
-                found = face.in_order(DATA, 0, len(DATA), layout, -1, 2**62, False)
+                found = bindings.in_order(DATA, 0, len(DATA), layout, -1, 2**62, False)
             except (ValueError, OverflowError):
                 continue
             assert 0 <= found[0] <= len(DATA)
     with pytest.raises(ValueError, match="fewest bytes"):
-        face.in_order(DATA, 0, len(DATA), (0,) * 9, -1, 2**62, False)
+        bindings.in_order(DATA, 0, len(DATA), (0,) * 9, -1, 2**62, False)
 
 
 def test_offsets_of_what_is_hashed_lie_in_the_data() -> None:
     def places(*numbers: int) -> bytes:
         return struct.pack(f"{len(numbers)}i", *numbers)
 
-    (wanted,) = struct.unpack("I", face.murmur2(b"foobar", places(0, 6), 0, 1, SEED))
+    (wanted,) = struct.unpack("I", bindings.murmur2(b"foobar", places(0, 6), 0, 1, SEED))
     # As `Utils.murmur2` of Kafka.
     assert wanted == -790332482 & 0xFFFFFFFF
-    assert face.murmur2(b"xfoobarx", places(9, 1, 7), 1, 1, SEED) == struct.pack("I", wanted)
-    assert face.murmur2(b"", places(0, 0), 0, 1, SEED) == face.murmur2(b"x", places(1, 1), 0, 1, SEED)
-    assert face.murmur2(b"", places(0), 0, 0, SEED) == b""
+    assert bindings.murmur2(b"xfoobarx", places(9, 1, 7), 1, 1, SEED) == struct.pack("I", wanted)
+    assert bindings.murmur2(b"", places(0, 0), 0, 1, SEED) == bindings.murmur2(b"x", places(1, 1), 0, 1, SEED)
+    assert bindings.murmur2(b"", places(0), 0, 0, SEED) == b""
     for offsets, first, count in [
         (places(0, 7), 0, 1),
         (places(-1, 3), 0, 1),
@@ -135,9 +135,9 @@ def test_offsets_of_what_is_hashed_lie_in_the_data() -> None:
         (places(0, 6)[:-1], 0, 1),
     ]:
         with pytest.raises(ValueError, match="offsets: "):
-            face.murmur2(b"foobar", offsets, first, count, SEED)
+            bindings.murmur2(b"foobar", offsets, first, count, SEED)
     with pytest.raises(ValueError, match="not aligned"):
-        face.murmur2(b"foobar", memoryview(b"." + places(0, 6))[1:], 0, 1, SEED)
+        bindings.murmur2(b"foobar", memoryview(b"." + places(0, 6))[1:], 0, 1, SEED)
 
 
 def test_a_view_bars_rows_that_were_decompressed() -> None:
@@ -158,15 +158,15 @@ def test_to_initialise_again_changes_nothing() -> None:
 
 
 def test_what_is_of_no_kernel_is_refused() -> None:
-    for cls in (face.Rows, face.Heads, face.Writer):
+    for cls in (bindings.Rows, bindings.Heads, bindings.Writer):
         with pytest.raises(TypeError, match="of no kernel"):
             cls()
     with pytest.raises(TypeError, match="of no kernel"):
-        face.Shape(kodec.Record)
+        bindings.Shape(kodec.Record)
     with pytest.raises(TypeError, match="not of message_set"):
         message_set.Objects(record_batch.Shape(kodec.Record))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="incorrect name"):
-        face.Kernel(pa.array([1]).__arrow_c_array__()[0])
+        bindings.Kernel(pa.array([1]).__arrow_c_array__()[0])
 
 
 def test_columns_that_cannot_be_loaded_leave_none() -> None:
@@ -243,5 +243,5 @@ def test_a_refused_call_loses_nothing_of_what_is_flattened() -> None:
                 next(flat)
             yield [at, at + 10]
 
-    flat = face.Flattened(lists())
+    flat = bindings.Flattened(lists())
     assert list(flat) == [0, 10, 1, 11, 2, 12] and list(flat) == []

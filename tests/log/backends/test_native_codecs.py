@@ -17,7 +17,7 @@ from kodec.runtime.errors import FormatError
 if not kernel.is_built():
     pytest.skip("the native kernels are not built", allow_module_level=True)
 
-from kodec.runtime.native import face
+from kodec.runtime.native import bindings
 
 MOST = 4 << 20
 CODECS = st.sampled_from(["lz4", "snappy"])
@@ -35,7 +35,7 @@ def contents(draw: st.DrawFn) -> bytes:
 @given(CODECS, contents())
 def test_what_is_written_is_read(codec: str, data: bytes) -> None:
     if len(data) <= MOST:
-        assert face.decompress(codec, compress(codec, data), MOST) == data
+        assert bindings.decompress(codec, compress(codec, data), MOST) == data
 
 
 @given(CODECS, contents(), st.data())
@@ -47,7 +47,7 @@ def test_what_is_changed_is_the_same_as_in_python_or_left_to_it(
         stored[draw.draw(st.integers(0, len(stored) - 1))] = draw.draw(st.integers(0, 255))
     del stored[draw.draw(st.integers(0, len(stored))) :]
     limit = draw.draw(st.sampled_from([0, 1, len(data) // 2, len(data), 1 << 20]))
-    found = face.decompress(codec, stored, limit)
+    found = bindings.decompress(codec, stored, limit)
     if found is not None:
         assert found == decompress(codec, bytes(stored), limit=limit)
 
@@ -55,11 +55,11 @@ def test_what_is_changed_is_the_same_as_in_python_or_left_to_it(
 @given(st.binary(max_size=300))
 def test_a_block_of_any_bytes_is_the_same_as_in_python_or_left_to_it(block: bytes) -> None:
     frame = bytes.fromhex("04224d18604082") + struct.pack("<I", len(block)) + block + bytes(4)
-    found = face.decompress("lz4", frame, MOST)
+    found = bindings.decompress("lz4", frame, MOST)
     if found is not None:
         assert found == decompress("lz4", frame, limit=MOST)
     chunk = b"\x82SNAPPY\0" + bytes(8) + struct.pack(">i", len(block)) + block
-    found = face.decompress("snappy", chunk, MOST)
+    found = bindings.decompress("snappy", chunk, MOST)
     if found is not None:
         assert found == decompress("snappy", chunk, limit=MOST)
 
@@ -79,7 +79,7 @@ def test_a_match_near_the_end_is_what_the_library_makes_of_it() -> None:
         except FormatError:
             expected = None
             refused += 1
-        assert face.decompress("lz4", frame, MOST) in (None, expected)
+        assert bindings.decompress("lz4", frame, MOST) in (None, expected)
     assert refused
 
 
@@ -87,21 +87,21 @@ def test_a_match_near_the_end_is_what_the_library_makes_of_it() -> None:
 def test_a_limit_is_held(codec: str) -> None:
     data = bytes(200_000)
     stored = compress(codec, data)
-    assert face.decompress(codec, stored, len(data)) == data
-    assert face.decompress(codec, stored, len(data) - 1) is None
+    assert bindings.decompress(codec, stored, len(data)) == data
+    assert bindings.decompress(codec, stored, len(data) - 1) is None
 
 
 def test_what_is_unusual_is_left_to_python() -> None:
     data = b"abcdefgh" * 100
-    assert face.decompress("gzip", compress("gzip", data), MOST) is None
-    assert face.decompress("lz4", b"", MOST) is None
-    assert face.decompress("snappy", b"", MOST) is None
+    assert bindings.decompress("gzip", compress("gzip", data), MOST) is None
+    assert bindings.decompress("lz4", b"", MOST) is None
+    assert bindings.decompress("snappy", b"", MOST) is None
     whole = compress("lz4", data)
     # one that says a content checksum, which Kafka's writer does not
-    assert face.decompress("lz4", whole[:4] + b"\x64" + whole[5:], MOST) is None
+    assert bindings.decompress("lz4", whole[:4] + b"\x64" + whole[5:], MOST) is None
     block = lz4.block.compress(data, store_size=False)
     cut = whole[:7] + struct.pack("<I", len(block) - 1) + block[:-1] + bytes(4)
-    assert face.decompress("lz4", cut, MOST) is None
+    assert bindings.decompress("lz4", cut, MOST) is None
 
 
 @pytest.mark.parametrize("codec", ["lz4", "snappy"])

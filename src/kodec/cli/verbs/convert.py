@@ -11,13 +11,11 @@ import typer
 from kodec.cli import output
 from kodec.cli.compressions import BATCHES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.outcome import LEFT_TO_DO, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.conversion.options import ConvertOptions
-from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport
-from kodec.log.files.paths import resolved
 
 __all__ = ["convert"]
 
@@ -54,7 +52,7 @@ def convert(
 ) -> None:
     """Rewrite a log in another message format or codec, and say what is lost; offsets stay.
 
-    The source is only read. Without --apply it is a dry run: nothing is written. With --engine spark the
+    The source is only read. Without --apply it is a dry run: nothing is written. The
     folder of --to is made whole or not at all, so it may not hold anything before.
 
     example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
@@ -64,39 +62,33 @@ def convert(
     if magic is None and compression is None and level is None:
         raise typer.BadParameter("give --magic, --compression or --level")
     master = require_spark(engine, master)
-    outcome = Outcome()
-    with errors_reported():
-        wanted = folders(paths, topic or [])
-        options = ConvertOptions(
-            magic=magic,
-            compression=compression,
-            level=level,
-            batch_bytes=batch_bytes,
-            committed=committed,
-            negative_timestamps=negative_timestamps.value,
-        )
-        if engine is Engine.spark:
-            for report in _by_spark(wanted, to, options, apply=apply, master=master):
-                outcome.left_to_do += not apply
-                output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-            raise typer.Exit(outcome.code)
-        with progress("convert", sum(map(size_of_logs, wanted))) as step:
-            for folder in wanted:
-                with outcome.each(folder):
-                    plan = plan_conversion(folder, to / resolved(folder).name, options, progress=step)
-                    report = plan.apply() if apply else plan.preview()
-                    outcome.left_to_do += not apply
-                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise typer.Exit(outcome.code)
-
-
-def _by_spark(
-    wanted: list[Path], to: Path, options: ConvertOptions, *, apply: bool, master: str
-) -> list[ConversionReport]:
-    with job():
+    local = engine is Engine.local
+    options = ConvertOptions(
+        magic=magic,
+        compression=compression,
+        level=level,
+        batch_bytes=batch_bytes,
+        committed=committed,
+        negative_timestamps=negative_timestamps.value,
+    )
+    with errors_reported(), job():
         from kodec.pipeline.jobs.convert import convert as run_convert
 
-        return run_convert(wanted, to, options, apply=apply, master=master, progress=output.say)
+        wanted = folders(paths, topic or [])
+        with progress("convert", sum(map(size_of_logs, wanted)) if local else 0) as step:
+            reports = run_convert(
+                wanted,
+                to,
+                options,
+                apply=apply,
+                engine=engine.value,
+                master=master,
+                progress=None if local else output.say,
+                step=step,
+            )
+    for report in reports:
+        output.show(*([output.as_json(_facts(report))] if json else _text(report)))
+    raise typer.Exit(0 if apply else LEFT_TO_DO)
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Converts logs to another message format or codec in Spark's workers; records never pass through the JVM."""
+"""Converts logs to another message format or codec, here or in Spark's workers, without the JVM's help."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ class _Convert:
     options: ConvertOptions
     target: Path
     staging: Staging | None
+    step: Callable[[int], None] | None
 
     def __call__(self, source: Path) -> tuple[Path, ConversionReport]:
         name = partition_path(source).path.name
         root = self.target if self.staging is None else self.staging.attempt()
-        plan = plan_conversion(source, root / name, self.options)
+        plan = plan_conversion(source, root / name, self.options, progress=self.step)
         return root, plan.preview() if self.staging is None else plan.apply()
 
 
@@ -47,13 +48,15 @@ def convert(
     master: str = "local[*]",
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
+    step: Callable[[int], None] | None = None,
 ) -> list[ConversionReport]:
     """Convert topic-partitions as `plan_conversion` does, each in one task, into a new log directory.
 
     That appears at the end, with all of them: a run that fails leaves nothing. Without `apply` nothing is
     written, and the reports say what would come out.
 
-    Args: folders are those of topic-partitions; to is not there yet, or empty; the rest as of `export`.
+    Args: folders are those of topic-partitions; to is not there yet, or empty; `step` is called with the
+    bytes of the sources read since the last call (engine="local" alone); the rest as of `export`.
     Returns: a report for each folder, in their order.
     Raises: as `plan_conversion` and its `apply`; FileExistsError where `to` holds something;
     MissingDependency where there is no Java; PySparkException where a task fails otherwise.
@@ -69,12 +72,15 @@ def convert(
         raise ValueError("a topic-partition is there twice: convert one log directory at a time")
     sizes = [sum(segment.size for segment in list_partition(source).segments) for source in sources]
     say(f"{len(sources)} topic-partitions")
+    told = step if engine == "local" else None
     with workers("convert", engine=engine, master=master, config=config, progress=progress) as crew:
         if not apply:
-            return [report for _, report in crew.run_sized(_Convert(options, target, None), sources, sizes)]
+            return [
+                report for _, report in crew.run_sized(_Convert(options, target, None, told), sources, sizes)
+            ]
         require_free(target)
         with staged(target) as staging:
-            found = crew.run_sized(_Convert(options, target, staging), sources, sizes)
+            found = crew.run_sized(_Convert(options, target, staging, told), sources, sizes)
             noted: dict[str, dict[TopicPartition, int]] = {LOG_START_OFFSETS: {}, CLEANER_OFFSETS: {}}
             staging.result.rmdir()
             make_folders(staging.result, sources[0].parent.stat())

@@ -11,7 +11,7 @@ from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import Frame
 from kodec.runtime import compression
 from kodec.runtime.errors import FormatError
-from kodec.runtime.native import face
+from kodec.runtime.native import bindings
 
 __all__ = ["MOST_NATIVE", "KernelDecoder", "content_of"]
 
@@ -59,7 +59,7 @@ def content_of(kernel: Any, buf: Buffer, limit: int) -> bytes | None:
     """
     codec, start, size = kernel.content
     stored = memoryview(buf)[start : start + size]
-    found = face.decompress(codec, stored, min(limit, MOST_NATIVE))
+    found = bindings.decompress(codec, stored, min(limit, MOST_NATIVE))
     if found is None:
         try:
             found = compression.decompress(codec, stored, limit=min(limit, compression.AT_ONCE))

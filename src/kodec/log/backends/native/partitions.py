@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kodec.log.backends.arrow import pyarrow
 from kodec.log.batches.partitioner import POSITIVE, SEED
-from kodec.runtime.native import face
+from kodec.runtime.native import bindings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ def partitions_of(keys: pa.Array, partitions: int) -> pa.Array:
     if not len(keys):
         return arrow.array([], arrow.int32())
     _, offsets, data = keys.buffers()
-    found = face.murmur2(b"" if data is None else data, offsets, keys.offset, len(keys), SEED)
+    found = bindings.murmur2(b"" if data is None else data, offsets, keys.offset, len(keys), SEED)
     hashes = arrow.Array.from_buffers(arrow.uint32(), len(keys), [None, arrow.py_buffer(found)])
     positive = pc.bit_wise_and(hashes, arrow.scalar(POSITIVE, arrow.uint32())).cast(arrow.int32())
     count = arrow.scalar(partitions, arrow.int32())
