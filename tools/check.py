@@ -1,4 +1,6 @@
-"""Runs the project's checks one after another and prints each with its time; all run even if one fails.
+"""Runs the project's checks and prints each with its time; all run even if one fails.
+
+What runs no tests runs side by side, as many as there are cores; tests follow, which take all of them.
 
 First it says which backend the tests run on: native kernels, or pure Python where they were not built.
 
@@ -13,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,9 +50,13 @@ QUICK = {"quick": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "quick"]}
 PURE = {"KODEC_PURE": "1"}
 
 
-def run(name: str, shown: bool) -> bool:
-    """Run one step; its output goes straight through if `shown`, else appears only when it fails."""
+def run(name: str, label: str) -> bool:
+    """Run one step; the output of tests goes straight through, that of others appears only when they fail."""
     program, *arguments = (STEPS | QUICK)[name]
+    shown = name in ("tests", "quick")
+    if shown:
+        print(label, flush=True)
+    started = time.monotonic()
     done = subprocess.run(
         [BIN / program, *arguments],
         cwd=ROOT,
@@ -63,10 +70,15 @@ def run(name: str, shown: bool) -> bool:
         text=True,
         check=False,
     )
+    told = [] if shown else [label]
     if done.returncode and not shown:
-        print(done.stdout, end="")
+        told.append(done.stdout.rstrip("\n"))
     if done.returncode < 0:
-        print(f"      ended by {signal.Signals(-done.returncode).name}")
+        told.append(f"      ended by {signal.Signals(-done.returncode).name}")
+    result = "FAILED" if done.returncode else "ok"
+    told.append(f"      {result} in {time.monotonic() - started:.1f} s")
+    # at once: steps run side by side
+    print("\n".join(told), flush=True)
     return done.returncode == 0
 
 
@@ -90,15 +102,16 @@ def main(names: list[str]) -> int:
         if used == "pure" and not names:
             # The tests run on it anyway.
             wanted.remove("tests-pure")
-    failed = []
-    for number, name in enumerate(wanted, 1):
-        label = f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | QUICK)[name])[:80]}"
-        print(label, flush=True)
-        started = time.monotonic()
-        ok = run(name, shown=name in ("tests", "quick"))
-        print(f"      {'ok' if ok else 'FAILED'} in {time.monotonic() - started:.1f} s", flush=True)
-        if not ok:
-            failed.append(name)
+    labels = {
+        name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | QUICK)[name])[:80]}"
+        for number, name in enumerate(wanted, 1)
+    }
+    tests = [name for name in wanted if "pytest" in (STEPS | QUICK)[name]]
+    others = [name for name in wanted if name not in tests]
+    with ThreadPoolExecutor(CORES) as pool:
+        passed = dict(zip(others, pool.map(lambda name: run(name, labels[name]), others), strict=True))
+    passed |= {name: run(name, labels[name]) for name in tests}
+    failed = [name for name in wanted if not passed[name]]
     print(f"failed: {', '.join(failed)}" if failed else f"passed: {', '.join(wanted)}")
     return 1 if failed else 0
 

@@ -227,8 +227,15 @@ def put(folder: Path, trees: dict[str, dict[str, Any]]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tiny.ksy").write_text(TINY)
     for name, tree in trees.items():
-        (folder / f"{name}.ksy").write_text(yaml.safe_dump(tree, sort_keys=False), encoding="utf-8")
+        (folder / f"{name}.ksy").write_text(_yaml(tree), encoding="utf-8")
     return folder
+
+
+def _yaml(tree: dict[str, Any]) -> str:
+    try:
+        return yaml.dump(tree, Dumper=yaml.CSafeDumper, sort_keys=False)
+    except UnicodeEncodeError:  # libyaml, which is faster, takes no surrogate
+        return yaml.safe_dump(tree, sort_keys=False)
 
 
 def accepted(folder: Path, wanted: tuple[Place, ...], payload: str) -> bool:

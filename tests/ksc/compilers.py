@@ -6,9 +6,9 @@ compiles all schemas to each language, and has that language's compiler check th
 Kaitai's runtime for it. Prints one line for each language, then what is refused. A language whose
 compiler or runtime is not here is named, and counts as no failure.
 
-Runtimes are looked for in DIR (else .cache/ksc-runtimes), each in a folder of its repository's name;
-that of Java has the jar of Maven Central. JavaScript's comes with `make node`; Python and PHP are
-compiled without one. C#, Go and Rust have no check here: it would build their runtimes, which are in no
+Runtimes are looked for in DIR (else .cache/ksc-runtimes), each in a folder of its repository's name.
+Maven fetches that of Java, whose checksum is pinned. JavaScript's comes with `make node`; Python and PHP
+are compiled without one. C#, Go and Rust have no check here: it would build their runtimes, which are in no
 registry.
 """
 
@@ -27,9 +27,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(ROOT)]
 
-import oracle
+import oracle  # noqa: E402
+
+from tests.labs.differential import jvm  # noqa: E402
 
 __all__ = ["LANGUAGES", "Language", "Outcome", "check", "runtime_of"]
 
@@ -41,6 +45,7 @@ class Language:
     """A language of ksc's: the program that compiles it, and how that is asked.
 
     `compile` gets the folder of sources and that of the runtime; it yields a text for each refused source.
+    Without a `repository` nothing is looked for in the folder of runtimes.
     """
 
     target: str
@@ -103,8 +108,13 @@ def _java(folder: Path, runtime: Path) -> Iterator[str]:
 
 
 def _javascript(folder: Path, runtime: Path) -> Iterator[str]:
-    yield from _each(
-        ["node", "-e", "require('./' + process.argv[1])"], folder, "js", NODE_PATH=str(oracle.node()[1])
+    each = (
+        "for (const name of process.argv.slice(1)) try { require('./' + name) } "
+        "catch (error) { console.log(`${name}: ${error}`); process.exitCode = 1 }"
+    )
+    sources = sorted(path.name for path in folder.glob("*.js"))
+    yield from _whole(
+        ["node", "-e", each, *sources], folder, r"(?m)^\w+\.js: .*", NODE_PATH=str(oracle.node()[1])
     )
 
 
@@ -127,7 +137,8 @@ def _php(folder: Path, runtime: Path) -> Iterator[str]:
 
 
 def _python(folder: Path, runtime: Path) -> Iterator[str]:
-    yield from _each([sys.executable, "-W", "error", "-m", "py_compile"], folder, "py")
+    command = [sys.executable, "-W", "error", "-m", "compileall", "-q", "."]
+    yield from _whole(command, folder, r"Error compiling '(?:\./)?(\w+\.py)'")
 
 
 def _ruby(folder: Path, runtime: Path) -> Iterator[str]:
@@ -138,7 +149,7 @@ LANGUAGES = {
     each.target: each
     for each in (
         Language("cpp_stl", "g++", ("--version",), _cpp, "kaitai_struct_cpp_stl_runtime"),
-        Language("java", "javac", ("-version",), _java, "kaitai-struct-runtime"),
+        Language("java", "javac", ("-version",), _java),
         Language("javascript", "node", ("--version",), _javascript),
         Language("lua", "lua5.3", ("-v",), _lua, "kaitai_struct_lua_runtime"),
         Language("nim", "nim", ("--version",), _nim, "kaitai_struct_nim_runtime"),
@@ -151,7 +162,14 @@ LANGUAGES = {
 
 
 def runtime_of(language: Language, runtimes: Path) -> Path | None:
-    """Where the language's runtime is, or None."""
+    """Where the language's runtime is, or None; any folder for one that needs none of a repository."""
+    if language.target == "java":
+        try:
+            return jvm.jars("0.11", ROOT / "tests" / "languages" / "ksc")
+        except jvm.Absent:
+            return None
+    if not language.repository:
+        return oracle.CACHE
     found = runtimes / language.repository
     return found if found.is_dir() else None
 
@@ -167,15 +185,16 @@ def check(target: str, runtimes: Path, schemas: Path = oracle.SCHEMAS) -> Outcom
         return Outcome(target, missing=language.program)
     runtime = runtime_of(language, runtimes)
     if runtime is None:
-        return Outcome(target, missing=language.repository)
+        return Outcome(target, missing=language.repository or f"runtime of {target}")
     said = _run([program, *language.version], Path.cwd())
     version = (said.stdout + said.stderr).strip().splitlines()[0]
     with tempfile.TemporaryDirectory() as scratch:
         failures = oracle.compile_schemas(Path(scratch), (target,), schemas)
         refused = [f"{each.schema}.ksy: ksc: {' '.join(each.error.split())}" for each in failures]
         folder = Path(scratch) / target
+        sources = sum(path.is_file() for path in folder.rglob("*.*"))
         refused += language.compile(folder, runtime.resolve())
-    return Outcome(target, version, len(oracle.schemas(schemas)), tuple(refused))
+    return Outcome(target, version, sources, tuple(refused))
 
 
 def main(arguments: list[str]) -> int:

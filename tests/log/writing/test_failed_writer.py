@@ -21,6 +21,7 @@ import pytest
 import kodec
 from kodec.errors import LogFailed
 from kodec.log.directories.partition import PartitionLog
+from kodec.log.files import in_use
 from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import claimed
@@ -168,7 +169,8 @@ class Interrupt:
         self._opcodes = opcodes
 
     def __enter__(self) -> Interrupt:
-        sys.settrace(self._called)
+        if not self._at or self.count < self._at:
+            sys.settrace(self._called)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -185,6 +187,7 @@ class Interrupt:
         if event == ("opcode" if self._opcodes else "line"):
             self.count += 1
             if self.count == self._at:
+                sys.settrace(None)
                 raise self._kind
         return self._trace
 
@@ -216,6 +219,12 @@ def interrupted(root: Path, at: int, kind: type[BaseException], *, opcodes: bool
     assert problems(folder) == []
     shutil.rmtree(root)
     return interrupt.count
+
+
+@pytest.fixture(autouse=True)
+def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else writes here: all processes need not be looked through each time a writer opens."""
+    monkeypatch.setattr(in_use, "writing_processes", lambda folder: [])
 
 
 @pytest.fixture
