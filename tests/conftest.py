@@ -14,6 +14,15 @@ settings.load_profile("kodec")
 ROOT = Path(__file__).resolve().parent
 # Folders whose tests share what takes long to start.
 TOGETHER = ("java", "pipeline")
+# Files that take more than a minute.
+LONG = {
+    "generator/test_hostile.py",
+    "handoff/test_examples.py",
+    "log/reading/test_bad_input.py",
+    "log/writing/test_failed_writer.py",
+    "log/writing/test_histories.py",
+    "test_docs.py",
+}
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -27,8 +36,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Folders whose tests stay together come first: their processes would be the last ones to end."""
-    items.sort(key=lambda item: item.path.relative_to(ROOT).parts[0] not in TOGETHER)
+    """What takes long comes first: its processes would be the last ones to end, and others idle."""
+    paths = {item.path: item.path.relative_to(ROOT) for item in items}
+    rank = {
+        path: 0 if inner.parts[0] in TOGETHER else 1 if inner.as_posix() in LONG else 2
+        for path, inner in paths.items()
+    }
+    items.sort(key=lambda item: rank[item.path])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -31,12 +31,28 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "KODEC_DOCS_TEST": "1"}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
-def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
-    script = tmp_path / "page.py"
-    script.write_text("\n".join(_runnable(text) for text in blocks(page, "python")), encoding="utf-8")
+def _runnable(text: str) -> str:
+    """Paths that stand for the reader's own become those of the committed logs."""
+    return text.replace('"/data/kafka-logs"', '"tests/data/kafka-4.3.1/logs"')
+
+
+def python_of(page: Path) -> str:
+    return "\n".join(_runnable(text) for text in blocks(page, "python"))
+
+
+# Those with Spark share a process, so that its JVM starts once.
+TOGETHER = [page for page in PAGES if "session()" in python_of(page)]
+ALONE = [[page] for page in PAGES if blocks(page, "python") and page not in TOGETHER]
+RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
+
+
+@pytest.mark.parametrize("pages", [TOGETHER, *ALONE], ids=lambda pages: " ".join(map(named, pages)))
+def test_python_of_pages_runs(pages: list[Path], tmp_path: Path) -> None:
+    scripts = [tmp_path / f"{page.stem}.py" for page in pages]
+    for page, script in zip(pages, scripts, strict=True):
+        script.write_text(python_of(page), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, "-c", RUN_ALL, *map(str, scripts)],
         cwd=ROOT,
         env=environment(),
         capture_output=True,
@@ -44,11 +60,6 @@ def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-def _runnable(text: str) -> str:
-    """Paths that stand for the reader's own become those of the committed logs."""
-    return text.replace('"/data/kafka-logs"', '"tests/data/kafka-4.3.1/logs"')
 
 
 COMMANDS = [

