@@ -28,6 +28,9 @@ LOGS = [
     if path.parent.name.startswith(NAMES)
 ]
 
+# Spark's jars that Dump needs: a search in all of them takes as long as the rest
+CODECS = ("lz4-java", "snappy-java", "zstd-jni")
+
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -57,13 +60,16 @@ def java(kit: Path) -> list[str]:
     spec = find_spec("pyspark")
     if shutil.which("javac") is None or spec is None or spec.origin is None:
         pytest.skip("no javac here, or no jars of codecs")
-    jars = str(Path(spec.origin).parent / "jars" / "*")
+    folder = Path(spec.origin).parent / "jars"
+    jars = os.pathsep.join(str(jar) for name in CODECS for jar in folder.glob(f"{name}-[0-9]*.jar"))
     sources = [*(kit / "code" / "java").rglob("*.java"), *(kit / "examples" / "java").rglob("*.java")]
     classes = str(kit / "classes")
     command = ["javac", "--release", "17", "-cp", jars, "-d", classes, *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    return ["java", "-cp", f"{classes}{os.pathsep}{jars}", "Dump"]
+    # a short life: most of it is the start
+    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+    return ["java", *quick, "-cp", f"{classes}{os.pathsep}{jars}", "Dump"]
 
 
 def python(kit: Path) -> list[str]:
