@@ -214,6 +214,20 @@ def test_a_directory_without_logs_is_told(tmp_path: Path) -> None:
     assert read(tmp_path, allowEmpty="true") == []
 
 
+@pytest.mark.parametrize("more", [1, 2, 100])
+def test_a_planned_scan_ends_where_the_log_ended(more: int, tmp_path: Path) -> None:
+    def append(count: int) -> None:
+        with kodec.LogDirectoryWriter(tmp_path / "logs") as logs:
+            logs.partition("t", 0).append([kodec.Record(value=b"v") for _ in range(count)])
+
+    append(10)
+    reader = source(tmp_path / "logs").reader(source(tmp_path / "logs").schema())
+    planned = list(reader.partitions())
+    append(more)
+    found = [row for part in planned for row in rows(list(reader.read(part)))]
+    assert [row["offset"] for row in found] == list(range(10))
+
+
 def test_a_torn_tail_ends_a_segment(log_dir: Path) -> None:
     assert [row["offset"] for row in rows(read(log_dir / "orders-1"))] == list(range(40))
 
