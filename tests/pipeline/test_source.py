@@ -214,6 +214,27 @@ def test_a_directory_without_logs_is_told(tmp_path: Path) -> None:
     assert read(tmp_path, allowEmpty="true") == []
 
 
+@pytest.mark.parametrize("more", [1, 2, 100])
+@pytest.mark.parametrize("columns", ["offset", "value"])
+def test_a_planned_scan_of_a_preallocated_segment_ends_where_it_ended(
+    more: int, columns: str, tmp_path: Path
+) -> None:
+    """What a broker has written since into the zeros behind the end is not of the scan."""
+    log = tmp_path / "logs/t-0" / f"{0:020d}.log"
+    log.parent.mkdir(parents=True)
+    before, after = (
+        kodec.encode([kodec.Record(offset=at, value=b"%d" % at) for at in offsets])
+        for offsets in (range(10), range(10, 10 + more))
+    )
+    log.write_bytes(before + bytes(4096))
+    one = source(tmp_path / "logs")
+    reader = one.reader(StructType([field for field in one.schema() if field.name == columns]))
+    planned = list(reader.partitions())
+    log.write_bytes((before + after).ljust(len(before) + 4096, b"\0"))
+    found = [row[columns] for part in planned for row in rows(list(reader.read(part)))]
+    assert found == [at if columns == "offset" else b"%d" % at for at in range(10)]
+
+
 def test_a_torn_tail_ends_a_segment(log_dir: Path) -> None:
     assert [row["offset"] for row in rows(read(log_dir / "orders-1"))] == list(range(40))
 

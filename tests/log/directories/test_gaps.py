@@ -57,6 +57,15 @@ def test_verify_reports_what_is_lost(cause: Cause, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
+def test_recovery_remarks_what_is_lost(cause: Cause, tmp_path: Path) -> None:
+    """A broker that recovers such a log says nothing of it."""
+    cause.make(tmp_path / OWNER)
+    plan = kodec.repair.plan_recovery(tmp_path / OWNER)
+    told = [each.removeprefix(f"{tmp_path / OWNER}: ") for each in plan.remarks if "in no segment" in each]
+    assert tuple(map(lost_in, told)) == cause.lost
+
+
+@pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
 def test_a_reader_of_records_reports_what_is_lost(
     cause: Cause, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -34,7 +34,7 @@ class RecoveryPlan:
         damage_below_recovery_point: whether a log ends before the recovery point, up to which all was
             durable: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
         remarks: what is odd in what was read and is no step: leader epochs that contradict each other or the
-            checkpoint, and what becomes of them.
+            checkpoint, and what becomes of them; offsets that no segment holds and nothing explains.
         scanned: the logs that were read to see whether they are valid, and their bytes.
         fingerprint: what was there when the plan was made; None where that could not be listed.
     """

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.gaps import find_gaps
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
@@ -192,7 +194,18 @@ def _recovered(draft: PlannedFolder) -> RecoveryPlan:
     plan.end_offset = end
     plan.segments = len(logs)
     plan.start_offset = max(draft.log_start, min(logs, default=end))
+    _remark_gaps(plan, draft.given.limits)
     return plan
+
+
+def _remark_gaps(plan: RecoveryPlan, limits: Limits) -> None:
+    """Say which offsets are lost between segments that stay: a broker would not notice."""
+    with PartitionLog(plan.path, limits=limits) as log:
+        plan.remarks += [
+            f"{plan.path}: offsets {gap.lost} to {gap.last} are in no segment, and not for compaction"
+            for gap in find_gaps(log)
+            if not gap.is_explained and gap.last < plan.end_offset
+        ]
 
 
 def _drop_orphans(draft: PlannedFolder) -> None:
