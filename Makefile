@@ -57,7 +57,7 @@ connector: java ## compare it, and its cost, with Spark's own Kafka source on a 
 fuzz: setup ## break kernels under sanitizers, compare them with pure Python, generate broken schemas, for some minutes
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
-	@$(BIN)/python tests/fuzz/faces.py
+	@$(BIN)/python tests/fuzz/kernel_calls.py
 	@$(BIN)/python tests/fuzz/messages.py --seconds 20
 	@$(BIN)/python tests/fuzz/messages.py --seconds 25 --seed 2 --sanitize
 	@$(BIN)/python -m tests.fuzz.schemas --seconds 60

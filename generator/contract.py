@@ -36,7 +36,7 @@ _MOST_DEPTH = 12
 _MOST_PLACES = 48
 
 
-class Codec(Protocol):
+class GeneratedObject(Protocol):
     """A generated class."""
 
     def to_bytes(self) -> bytes: ...
@@ -58,9 +58,9 @@ def same(given: object, read: object) -> bool:
     return given == read
 
 
-def check_round_trip(value: Codec, canonical: bool = True) -> bytes:
+def check_round_trip(value: GeneratedObject, canonical: bool = True) -> bytes:
     """Write, read, write again: the same value, and (uncompressed) the same bytes. Gives the bytes."""
-    read: Callable[[bytes], Codec] = type(value).from_bytes  # type: ignore[attr-defined]  # see Codec
+    read: Callable[[bytes], GeneratedObject] = type(value).from_bytes  # type: ignore[attr-defined]  # see GeneratedObject
     data = value.to_bytes()
     again = read(data)
     assert same(value, again), f"wrote {value}, read {again}"

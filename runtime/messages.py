@@ -1,8 +1,8 @@
 """What generated messages stand on: their methods, in Python and natively: the same values, bytes and errors.
 
-A module of messages ends in a call of `natively` with a table, which the generator wrote: each class
-with its fields as they stand on the wire, a `Wire` for each. The native code then takes the place of the
-methods `from_bytes`, `read_from` and `to_bytes`, unless `KODEC_PURE=1` is in the environment. What it
+A module of messages ends in a call of `use_native_methods` with a table, which the generator wrote: each
+class with its fields as they stand on the wire, a `Wire` for each. The native code then takes the place of
+the methods `from_bytes`, `read_from` and `to_bytes`, unless `KODEC_PURE=1` is in the environment. What it
 does not do, or finds wrong, the methods in Python do again from the start: they alone say what an error
 is.
 """
@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_exactly
 
-__all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "natively"]
+__all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "use_native_methods"]
 
 _NATIVE = "kodec.runtime.native.messages"
 
@@ -172,7 +172,7 @@ def _native() -> ModuleType | None:
     return importlib.import_module(_NATIVE)
 
 
-def natively(table: Mapping[type, tuple[Wire, ...]]) -> None:
+def use_native_methods(table: Mapping[type, tuple[Wire, ...]]) -> None:
     """Put native methods in place of those of the classes of a module, whose table this is."""
     native = _native()
     if native is None:

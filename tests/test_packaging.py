@@ -150,8 +150,8 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
 
 def test_the_wheel_holds_the_kernels_that_this_clone_has(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    faces = ("runtime/native/bindings", "runtime/native/messages")
-    modules = (*faces, *(f"generated/kernels/{name}" for name in KERNELS))
+    kernels = (f"generated/kernels/{name}" for name in KERNELS)
+    modules = ("runtime/native/bindings", "runtime/native/messages", *kernels)
     wanted = {f"kodec/{name}{suffix}" for name in modules} if kernel.is_built() else set()
     assert {name for name in names_in(wheel) if name.endswith((".so", ".pyd"))} == wanted
     assert wheel.name.endswith("-py3-none-any.whl") == (not kernel.is_built())

@@ -100,7 +100,7 @@ def write_kraft_version_record(
 KraftVersionRecord._functions = (read_kraft_version_record, write_kraft_version_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         KraftVersionRecord: (
             messages.Wire("version", "s2", says_version=True),

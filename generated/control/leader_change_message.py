@@ -210,7 +210,7 @@ def write_leader_change_message(
 LeaderChangeMessage._functions = (read_leader_change_message, write_leader_change_message)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         LeaderChangeMessage: (
             messages.Wire("version", "s2", says_version=True),

@@ -93,7 +93,7 @@ def write_snapshot_footer_record(
 SnapshotFooterRecord._functions = (read_snapshot_footer_record, write_snapshot_footer_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         SnapshotFooterRecord: (
             messages.Wire("version", "s2", says_version=True),

@@ -103,7 +103,7 @@ def write_snapshot_header_record(
 SnapshotHeaderRecord._functions = (read_snapshot_header_record, write_snapshot_header_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         SnapshotHeaderRecord: (
             messages.Wire("version", "s2", says_version=True),

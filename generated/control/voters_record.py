@@ -288,7 +288,7 @@ def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEF
 VotersRecord._functions = (read_voters_record, write_voters_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         VotersRecord: (
             messages.Wire("version", "s2", says_version=True),

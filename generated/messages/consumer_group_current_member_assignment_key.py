@@ -94,7 +94,7 @@ ConsumerGroupCurrentMemberAssignmentKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupCurrentMemberAssignmentKey: (
             messages.Wire("record_type", messages.Only("s2", 8)),

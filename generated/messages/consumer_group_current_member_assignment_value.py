@@ -295,7 +295,7 @@ ConsumerGroupCurrentMemberAssignmentValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupCurrentMemberAssignmentValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -94,7 +94,7 @@ ConsumerGroupMemberMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupMemberMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 5)),

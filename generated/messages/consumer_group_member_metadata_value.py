@@ -364,7 +364,7 @@ ConsumerGroupMemberMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupMemberMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

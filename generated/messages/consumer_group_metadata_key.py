@@ -88,7 +88,7 @@ def write_consumer_group_metadata_key(
 ConsumerGroupMetadataKey._functions = (read_consumer_group_metadata_key, write_consumer_group_metadata_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 3)),

@@ -143,7 +143,7 @@ ConsumerGroupMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -92,7 +92,7 @@ ConsumerGroupPartitionMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupPartitionMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 4)),

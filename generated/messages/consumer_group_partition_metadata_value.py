@@ -264,7 +264,7 @@ ConsumerGroupPartitionMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupPartitionMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

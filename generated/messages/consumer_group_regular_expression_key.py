@@ -96,7 +96,7 @@ ConsumerGroupRegularExpressionKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupRegularExpressionKey: (
             messages.Wire("record_type", messages.Only("s2", 16)),

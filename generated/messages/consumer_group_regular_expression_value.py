@@ -130,7 +130,7 @@ ConsumerGroupRegularExpressionValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupRegularExpressionValue: (
             messages.Wire("version", "s2", says_version=True),

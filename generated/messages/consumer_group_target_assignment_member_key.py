@@ -94,7 +94,7 @@ ConsumerGroupTargetAssignmentMemberKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupTargetAssignmentMemberKey: (
             messages.Wire("record_type", messages.Only("s2", 7)),

@@ -176,7 +176,7 @@ ConsumerGroupTargetAssignmentMemberValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupTargetAssignmentMemberValue: (
             messages.Wire("version", "s2", says_version=True),

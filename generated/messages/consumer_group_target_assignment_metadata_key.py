@@ -89,7 +89,7 @@ ConsumerGroupTargetAssignmentMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupTargetAssignmentMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 6)),

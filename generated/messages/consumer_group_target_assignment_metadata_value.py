@@ -148,7 +148,7 @@ ConsumerGroupTargetAssignmentMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerGroupTargetAssignmentMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

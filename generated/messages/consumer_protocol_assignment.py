@@ -162,7 +162,7 @@ ConsumerProtocolAssignment._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerProtocolAssignment: (
             messages.Wire("version", "s2", says_version=True),

@@ -217,7 +217,7 @@ ConsumerProtocolSubscription._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConsumerProtocolSubscription: (
             messages.Wire("version", "s2", says_version=True),

@@ -119,7 +119,7 @@ def write_default_principal_data(
 DefaultPrincipalData._functions = (read_default_principal_data, write_default_principal_data)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         DefaultPrincipalData: (
             messages.Wire("version", "s2", says_version=True),

@@ -86,7 +86,7 @@ def write_group_metadata_key(out: bytearray, v: GroupMetadataKey, opt: WriteOpti
 GroupMetadataKey._functions = (read_group_metadata_key, write_group_metadata_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         GroupMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 2)),

@@ -329,7 +329,7 @@ def write_group_metadata_value(
 GroupMetadataValue._functions = (read_group_metadata_value, write_group_metadata_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         GroupMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -102,7 +102,7 @@ def write_legacy_offset_commit_key(
 LegacyOffsetCommitKey._functions = (read_legacy_offset_commit_key, write_legacy_offset_commit_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         LegacyOffsetCommitKey: (
             messages.Wire("record_type", messages.Only("s2", 0)),

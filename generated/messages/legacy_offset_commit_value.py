@@ -113,7 +113,7 @@ def write_legacy_offset_commit_value(
 LegacyOffsetCommitValue._functions = (read_legacy_offset_commit_value, write_legacy_offset_commit_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         LegacyOffsetCommitValue: (
             messages.Wire("version", "s2", says_version=True),

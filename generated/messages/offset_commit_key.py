@@ -101,7 +101,7 @@ def write_offset_commit_key(out: bytearray, v: OffsetCommitKey, opt: WriteOption
 OffsetCommitKey._functions = (read_offset_commit_key, write_offset_commit_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         OffsetCommitKey: (
             messages.Wire("record_type", messages.Only("s2", 1)),

@@ -195,7 +195,7 @@ def write_offset_commit_value(
 OffsetCommitValue._functions = (read_offset_commit_value, write_offset_commit_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         OffsetCommitValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -94,7 +94,7 @@ ShareGroupCurrentMemberAssignmentKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupCurrentMemberAssignmentKey: (
             messages.Wire("record_type", messages.Only("s2", 14)),

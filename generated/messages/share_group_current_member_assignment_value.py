@@ -208,7 +208,7 @@ ShareGroupCurrentMemberAssignmentValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupCurrentMemberAssignmentValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -94,7 +94,7 @@ ShareGroupMemberMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupMemberMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 10)),

@@ -152,7 +152,7 @@ ShareGroupMemberMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupMemberMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -86,7 +86,7 @@ def write_share_group_metadata_key(
 ShareGroupMetadataKey._functions = (read_share_group_metadata_key, write_share_group_metadata_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 11)),

@@ -108,7 +108,7 @@ def write_share_group_metadata_value(
 ShareGroupMetadataValue._functions = (read_share_group_metadata_value, write_share_group_metadata_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -91,7 +91,7 @@ ShareGroupStatePartitionMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupStatePartitionMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 15)),

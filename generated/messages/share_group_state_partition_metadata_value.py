@@ -289,7 +289,7 @@ ShareGroupStatePartitionMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupStatePartitionMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -94,7 +94,7 @@ ShareGroupTargetAssignmentMemberKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupTargetAssignmentMemberKey: (
             messages.Wire("record_type", messages.Only("s2", 13)),

@@ -177,7 +177,7 @@ ShareGroupTargetAssignmentMemberValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupTargetAssignmentMemberValue: (
             messages.Wire("version", "s2", says_version=True),

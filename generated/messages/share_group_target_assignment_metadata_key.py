@@ -89,7 +89,7 @@ ShareGroupTargetAssignmentMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupTargetAssignmentMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 12)),

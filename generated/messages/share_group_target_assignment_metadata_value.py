@@ -148,7 +148,7 @@ ShareGroupTargetAssignmentMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareGroupTargetAssignmentMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -101,7 +101,7 @@ def write_share_snapshot_key(out: bytearray, v: ShareSnapshotKey, opt: WriteOpti
 ShareSnapshotKey._functions = (read_share_snapshot_key, write_share_snapshot_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareSnapshotKey: (
             messages.Wire("record_type", messages.Only("s2", 0)),

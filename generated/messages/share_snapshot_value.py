@@ -271,7 +271,7 @@ def write_share_snapshot_value(
 ShareSnapshotValue._functions = (read_share_snapshot_value, write_share_snapshot_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareSnapshotValue: (
             messages.Wire("version", "s2", says_version=True),

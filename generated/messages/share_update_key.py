@@ -101,7 +101,7 @@ def write_share_update_key(out: bytearray, v: ShareUpdateKey, opt: WriteOptions 
 ShareUpdateKey._functions = (read_share_update_key, write_share_update_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareUpdateKey: (
             messages.Wire("record_type", messages.Only("s2", 1)),

@@ -236,7 +236,7 @@ def write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOpti
 ShareUpdateValue._functions = (read_share_update_value, write_share_update_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ShareUpdateValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -95,7 +95,7 @@ StreamsGroupCurrentMemberAssignmentKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupCurrentMemberAssignmentKey: (
             messages.Wire("record_type", messages.Only("s2", 22)),

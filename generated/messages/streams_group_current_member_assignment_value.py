@@ -371,7 +371,7 @@ StreamsGroupCurrentMemberAssignmentValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupCurrentMemberAssignmentValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -94,7 +94,7 @@ StreamsGroupMemberMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupMemberMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 19)),

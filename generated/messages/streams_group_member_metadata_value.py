@@ -287,7 +287,7 @@ StreamsGroupMemberMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupMemberMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -88,7 +88,7 @@ def write_streams_group_metadata_key(
 StreamsGroupMetadataKey._functions = (read_streams_group_metadata_key, write_streams_group_metadata_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 17)),

@@ -305,7 +305,7 @@ def write_streams_group_metadata_value(
 StreamsGroupMetadataValue._functions = (read_streams_group_metadata_value, write_streams_group_metadata_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -95,7 +95,7 @@ StreamsGroupTargetAssignmentMemberKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupTargetAssignmentMemberKey: (
             messages.Wire("record_type", messages.Only("s2", 21)),

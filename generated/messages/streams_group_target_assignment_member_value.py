@@ -202,7 +202,7 @@ StreamsGroupTargetAssignmentMemberValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupTargetAssignmentMemberValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -89,7 +89,7 @@ StreamsGroupTargetAssignmentMetadataKey._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupTargetAssignmentMetadataKey: (
             messages.Wire("record_type", messages.Only("s2", 20)),

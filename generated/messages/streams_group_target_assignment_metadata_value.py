@@ -148,7 +148,7 @@ StreamsGroupTargetAssignmentMetadataValue._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupTargetAssignmentMetadataValue: (
             messages.Wire("version", "s2", says_version=True),

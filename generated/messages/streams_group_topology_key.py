@@ -86,7 +86,7 @@ def write_streams_group_topology_key(
 StreamsGroupTopologyKey._functions = (read_streams_group_topology_key, write_streams_group_topology_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupTopologyKey: (
             messages.Wire("record_type", messages.Only("s2", 23)),

@@ -513,7 +513,7 @@ def write_streams_group_topology_value(
 StreamsGroupTopologyValue._functions = (read_streams_group_topology_value, write_streams_group_topology_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         StreamsGroupTopologyValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -88,7 +88,7 @@ def write_transaction_log_key(
 TransactionLogKey._functions = (read_transaction_log_key, write_transaction_log_key)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         TransactionLogKey: (
             messages.Wire("record_type", messages.Only("s2", 0)),

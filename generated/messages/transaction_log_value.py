@@ -423,7 +423,7 @@ def write_transaction_log_value(
 TransactionLogValue._functions = (read_transaction_log_value, write_transaction_log_value)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         TransactionLogValue: (
             messages.Wire("version", "s2", says_version=True),

@@ -101,7 +101,7 @@ def write_abort_transaction_record(
 AbortTransactionRecord._functions = (read_abort_transaction_record, write_abort_transaction_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         AbortTransactionRecord: (
             messages.Wire("reason", messages.Counted("text", "uvarint32", plus=1, null=True), tag=0),

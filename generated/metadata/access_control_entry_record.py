@@ -159,7 +159,7 @@ def write_access_control_entry_record(
 AccessControlEntryRecord._functions = (read_access_control_entry_record, write_access_control_entry_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         AccessControlEntryRecord: (
             messages.Wire("id", "uuid"),

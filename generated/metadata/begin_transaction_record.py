@@ -103,7 +103,7 @@ def write_begin_transaction_record(
 BeginTransactionRecord._functions = (read_begin_transaction_record, write_begin_transaction_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         BeginTransactionRecord: (
             messages.Wire("name", messages.Counted("text", "uvarint32", plus=1, null=True), tag=0),

@@ -265,7 +265,7 @@ BrokerRegistrationChangeRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         BrokerRegistrationChangeRecord: (
             messages.Wire("broker_id", "s4"),

@@ -80,7 +80,7 @@ def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions,
 ClearElrRecord._functions = (read_clear_elr_record, write_clear_elr_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ClearElrRecord: (
             messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),

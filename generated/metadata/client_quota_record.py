@@ -167,7 +167,7 @@ def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOp
 ClientQuotaRecord._functions = (read_client_quota_record, write_client_quota_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ClientQuotaRecord: (
             messages.Wire("entity", messages.Counted("list", "uvarint32", EntityData, plus=1)),

@@ -114,7 +114,7 @@ def write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, vers
 ConfigRecord._functions = (read_config_record, write_config_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ConfigRecord: (
             messages.Wire("resource_type", "s1"),

@@ -150,7 +150,7 @@ def write_delegation_token_record(
 DelegationTokenRecord._functions = (read_delegation_token_record, write_delegation_token_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         DelegationTokenRecord: (
             messages.Wire("owner", messages.Counted("text", "uvarint32", plus=1)),

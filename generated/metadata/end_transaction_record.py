@@ -72,7 +72,7 @@ def write_end_transaction_record(
 EndTransactionRecord._functions = (read_end_transaction_record, write_end_transaction_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         EndTransactionRecord: (messages.Wire("tagged_fields", "tags"),),
     }

@@ -102,7 +102,7 @@ def write_feature_level_record(
 FeatureLevelRecord._functions = (read_feature_level_record, write_feature_level_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         FeatureLevelRecord: (
             messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),

@@ -88,7 +88,7 @@ def write_fence_broker_record(out: bytearray, v: FenceBrokerRecord, opt: WriteOp
 FenceBrokerRecord._functions = (read_fence_broker_record, write_fence_broker_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         FenceBrokerRecord: (
             messages.Wire("id", "s4"),

@@ -72,7 +72,7 @@ def write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version
 NoOpRecord._functions = (read_no_op_record, write_no_op_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         NoOpRecord: (messages.Wire("tagged_fields", "tags"),),
     }

@@ -362,7 +362,7 @@ def write_partition_change_record(
 PartitionChangeRecord._functions = (read_partition_change_record, write_partition_change_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         PartitionChangeRecord: (
             messages.Wire("partition_id", "s4"),

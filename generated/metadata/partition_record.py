@@ -325,7 +325,7 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
 PartitionRecord._functions = (read_partition_record, write_partition_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         PartitionRecord: (
             messages.Wire("partition_id", "s4"),

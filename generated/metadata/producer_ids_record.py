@@ -93,7 +93,7 @@ def write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOp
 ProducerIdsRecord._functions = (read_producer_ids_record, write_producer_ids_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ProducerIdsRecord: (
             messages.Wire("broker_id", "s4"),

@@ -440,7 +440,7 @@ def write_register_broker_record(
 RegisterBrokerRecord._functions = (read_register_broker_record, write_register_broker_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RegisterBrokerRecord: (
             messages.Wire("broker_id", "s4"),

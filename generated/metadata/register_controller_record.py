@@ -268,7 +268,7 @@ def write_register_controller_record(
 RegisterControllerRecord._functions = (read_register_controller_record, write_register_controller_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RegisterControllerRecord: (
             messages.Wire("controller_id", "s4"),

@@ -98,7 +98,7 @@ RemoveAccessControlEntryRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoveAccessControlEntryRecord: (
             messages.Wire("id", "uuid"),

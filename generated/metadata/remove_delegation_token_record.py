@@ -85,7 +85,7 @@ RemoveDelegationTokenRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoveDelegationTokenRecord: (
             messages.Wire("token_id", messages.Counted("text", "uvarint32", plus=1)),

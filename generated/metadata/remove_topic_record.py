@@ -93,7 +93,7 @@ def write_remove_topic_record(out: bytearray, v: RemoveTopicRecord, opt: WriteOp
 RemoveTopicRecord._functions = (read_remove_topic_record, write_remove_topic_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoveTopicRecord: (
             messages.Wire("topic_id", "uuid"),

@@ -103,7 +103,7 @@ RemoveUserScramCredentialRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoveUserScramCredentialRecord: (
             messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),

@@ -101,7 +101,7 @@ def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, versio
 TopicRecord._functions = (read_topic_record, write_topic_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         TopicRecord: (
             messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),

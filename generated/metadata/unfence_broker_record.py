@@ -90,7 +90,7 @@ def write_unfence_broker_record(
 UnfenceBrokerRecord._functions = (read_unfence_broker_record, write_unfence_broker_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         UnfenceBrokerRecord: (
             messages.Wire("id", "s4"),

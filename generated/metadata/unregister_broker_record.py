@@ -88,7 +88,7 @@ def write_unregister_broker_record(
 UnregisterBrokerRecord._functions = (read_unregister_broker_record, write_unregister_broker_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         UnregisterBrokerRecord: (
             messages.Wire("broker_id", "s4"),

@@ -88,7 +88,7 @@ UnregisterControllerRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         UnregisterControllerRecord: (
             messages.Wire("controller_id", "s4"),

@@ -134,7 +134,7 @@ def write_user_scram_credential_record(
 UserScramCredentialRecord._functions = (read_user_scram_credential_record, write_user_scram_credential_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         UserScramCredentialRecord: (
             messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),

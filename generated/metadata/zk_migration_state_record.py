@@ -86,7 +86,7 @@ def write_zk_migration_state_record(
 ZkMigrationStateRecord._functions = (read_zk_migration_state_record, write_zk_migration_state_record)
 
 
-messages.natively(
+messages.use_native_methods(
     {
         ZkMigrationStateRecord: (
             messages.Wire("zk_migration_state", "s1"),

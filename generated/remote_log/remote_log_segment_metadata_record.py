@@ -386,7 +386,7 @@ RemoteLogSegmentMetadataRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoteLogSegmentMetadataRecord: (
             messages.Wire("remote_log_segment_id", RemoteLogSegmentIdEntry),

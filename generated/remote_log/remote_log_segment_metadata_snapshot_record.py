@@ -286,7 +286,7 @@ RemoteLogSegmentMetadataSnapshotRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoteLogSegmentMetadataSnapshotRecord: (
             messages.Wire("segment_id", "uuid"),

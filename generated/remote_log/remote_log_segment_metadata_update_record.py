@@ -254,7 +254,7 @@ RemoteLogSegmentMetadataUpdateRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemoteLogSegmentMetadataUpdateRecord: (
             messages.Wire("remote_log_segment_id", RemoteLogSegmentIdEntry),

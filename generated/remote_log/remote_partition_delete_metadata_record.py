@@ -178,7 +178,7 @@ RemotePartitionDeleteMetadataRecord._functions = (
 )
 
 
-messages.natively(
+messages.use_native_methods(
     {
         RemotePartitionDeleteMetadataRecord: (
             messages.Wire("topic_id_partition", TopicIdPartitionEntry),

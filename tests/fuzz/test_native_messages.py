@@ -62,7 +62,7 @@ def strictly(kind: Any) -> tuple[Any, Any, Any]:
     assert native is not None
     peers: dict[type, Any] = {}
     module = sys.modules[kind.__module__]
-    found = re.search(r"messages\.natively\((.*)\)", inspect.getsource(module), re.DOTALL)
+    found = re.search(r"messages\.use_native_methods\((.*)\)", inspect.getsource(module), re.DOTALL)
     assert found is not None
     for cls, rows in eval(found[1].strip(), vars(module)).items():
         peers[cls] = native.Message(cls, rows, peers, messages._defaults)

@@ -568,7 +568,7 @@ def test_modules_compile_without_a_warning(made: Callable[[str], ModuleType]) ->
 
 @needs_cc
 def test_cores_of_other_schemas_are_plain_c(made: Callable[[str], ModuleType]) -> None:
-    face = made("kernels.weather").__file__
-    assert face is not None
-    for core in Path(face).parent.glob("*_core.c"):
+    module = made("kernels.weather").__file__
+    assert module is not None
+    for core in Path(module).parent.glob("*_core.c"):
         assert_strict(core)

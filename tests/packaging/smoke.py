@@ -19,10 +19,10 @@ FOLDERS = ["cli", "formats", "generated", "generator", "log", "pipeline", "runti
 
 wanted = sys.argv[1]
 assert kodec.backend() == wanted, f"the backend is {kodec.backend()}"
-faces = {path.name.removesuffix(".pyi") for path in files(kernels).iterdir() if path.name.endswith(".pyi")}
+stubs = {path.name.removesuffix(".pyi") for path in files(kernels).iterdir() if path.name.endswith(".pyi")}
 built = {module.name for module in pkgutil.iter_modules(kernels.__path__)}
-assert faces
-assert built == (faces if wanted == "native" else set()), f"kernels: {built} of {faces}"
+assert stubs
+assert built == (stubs if wanted == "native" else set()), f"kernels: {built} of {stubs}"
 for name in ("bindings", "messages"):
     found = importlib.util.find_spec(f"kodec.runtime.native.{name}")
     assert (found is not None) == (wanted == "native")

@@ -204,6 +204,12 @@ class Printer(UnitPrinter):
     def varint(self, wire: str) -> str:
         return wire
 
+    def varint_type(self, wire: str) -> str:
+        """What the function that appends a varint takes."""
+        found = WIRE[wire].range
+        assert found is not None
+        return whole(Whole(*found))
+
     def limits(self, wire: str) -> tuple[int, int] | None:
         """The least and the largest number; None where int64 has no other."""
         found = WIRE[wire].range

@@ -9,9 +9,9 @@ from kodec.generator.plan.rows import Elements, NoRows, RowColumn, RowNumber, Ro
 from kodec.generator.plan.steps import Slot
 from kodec.generator.plan.values import FieldOf
 from kodec.generator.targets.native.expressions import Expressions, bare
+from kodec.generator.targets.native.kernel_plan import BoundPlan, Bytes, ColumnPlan, Flag, Flat, Lists, Number
 from kodec.generator.targets.native.names import Constants, c_name
 from kodec.generator.targets.native.places import Places, arrow_of, c_path, is_number, kind_of
-from kodec.generator.targets.native.steps import BoundPlan, Bytes, ColumnPlan, Flag, Flat, Lists, Number
 from kodec.generator.wire import ENCODINGS
 
 __all__ = ["Columns"]

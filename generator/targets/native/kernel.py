@@ -25,10 +25,7 @@ from kodec.generator.schema.model import Model, Schema, Struct
 from kodec.generator.schema.type_roles import listed_rows, row_content
 from kodec.generator.targets.native.columns import Columns
 from kodec.generator.targets.native.expressions import Expressions, bare, literal
-from kodec.generator.targets.native.names import Constants
-from kodec.generator.targets.native.objects import gives_objects
-from kodec.generator.targets.native.places import Places, kind_of
-from kodec.generator.targets.native.steps import (
+from kodec.generator.targets.native.kernel_plan import (
     BoundPlan,
     CodecPlan,
     CodecValue,
@@ -38,9 +35,12 @@ from kodec.generator.targets.native.steps import (
     RowsInside,
     WritingPlan,
 )
-from kodec.generator.targets.native.steps import Bytes as BytesColumn
-from kodec.generator.targets.native.steps import Flag as FlagColumn
-from kodec.generator.targets.native.steps import Lists as ListColumn
+from kodec.generator.targets.native.kernel_plan import Bytes as BytesColumn
+from kodec.generator.targets.native.kernel_plan import Flag as FlagColumn
+from kodec.generator.targets.native.kernel_plan import Lists as ListColumn
+from kodec.generator.targets.native.names import Constants
+from kodec.generator.targets.native.objects import gives_objects
+from kodec.generator.targets.native.places import Places, kind_of
 from kodec.generator.targets.native.writing import Writer, default_of
 from kodec.generator.wire import WIRE
 

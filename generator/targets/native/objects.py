@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kodec.generator.targets.native.steps import Bytes, ColumnPlan, Flat, Lists
+from kodec.generator.targets.native.kernel_plan import Bytes, ColumnPlan, Flat, Lists
 
 __all__ = ["gives_objects"]
 

@@ -20,7 +20,7 @@ from kodec.generator.plan.values import OCTETS, EnumOf, Maybe, OneOf, Type, Valu
 from kodec.generator.targets.rust.expressions import Expressions, Types, rust_whole
 from kodec.generator.wire import WIRE
 
-__all__ = ["Elements", "Reading", "closure", "converted", "loaded", "number_type", "stored"]
+__all__ = ["Elements", "ReadExpression", "closure", "converted", "loaded", "number_type", "stored"]
 
 
 def closure(text: str) -> str:
@@ -72,7 +72,7 @@ def stored(wire: str, order: str, value: str, kind: Type | None, name: str) -> s
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadExpression:
     """An expression: of a `Result`, or of a value where it cannot fail."""
 
     text: str
@@ -86,11 +86,11 @@ class Reading:
     def result(self) -> str:
         return self.text if self.fails else f"Ok({self.text})"
 
-    def mapped(self, by: str, closed: bool = False) -> Reading:
+    def mapped(self, by: str, closed: bool = False) -> ReadExpression:
         """What a function makes of the value."""
         if self.fails:
-            return Reading(f"{self.text}.map({f'|x| {by}(x)' if closed else by})")
-        return Reading(f"{by}({self.text})", fails=False)
+            return ReadExpression(f"{self.text}.map({f'|x| {by}(x)' if closed else by})")
+        return ReadExpression(f"{by}({self.text})", fails=False)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Elements:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def reading(self, element: Element, kind: Type, name: str) -> Reading:
+    def reading(self, element: Element, kind: Type, name: str) -> ReadExpression:
         """A value of `kind`; `name` is a literal, empty in lists."""
         found = self._read(element, kind, name)
         return found.mapped("Some") if isinstance(kind, Maybe) and not self.is_null(element) else found
@@ -113,30 +113,30 @@ class Elements:
             return element.may_lack and element.other is None
         return isinstance(element, Nested) and isinstance(self.types.inner(element.unit), Maybe)
 
-    def _read(self, element: Element, kind: Type, name: str) -> Reading:
+    def _read(self, element: Element, kind: Type, name: str) -> ReadExpression:
         match element:
             case FixedNumber(wire, order):
                 size = WIRE[wire].least
                 text = loaded(wire, order, f"r.fixed::<{size}>({name})?", kind, self.types)
-                return Reading(text, fails=False)
+                return ReadExpression(text, fails=False)
             case Varint(wire):
                 own = number_type(wire)
                 if converted(kind, own, "x", self.types) == "x":
-                    return Reading(f"r.{wire}({name})")
-                return Reading(converted(kind, own, f"r.{wire}({name})?", self.types), fails=False)
+                    return ReadExpression(f"r.{wire}({name})")
+                return ReadExpression(converted(kind, own, f"r.{wire}({name})?", self.types), fails=False)
             case Octets(None):
-                return Reading("r.rest()", fails=False)
+                return ReadExpression("r.rest()", fails=False)
             case Octets(Size(value)):
-                return Reading(f"r.octets({name}, {self.spell(value)})")
+                return ReadExpression(f"r.octets({name}, {self.spell(value)})")
             case Chars(None):
-                return Reading("rt::Text(r.rest())", fails=False)
+                return ReadExpression("rt::Text(r.rest())", fails=False)
             case Chars(Size(value)):
-                return Reading(f"r.octets({name}, {self.spell(value)}).map(rt::Text)")
+                return ReadExpression(f"r.octets({name}, {self.spell(value)}).map(rt::Text)")
             case Nested(unit, arguments, size, fills):
                 text = self._sized(f"{self.call(unit, 'read')}(r{self.given(arguments, unit)})", size)
                 if fills and size is None:
                     text += '.and_then(|found| r.ends("").map(|()| found))'
-                return Reading(self._within(text, name))
+                return ReadExpression(self._within(text, name))
             case Choice():
                 return self._choice(element, kind, name)
         raise TypeError(element)
@@ -147,7 +147,7 @@ class Elements:
     def _within(self, text: str, name: str) -> str:
         return text if name == '""' else f"{text}.map_err(|error| error.within({name}))"
 
-    def _choice(self, choice: Choice, kind: Type, name: str) -> Reading:
+    def _choice(self, choice: Choice, kind: Type, name: str) -> ReadExpression:
         one = bare(kind)
         assert isinstance(one, OneOf)
         inner = '""' if choice.size is not None else name
@@ -170,7 +170,7 @@ class Elements:
         text = self._sized(text, choice.size)
         if choice.fills and choice.size is None:
             text += f".and_then(|found| r.ends({name}).map(|()| found))"
-        return Reading(self._within(text, name) if choice.size is not None else text)
+        return ReadExpression(self._within(text, name) if choice.size is not None else text)
 
     def _as_variant(self, element: Element, kind: Type, one: OneOf, name: str, lacking: bool) -> str:
         found = self.reading(element, kind, name)

@@ -14,7 +14,7 @@ from kodec.generator.plan.rows import RowPlan
 from kodec.generator.plan.values import Binary, Choose, Constant, FieldOf, Unary, Value, text_of
 from kodec.generator.plan.values import Number as NumberOf
 from kodec.generator.targets.native.kernel import PlannedKernel
-from kodec.generator.targets.native.steps import Bytes, ColumnPlan, Flag, Lists, Number
+from kodec.generator.targets.native.kernel_plan import Bytes, ColumnPlan, Flag, Lists, Number
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS
 

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 __all__ = [
     "COLUMNS",
     "QUARANTINE",
-    "Column",
+    "SparkColumn",
     "arrow_schema",
     "quarantine_schema",
     "schema",
@@ -32,7 +32,7 @@ __all__ = [
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
 
-class Column(NamedTuple):
+class SparkColumn(NamedTuple):
     """A column as Spark has it.
 
     Attributes:
@@ -50,41 +50,41 @@ class Column(NamedTuple):
 _HEADERS, _DECODED, _BATCH = "includeHeaders", "includeDecoded", "includeBatchMetadata"
 
 COLUMNS = (
-    Column("key", BinaryType(), ("key",)),
-    Column("value", BinaryType(), ("value",)),
-    Column("topic", StringType()),
-    Column("partition", IntegerType()),
-    Column("offset", LongType(), ("offset",)),
+    SparkColumn("key", BinaryType(), ("key",)),
+    SparkColumn("value", BinaryType(), ("value",)),
+    SparkColumn("topic", StringType()),
+    SparkColumn("partition", IntegerType()),
+    SparkColumn("offset", LongType(), ("offset",)),
     # the offset says which record has a timestamp that does not fit
-    Column("timestamp", TimestampType(), ("timestamp", "offset")),
-    Column("timestampType", IntegerType(), ("timestamp_type",)),
-    Column("headers", ArrayType(_HEADER), ("headers",), _HEADERS),
-    Column("keyDecoded", StringType(), ("key_decoded",), _DECODED),
-    Column("valueDecoded", StringType(), ("value_decoded",), _DECODED),
-    Column("leaderEpoch", IntegerType(), ("partition_leader_epoch",), _BATCH),
-    Column("producerId", LongType(), ("producer_id",), _BATCH),
-    Column("producerEpoch", IntegerType(), ("producer_epoch",), _BATCH),
-    Column("sequence", IntegerType(), ("sequence",), _BATCH),
-    Column("isTransactional", BooleanType(), ("is_transactional",), _BATCH),
-    Column("isControl", BooleanType(), ("is_control",), _BATCH),
-    Column("codec", StringType(), ("codec",), _BATCH),
-    Column("magic", IntegerType(), ("magic",), _BATCH),
-    Column("batchPosition", LongType(), ("position",), _BATCH),
-    Column("batchSize", LongType(), ("size",), _BATCH),
-    Column("file", StringType(), (), _BATCH),
+    SparkColumn("timestamp", TimestampType(), ("timestamp", "offset")),
+    SparkColumn("timestampType", IntegerType(), ("timestamp_type",)),
+    SparkColumn("headers", ArrayType(_HEADER), ("headers",), _HEADERS),
+    SparkColumn("keyDecoded", StringType(), ("key_decoded",), _DECODED),
+    SparkColumn("valueDecoded", StringType(), ("value_decoded",), _DECODED),
+    SparkColumn("leaderEpoch", IntegerType(), ("partition_leader_epoch",), _BATCH),
+    SparkColumn("producerId", LongType(), ("producer_id",), _BATCH),
+    SparkColumn("producerEpoch", IntegerType(), ("producer_epoch",), _BATCH),
+    SparkColumn("sequence", IntegerType(), ("sequence",), _BATCH),
+    SparkColumn("isTransactional", BooleanType(), ("is_transactional",), _BATCH),
+    SparkColumn("isControl", BooleanType(), ("is_control",), _BATCH),
+    SparkColumn("codec", StringType(), ("codec",), _BATCH),
+    SparkColumn("magic", IntegerType(), ("magic",), _BATCH),
+    SparkColumn("batchPosition", LongType(), ("position",), _BATCH),
+    SparkColumn("batchSize", LongType(), ("size",), _BATCH),
+    SparkColumn("file", StringType(), (), _BATCH),
 )
 """The first eight in the order and with the types of Spark's own Kafka source."""
 
 QUARANTINE = (
-    Column("topic", StringType()),
-    Column("partition", IntegerType()),
-    Column("file", StringType()),
-    Column("position", LongType()),
-    Column("size", LongType()),
-    Column("firstOffset", LongType()),
-    Column("lastOffset", LongType()),
-    Column("kind", StringType()),
-    Column("message", StringType()),
+    SparkColumn("topic", StringType()),
+    SparkColumn("partition", IntegerType()),
+    SparkColumn("file", StringType()),
+    SparkColumn("position", LongType()),
+    SparkColumn("size", LongType()),
+    SparkColumn("firstOffset", LongType()),
+    SparkColumn("lastOffset", LongType()),
+    SparkColumn("kind", StringType()),
+    SparkColumn("message", StringType()),
 )
 """What `mode=quarantine` gives: a row for each range of bytes, or of offsets, that is not among the rows."""
 

@@ -320,10 +320,7 @@ class _Finder:
         except ValueError as error:
             raise OptionError("path", str(error)) from None
         if self._wants(folder.topic_partition, asked_for=True):
-            files = SegmentFiles(what.base_offset, what.path, what.path.stat().st_size)
-            for kind in ("index", "timeindex", "txnindex"):
-                beside = what.path.with_suffix(f".{kind}")
-                setattr(files, kind, beside if beside.is_file() else None)
+            files = SegmentFiles.beside(what.base_offset, what.path)
             self._add(FoundLog(folder.topic_partition, what.path, self._start_of(folder), alone=files))
 
     def _wants(self, owner: TopicPartition, *, asked_for: bool = False) -> bool:

@@ -41,6 +41,7 @@ from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
+    INDEXES,
     LEADER_EPOCHS,
     LOG_START_OFFSETS,
     META_PROPERTIES,
@@ -63,7 +64,7 @@ RETENTION_MS = 7 * 86_400_000
 
 # Ids that stand for none, or for a directory that is not known.
 _RESERVED = 100
-_KINDS = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+_KINDS = (".log", *(f".{kind}" for kind in INDEXES), ".snapshot")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kodec.log.files.durable import NO_SPACE, sync_folder
 from kodec.log.files.listing import LeftoverKind
-from kodec.log.files.names import file_name
+from kodec.log.files.names import INDEXES, file_name
 
 __all__ = ["CLEANED", "delete_files", "remove_cleaned", "replace_segments", "segment_files"]
 
@@ -19,7 +19,7 @@ CLEANED = f".{LeftoverKind.CLEANED.value}"
 _SWAP = f".{LeftoverKind.SWAP.value}"
 _DELETED = f".{LeftoverKind.DELETED.value}"
 # The log first, so that a segment is never there without its log once it has begun to be.
-_KINDS = ("log", "index", "timeindex", "txnindex")
+_KINDS = ("log", *INDEXES)
 
 
 def segment_files(folder: Path, base_offset: int, suffix: str = "") -> list[Path]:

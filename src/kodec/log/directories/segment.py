@@ -166,12 +166,9 @@ class Segment:
     ) -> Self:
         """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
         path = path_of(path)
-        files = SegmentFiles(base_offset, path, path.stat().st_size)
         if beside:
-            for kind in ("index", "timeindex", "txnindex"):
-                index = path.with_suffix(f".{kind}")
-                setattr(files, kind, index if index.is_file() else None)
-        return cls(files, limits)
+            return cls(SegmentFiles.beside(base_offset, path), limits)
+        return cls(SegmentFiles(base_offset, path, path.stat().st_size), limits)
 
     def __repr__(self) -> str:
         return f"<Segment {self.base_offset}, {self.size} bytes>"

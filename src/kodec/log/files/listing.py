@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.sizes import MAX_RELATIVE
@@ -135,6 +135,21 @@ class SegmentFiles:
     index: Path | None = None
     timeindex: Path | None = None
     txnindex: Path | None = None
+
+    @classmethod
+    def beside(cls, base_offset: int, log: Path) -> Self:
+        """The log, whatever it is called, with the indexes of its name beside it. Raises OSError."""
+        found = cls(base_offset, log, log.stat().st_size)
+        for kind in INDEXES:
+            index = log.with_suffix(f".{kind}")
+            setattr(found, kind, index if index.is_file() else None)
+        return found
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that are there, the log first."""
+        found = (getattr(self, kind) for kind in INDEXES)
+        return [self.log, *(path for path in found if path is not None)]
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_partition_dir
-from kodec.log.files.names import OFFSET
+from kodec.log.files.names import INDEXES, OFFSET
 from kodec.runtime.errors import Malformed, Unsupported
 
 __all__ = ["TieredFolder", "list_tiered", "tiered_folder", "tiered_folders"]
@@ -23,7 +23,7 @@ __all__ = ["TieredFolder", "list_tiered", "tiered_folder", "tiered_folders"]
 _ID = r"[A-Za-z0-9_-]{22}"
 _WITH_ID = re.compile(rf"(.+)-{_ID}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
-_FILE = re.compile(rf"(({OFFSET})-{_ID})\.(log|index|timeindex|txnindex|rsm-manifest)")
+_FILE = re.compile(rf"(({OFFSET})-{_ID})\.(log|{'|'.join(INDEXES)}|rsm-manifest)")
 _MOST_OF_A_MANIFEST = 16 << 20
 _MAX_INT64 = 2**63 - 1
 

@@ -36,9 +36,8 @@ def scan_segments(draft: PlannedFolder) -> int:
                 state, end = None, found
                 continue
         # Where an fsync has failed, the disk may have less than what is in memory.
-        for path in (each.log, each.index, each.timeindex, each.txnindex):
-            if path is not None:
-                drop_cached(path, sync=False)
+        for path in each.paths:
+            drop_cached(path, sync=False)
         before = None if last else files[number + 1].base_offset
         if state is None:
             state = producers_at(files, draft.snapshots(), number, limits=given.limits)

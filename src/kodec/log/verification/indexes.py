@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from kodec.generated.log import offset_index, time_index
 from kodec.log.batches.batch import Batch
@@ -13,6 +14,8 @@ from kodec.log.verification.problems import Problem, from_error
 from kodec.runtime.errors import FormatError
 
 __all__ = ["OffsetIndex", "TimeIndex"]
+
+E = TypeVar("E")
 
 
 class OffsetIndex:
@@ -24,30 +27,9 @@ class OffsetIndex:
         self.problems: list[Problem] = []
         self._next = 0
         self._waiting: tuple[int, int] | None = None
-        data = read_regular(path)
-        entries: list[offset_index.Entry] = []
-        pos = 0
-        while pos + OFFSET_ENTRY <= len(data):
-            if not any(data[pos : pos + OFFSET_ENTRY]) and (pos or not any(data)):
-                break
-            try:
-                entry, pos = offset_index.read_entry(data, pos, len(data))
-            except FormatError as error:
-                self.problems.append(from_error(error, path))
-                break
-            if entries and (
-                entry.relative_offset <= entries[-1].relative_offset
-                or entry.ofs_batch <= entries[-1].ofs_batch
-            ):
-                need = f"more than {entries[-1].relative_offset} and {entries[-1].ofs_batch}"
-                have = f"{entry.relative_offset} and {entry.ofs_batch}"
-                self.problems.append(
-                    Problem(path, pos - OFFSET_ENTRY, "offset and position ascend", need, have)
-                )
-                break
-            entries.append(entry)
-        self.entries = entries
-        self.problems += _rest(path, data, pos, OFFSET_ENTRY, padded)
+        self.entries = _entries(
+            path, OFFSET_ENTRY, offset_index.read_entry, _wrong_offsets, padded, self.problems
+        )
 
     def pass_by(self, batch: Batch) -> None:
         """A batch of the log."""
@@ -108,26 +90,7 @@ class TimeIndex:
         self.base_offset = base_offset
         self.largest = -1
         self._next = 0
-        data = read_regular(path)
-        entries: list[time_index.Entry] = []
-        pos = 0
-        while pos + TIME_ENTRY <= len(data):
-            if not any(data[pos : pos + TIME_ENTRY]) and (pos or not any(data)):
-                break
-            entry, pos = time_index.read_entry(data, pos, len(data))
-            if entries and (
-                entry.timestamp <= entries[-1].timestamp
-                or entry.relative_offset < entries[-1].relative_offset
-            ):
-                need = f"more than {entries[-1].timestamp} and at least {entries[-1].relative_offset}"
-                have = f"{entry.timestamp} and {entry.relative_offset}"
-                self.problems.append(
-                    Problem(path, pos - TIME_ENTRY, "timestamp and offset ascend", need, have)
-                )
-                break
-            entries.append(entry)
-        self.entries = entries
-        self.problems += _rest(path, data, pos, TIME_ENTRY, padded)
+        self.entries = _entries(path, TIME_ENTRY, time_index.read_entry, _wrong_times, padded, self.problems)
 
     def pass_by(self, last_offset: int, max_timestamp: int) -> None:
         """A batch of the log with these."""
@@ -154,6 +117,51 @@ class TimeIndex:
             self.problems.append(
                 Problem(self.path, at, "largest timestamp of the segment", self.largest, told)
             )
+
+
+def _wrong_offsets(before: offset_index.Entry, entry: offset_index.Entry) -> tuple[str, str, str] | None:
+    if entry.relative_offset > before.relative_offset and entry.ofs_batch > before.ofs_batch:
+        return None
+    need = f"more than {before.relative_offset} and {before.ofs_batch}"
+    return "offset and position ascend", need, f"{entry.relative_offset} and {entry.ofs_batch}"
+
+
+def _wrong_times(before: time_index.Entry, entry: time_index.Entry) -> tuple[str, str, str] | None:
+    if entry.timestamp > before.timestamp and entry.relative_offset >= before.relative_offset:
+        return None
+    need = f"more than {before.timestamp} and at least {before.relative_offset}"
+    return "timestamp and offset ascend", need, f"{entry.timestamp} and {entry.relative_offset}"
+
+
+def _entries(
+    path: Path,
+    size: int,
+    read: Callable[[bytes, int, int], tuple[E, int]],
+    wrong: Callable[[E, E], tuple[str, str, str] | None],
+    padded: bool,
+    problems: list[Problem],
+) -> list[E]:
+    """The entries of `size` bytes up to the first that is wrong, or the zeros at the end; adds what is wrong.
+
+    `wrong` says what is wrong of an entry behind another: what, needed, found.
+    """
+    data = read_regular(path)
+    entries: list[E] = []
+    pos = 0
+    while pos + size <= len(data):
+        if not any(data[pos : pos + size]) and (pos or not any(data)):
+            break
+        try:
+            entry, pos = read(data, pos, len(data))
+        except FormatError as error:
+            problems.append(from_error(error, path))
+            break
+        if entries and (found := wrong(entries[-1], entry)):
+            problems.append(Problem(path, pos - size, *found))
+            break
+        entries.append(entry)
+    problems += _rest(path, data, pos, size, padded)
+    return entries
 
 
 def _rest(path: Path, data: bytes, pos: int, size: int, padded: bool) -> Iterator[Problem]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from uuid import UUID
 
 from kodec.log.arguments import require_integer
@@ -20,6 +18,7 @@ from kodec.log.files.durable import make_root, sync_folder
 from kodec.log.files.listing import TopicPartition, find_partitions, parse_partition_dir
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
+from kodec.log.writing.closing import ClosedAtEnd
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.writer import LogWriter
@@ -27,7 +26,7 @@ from kodec.log.writing.writer import LogWriter
 __all__ = ["LogDirectoryWriter"]
 
 
-class LogDirectoryWriter:
+class LogDirectoryWriter(ClosedAtEnd):
     """Writes the logs of an entry of `log.dirs`, and leaves it as a broker does on a clean shutdown.
 
     `close` closes all logs, checkpoints their recovery points, and then writes the clean-shutdown marker,
@@ -87,19 +86,12 @@ class LogDirectoryWriter:
     def __repr__(self) -> str:
         return f"<LogDirectoryWriter {self.root}>"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._is_open = False
-            with self._stack, ExitStack() as stack:
-                for writer in self._writers.values():
-                    stack.callback(writer.__exit__, kind, error, trace)
+    def abandon(self) -> None:
+        """Release everything as a crash does: the logs are left as they are, without a marker."""
+        self._is_open = False
+        with self._stack, ExitStack() as stack:
+            for writer in self._writers.values():
+                stack.callback(writer.abandon)
 
     def _require_open(self) -> None:
         self._guard.require()

@@ -102,9 +102,8 @@ def refuse_unfinished(files: PartitionFiles) -> None:
 def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits) -> Resumed:
     """Open the last segment, its indexes as they are to be. Raises Malformed where it is not whole."""
     last = files.segments[-1]
-    for each in (last.log, last.index, last.timeindex, last.txnindex):
-        if each is not None:
-            drop_cached(each)
+    for each in last.paths:
+        drop_cached(each)
     producers = producers_at(files.segments, dict(files.snapshots), len(files.segments) - 1, limits=limits)
     scan = scan_segment(
         last.log,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from weakref import WeakSet
 
 from kodec.generated.log import transaction_index
@@ -14,6 +12,7 @@ from kodec.log.batches.sizes import MAX_SEGMENT
 from kodec.log.files.durable import create_file, sync_folder, write_all
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
 from kodec.log.files.names import file_name
+from kodec.log.writing.closing import ClosedAtEnd
 from kodec.log.writing.guard import ChangeGuard
 from kodec.runtime.errors import EncodeError
 
@@ -32,7 +31,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_after_fork)
 
 
-class SegmentWriter:
+class SegmentWriter(ClosedAtEnd):
     """The files of one segment, while batches are added at its end. Use it from one thread.
 
     What `append` has returned from is in the log and with the operating system, so it survives a crash of
@@ -111,17 +110,6 @@ class SegmentWriter:
 
     def __repr__(self) -> str:
         return f"<SegmentWriter {self.path}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abandon()
 
     def _file(self, kind: str) -> Path:
         return self._folder / file_name(self.base_offset, kind, self._suffix)

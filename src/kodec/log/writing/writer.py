@@ -9,8 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import TracebackType
-from typing import NamedTuple, Self, Unpack
+from typing import NamedTuple, Unpack
 from uuid import UUID
 
 from kodec.log.arguments import require, require_integer
@@ -27,6 +26,7 @@ from kodec.log.files.listing import PartitionFiles, ReplicaKind, TopicPartition,
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import LEADER_EPOCHS, file_name
 from kodec.log.files.paths import writable_partition
+from kodec.log.writing.closing import ClosedAtEnd
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.incoming import Encoding, Incoming, batches_of, refuse_unfit, with_offsets
@@ -66,7 +66,7 @@ class AppendResult(NamedTuple):
         return self.last_offset < self.recovery_point
 
 
-class LogWriter:
+class LogWriter(ClosedAtEnd):
     """Appends to the log of a topic-partition, a new one or one that was closed or recovered.
 
     What survives what:
@@ -149,7 +149,7 @@ class LogWriter:
             prepare_folder(self.path, topic_id)
             self._root = stack.enter_context(claimed(self.path))
             require_unused(self.path)
-            stack.callback(self._abandon)
+            stack.callback(self._abandon_active)
             files = list_partition(self.path)
             refuse_unfinished(files)
             found = EpochRuns()
@@ -166,19 +166,12 @@ class LogWriter:
     def __repr__(self) -> str:
         return f"<LogWriter {self.path}>"
 
-    def __enter__(self) -> Self:
-        return self
+    def abandon(self) -> None:
+        """Close the files as they are, as a crash does."""
+        self._is_open = False
+        self._stack.close()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._is_open = False
-            self._stack.close()
-
-    def _abandon(self) -> None:
+    def _abandon_active(self) -> None:
         active: SegmentWriter | None = getattr(self, "_active", None)
         if active is not None:
             active.abandon()

@@ -42,7 +42,7 @@ final class Damage {
     }
 
     /** The torn tail at a place where no whole batch is; null at the end of the file. Throws FormatException. */
-    Tail tail(long position, Resumption.Before before) throws IOException {
+    Tail tail(long position, Resumption.PrecedingLog before) throws IOException {
         return Tail.at(pages, position, reading, resumption(), before);
     }
 
@@ -53,7 +53,7 @@ final class Damage {
     }
 
     /** Notes what is skipped; where reading goes on. */
-    long skip(long position, FormatException error, Resumption.Before before) throws IOException {
+    long skip(long position, FormatException error, Resumption.PrecedingLog before) throws IOException {
         // what another system's file holds may well be batches, of several logs
         boolean foreign = position == 0 && Foreign.error(pages) != null;
         long next = foreign ? source.size() : resumption().after(position, before);

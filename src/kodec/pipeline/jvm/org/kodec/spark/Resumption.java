@@ -46,7 +46,7 @@ final class Resumption {
      * @param largest the size of the largest of the last good batches, 0 where there is none
      * @param magic that of the last good batch; -1 where there is none
      */
-    record Before(long low, long largest, int magic) {}
+    record PrecedingLog(long low, long largest, int magic) {}
 
     /** Batches that may be the next good ones. */
     private record Candidate(long start, long lastAt, long end, int batches, int magic, long first, long last,
@@ -77,7 +77,7 @@ final class Resumption {
     }
 
     /** Where to resume after a bad batch at {@code pos}; {@code before} is what is known there. */
-    long after(long pos, Before before) {
+    long after(long pos, PrecedingLog before) {
         if (pos == cutShortAt) {
             return cutShortEnd;
         }
@@ -97,7 +97,7 @@ final class Resumption {
     }
 
     /** Whether the batch at {@code pos}, of which not all is there, was damaged: else it is a torn tail. */
-    boolean isDamage(long pos, Before before) {
+    boolean isDamage(long pos, PrecedingLog before) {
         long found = next(pos, before);
         cutShortAt = pos;
         cutShortEnd = found < 0 ? source.size : found;
@@ -107,7 +107,7 @@ final class Resumption {
     // -- the search -------------------------------------------------------------------------------
 
     /** Where the next batch that is believed starts; -1 where there is none. */
-    private long next(long pos, Before before) {
+    private long next(long pos, PrecedingLog before) {
         if (pos < doubted && doubted < searched) {
             // what was not believed after other damage may be after this
             searched = doubted;
@@ -122,7 +122,7 @@ final class Resumption {
     }
 
     /** Collects candidates after {@code pos}, up to one whose lengths lead on to the end. */
-    private void search(long pos, Before before) {
+    private void search(long pos, PrecedingLog before) {
         long claimed = claimedEnd(pos, before);
         long at = Math.max(pos + 1, searched);
         long start = at;
@@ -181,7 +181,7 @@ final class Resumption {
     }
 
     /** What starts at {@code at}: null for no batch, a Long, the byte after it, where it may be a part of the bad one. */
-    private Object candidate(long pos, Before before, long claimed, long at, Frame frame) {
+    private Object candidate(long pos, PrecedingLog before, long claimed, long at, Frame frame) {
         long size = frame.size();
         if (!frame.fits(reading.batchBytes()) || source.remaining(at) < size || !goesOn(frame, before)) {
             return null;
@@ -211,7 +211,7 @@ final class Resumption {
     // -- evidence ---------------------------------------------------------------------------------
 
     /** The first candidate that can be believed as things are known now. */
-    private long believed(long pos, Before before) {
+    private long believed(long pos, PrecedingLog before) {
         Candidate anchor = candidates.isEmpty() ? null : candidates.get(candidates.size() - 1);
         anchor = anchor == null || !anchor.leadsOut ? null : anchor;
         long below = anchor == null ? stop : anchor.first;
@@ -230,7 +230,7 @@ final class Resumption {
     }
 
     /** Whether what its length leads to can follow the batch. */
-    private boolean isFollowed(long pos, Batch batch, Before before) {
+    private boolean isFollowed(long pos, Batch batch, PrecedingLog before) {
         long end = batch.position() + batch.size();
         Frame frame = linked(end);
         if (frame != null && frame.offset() <= batch.last()) {
@@ -288,24 +288,24 @@ final class Resumption {
     }
 
     /** Whether more leads on from {@code at} than the batch at {@code pos} is likely to hold. */
-    private boolean isMuch(long pos, long at, Before before) {
+    private boolean isMuch(long pos, long at, PrecedingLog before) {
         return chain.end - at >= weight(before, chain.largest)
                 || chain.count(at) >= MANY && !Chain.isWrapper(source, pos);
     }
 
-    private static long weight(Before before, long largest) {
+    private static long weight(PrecedingLog before, long largest) {
         return Math.max(WEIGHT * Math.max(before.largest, largest), LEAST_WEIGHT);
     }
 
     /** Whether a batch with this frame can follow here. */
-    private boolean goesOn(Frame frame, Before before) {
+    private boolean goesOn(Frame frame, PrecedingLog before) {
         long ahead = frame.offset() - before.low;
         return first <= frame.offset() && frame.offset() < stop && ahead >= 0
                 && ahead <= (before.low > 0 ? Frame.MAX_RELATIVE : PLAUSIBLE);
     }
 
     /** Whether a good batch is at {@code pos} whose offset, which no checksum covers, was damaged. */
-    private boolean hasWrongOffset(long pos, Before before) {
+    private boolean hasWrongOffset(long pos, PrecedingLog before) {
         Frame frame = Frame.peek(source, pos);
         if (frame == null || !frame.known() || !isBatch(pos)) {
             return false;
@@ -320,7 +320,7 @@ final class Resumption {
     }
 
     /** Where the bad batch at {@code pos} ends by its length, if its frame can be right. */
-    private long claimedEnd(long pos, Before before) {
+    private long claimedEnd(long pos, PrecedingLog before) {
         Frame frame = Frame.peek(source, pos);
         if (frame == null || !frame.known() || frame.size() < Frame.LEAST_SIZE || !goesOn(frame, before)) {
             return pos;
@@ -373,7 +373,7 @@ final class Resumption {
     }
 
     /** Whether the message of magic 0 or 1 at {@code pos} has a value that ends here, by the lengths in it. */
-    private boolean valueEndsAt(long pos, long end, Before before) {
+    private boolean valueEndsAt(long pos, long end, PrecedingLog before) {
         if (before.magic == Frame.NEWEST || end - pos > MOST_TRIED) {
             return false;
         }

@@ -100,7 +100,7 @@ final class Segment implements Closeable {
             try {
                 // as of a file that begins here, whose name says nothing
                 Resumption from = new Resumption(pages, reading, 0, Long.MAX_VALUE);
-                tail = Tail.at(pages, pos, reading, from, new Resumption.Before(0, 0, -1));
+                tail = Tail.at(pages, pos, reading, from, new Resumption.PrecedingLog(0, 0, -1));
             } catch (FormatException error) {
                 throw placed(error);
             }

@@ -31,7 +31,7 @@ final class SliceWalk implements Closeable {
     private int magic;
     private int wrapping;
     // of what was read so far
-    private Resumption.Before good;
+    private Resumption.PrecedingLog good;
     private Tail tail;
     private boolean seen;
     private boolean done;
@@ -65,7 +65,7 @@ final class SliceWalk implements Closeable {
         }
         order = new OffsetOrder(piece, wanted.replaced(), start.last(), conf);
         passed = start.passed();
-        good = new Resumption.Before(piece.base(), 0, -1);
+        good = new Resumption.PrecedingLog(piece.base(), 0, -1);
         // what a task of bytes begins with may lie behind what is wanted
         done = piece.from() > 0 && start.last() >= wanted.last() && !wanted.toTheEnd();
         window.open(source, Files.isLocal(piece.path()), start.position(), rows.count() > 0);
@@ -236,7 +236,7 @@ final class SliceWalk implements Closeable {
     /** Leaves the batch, without its rows where it was not appended. */
     void skip() {
         order.last = isNewest() ? rows.rows.offsetLast() : offset;
-        good = new Resumption.Before(order.last + 1, Math.max(size, good.largest()), magic);
+        good = new Resumption.PrecedingLog(order.last + 1, Math.max(size, good.largest()), magic);
         followed |= firstDamage != null;
         seen = true;
         window.at += size;

@@ -12,7 +12,7 @@ record Tail(long position, long size, String reason) {
      *
      * <p>Throws FormatException for damage.
      */
-    static Tail at(Pages source, long pos, ReadSettings reading, Resumption resumption, Resumption.Before before) {
+    static Tail at(Pages source, long pos, ReadSettings reading, Resumption resumption, Resumption.PrecedingLog before) {
         byte[] head = source.read(pos, Frame.SIZE);
         if (head.length == 0) {
             return null;
@@ -52,7 +52,7 @@ record Tail(long position, long size, String reason) {
     }
 
     /** Truncated by a crash, or a damaged length: a batch further on decides which. */
-    private static Tail cutShort(long pos, long size, long have, Resumption resumption, Resumption.Before before) {
+    private static Tail cutShort(long pos, long size, long have, Resumption resumption, Resumption.PrecedingLog before) {
         if (resumption.isDamage(pos, before)) {
             throw FormatException.truncated("batch", "", pos, size, have);
         }

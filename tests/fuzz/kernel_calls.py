@@ -1,4 +1,4 @@
-"""Calls the Python face of the kernels in random order: tests/fuzz/faces.py [--examples N] [--steps N].
+"""Calls the classes of the kernels in random order: tests/fuzz/kernel_calls.py [--examples N] [--steps N].
 
 Whatever is called, with whatever arguments, the answer is a value or one of a few errors; what was given
 stays as it was. It runs in a process of its own, as what it looks for would end it.
@@ -103,7 +103,7 @@ def take_headers_away(objects: Any) -> None:
 class Loud:
     """A value that, when it is dropped, calls whatever there is."""
 
-    def __init__(self, machine: Faces, call: tuple[Any, ...]) -> None:
+    def __init__(self, machine: KernelCalls, call: tuple[Any, ...]) -> None:
         self.machine = machine
         self.call = call
 
@@ -111,7 +111,7 @@ class Loud:
         self.machine.ask(*self.call)
 
 
-class Faces(RuleBasedStateMachine):
+class KernelCalls(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.objects: list[Any] = []
@@ -429,7 +429,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60)
     options = parser.parse_args()
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        Faces,
+        KernelCalls,
         settings=settings(
             max_examples=options.examples,
             stateful_step_count=options.steps,

@@ -1,4 +1,4 @@
-"""The Python face of the kernels holds whatever is called in whatever order."""
+"""The classes of the kernels hold whatever is called in whatever order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(kodec.backend() != "native", reason="the native 
 
 
 def test_calls_in_any_order() -> None:
-    script = Path(__file__).with_name("faces.py")
+    script = Path(__file__).with_name("kernel_calls.py")
     done = subprocess.run(
         [sys.executable, str(script), "--examples", "40"], capture_output=True, text=True, check=False
     )

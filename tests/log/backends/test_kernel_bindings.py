@@ -1,4 +1,4 @@
-"""What a kernel's Python face refuses: calls out of order, and objects that would not hold."""
+"""What a kernel's classes refuse: calls out of order, and objects that would not hold."""
 
 from __future__ import annotations
 
