@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
+.PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
 .PHONY: clean suite languages setup java clients node sparks connector s3 kills
 
 help: ## show this list
@@ -22,8 +22,11 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@echo "== 4. the same log as a table of Spark's"
 	@$(BIN)/python tools/query.py $(LOGS)
 
-test: java node ## every check: lint, format, contracts, types, generated code, tests
+test: java node ## every check: lint, format, contracts, types, generated code, tests but those of `make thorough`
 	@$(BIN)/python tools/check.py
+
+thorough: java node ## tests that take long: very many inputs, faults at each call, limits of memory, other languages' examples
+	@$(BIN)/python tools/check.py thorough thorough-pure
 
 quick: setup ## what one runs after every change: lint, types, and tests of every room, in a minute
 	@$(BIN)/python tools/check.py lint format contracts types quick

@@ -17,7 +17,6 @@ TOGETHER = ("java", "pipeline")
 # Files that take more than a minute.
 LONG = {
     "generator/test_hostile.py",
-    "handoff/test_examples.py",
     "log/reading/test_bad_input.py",
     "log/writing/test_failed_writer.py",
     "log/writing/test_histories.py",

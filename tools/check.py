@@ -45,15 +45,20 @@ STEPS = {
     "tests-pure": ["pytest", "--quiet", "--no-header", *SPREAD, *READS],
     "tests": ["pytest", "--quiet", "--no-header", *SPREAD],
 }
-# What one runs after every change, beside the first steps; `tests` runs them too.
-QUICK = {"quick": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "quick"]}
+# Parts of the tests by their marks: what one runs after every change, beside the first steps (`tests` runs it
+# too); and what `tests` leaves out, as it takes long.
+PARTS = {
+    "quick": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "quick and not thorough"],
+    "thorough": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "thorough"],
+    "thorough-pure": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "thorough", *READS],
+}
 PURE = {"KODEC_PURE": "1"}
 
 
 def run(name: str, label: str) -> bool:
     """Run one step; the output of tests goes straight through, that of others appears only when they fail."""
-    program, *arguments = (STEPS | QUICK)[name]
-    shown = name in ("tests", "quick")
+    program, *arguments = (STEPS | PARTS)[name]
+    shown = name == "tests" or name in PARTS
     if shown:
         print(label, flush=True)
     started = time.monotonic()
@@ -62,7 +67,7 @@ def run(name: str, label: str) -> bool:
         cwd=ROOT,
         env={
             **os.environ,
-            **(PURE if name == "tests-pure" else {}),
+            **(PURE if name.endswith("-pure") else {}),
             "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
         },
         stdout=None if shown else subprocess.PIPE,
@@ -92,11 +97,11 @@ def backend() -> str:
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in STEPS | QUICK]
+    unknown = [name for name in names if name not in STEPS | PARTS]
     if unknown:
-        sys.exit(f"check: knows {', '.join(STEPS | QUICK)}; not {', '.join(unknown)}")
+        sys.exit(f"check: knows {', '.join(STEPS | PARTS)}; not {', '.join(unknown)}")
     wanted = names or list(STEPS)
-    if any(name.startswith("tests") for name in wanted):
+    if any(name.startswith(("tests", "thorough")) for name in wanted):
         used = backend()
         print(f"backend: {used}; KODEC_SEED={SEED} draws the same examples again")
         if used == "pure" and not names:
@@ -105,10 +110,10 @@ def main(names: list[str]) -> int:
     # Tests start hundreds of processes; where Python is told to keep no bytecode, each would compile kodec.
     subprocess.run([BIN / "python", "-m", "compileall", "-q", "-j0", ROOT / "src"], check=False)
     labels = {
-        name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | QUICK)[name])[:80]}"
+        name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | PARTS)[name])[:80]}"
         for number, name in enumerate(wanted, 1)
     }
-    tests = [name for name in wanted if "pytest" in (STEPS | QUICK)[name]]
+    tests = [name for name in wanted if "pytest" in (STEPS | PARTS)[name]]
     others = [name for name in wanted if name not in tests]
     with ThreadPoolExecutor(CORES) as pool:
         passed = dict(zip(others, pool.map(lambda name: run(name, labels[name]), others), strict=True))

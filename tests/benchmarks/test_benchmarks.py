@@ -17,6 +17,8 @@ import pytest
 
 import kodec
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -26,6 +26,8 @@ from kodec.formats.parquet import write_parquet
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 TELEGRAMS = ROOT / "tests" / "generator" / "formats_rows" / "telegrams.ksy"
 SQLITE = Path(__file__).parent / "sqlite_tables.ksy"

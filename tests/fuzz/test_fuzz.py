@@ -11,6 +11,8 @@ from kodec.log import kernel as backends
 
 from . import inputs, run
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def tool() -> run.Compiler:

@@ -12,6 +12,8 @@ from kodec.runtime.streams import ByteSource
 from tests.foreign import compare
 from tests.fuzz import grammar, schemas
 
+pytestmark = pytest.mark.thorough
+
 
 def test_made_schemas_are_mostly_taken_and_agree_with_ksc(tmp_path: Path) -> None:
     counts = schemas.run(120, 4000, tmp_path, [], most=30)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from kodec.generator.driver import generate, load, render_all
 from kodec.generator.modules import Modules
@@ -24,6 +25,8 @@ from tests.vectors import right
 
 from .any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, vocabulary
 from .compilers import compile_all, needs_cc
+
+pytestmark = pytest.mark.thorough
 
 SCHEMAS = ("z000", "z100", "z200", "z300", "z400")
 STREAM = "0161000405000007000004280000"

@@ -27,6 +27,8 @@ from kodec.generator.targets.python.contract_tests import ContractTests
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text
 
+pytestmark = pytest.mark.thorough
+
 FORMATS = Path(__file__).resolve().parent / "formats"
 MARK = "PWNED"
 BENIGN = f"Some {MARK} words."

@@ -17,6 +17,8 @@ import pytest
 import kodec
 from kodec.handoff import make_kit, write_folder
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = ROOT / "tests" / "data"
 # one of each: codecs, wrappers of both old formats, control records, times of the append, zeros at the end

@@ -8,11 +8,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from kodec.generator.driver import render_all
 from tests.generator.any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, unnamed, vocabulary
 from tests.java.conftest import HERE, ROOT, jars
 from tests.java.conftest import sources as java_files
 from tests.vectors import right, with_bytes
+
+pytestmark = pytest.mark.thorough
 
 SCHEMAS = ("z000", "z100", "z200", "z400")
 COMMENTS = r"//.*|/\*(?s:.*?)\*/"

@@ -22,6 +22,8 @@ from kodec.runtime.errors import KodecError
 from tests.java.conftest import ROOT, Ask
 from tests.log_paths import CASES
 
+pytestmark = pytest.mark.thorough
+
 DATA = ROOT / "tests" / "data"
 LOGS = sorted(DATA.glob("kafka-*/logs"))
 NEW = DATA / "kafka-4.3.1" / "logs"

@@ -14,6 +14,8 @@ import kodec
 from kodec.pipeline.java import java_home
 from kodec.pipeline.spark import JAR
 
+pytestmark = pytest.mark.thorough
+
 LOGS = Path(__file__).parent.parent / "data" / "kafka-4.3.1" / "logs"
 
 SCRIPT = """

@@ -20,6 +20,8 @@ from mutate import KINDS, mutate
 
 import kodec
 
+pytestmark = pytest.mark.thorough
+
 DIFFERENCES = jvm.ROOT / "docs" / "differences.md"
 INPUTS = 40_000
 

@@ -20,6 +20,8 @@ from kodec.runtime import compression
 from tests.log import wire
 from tests.log.bombs import MIB, bombs, large_record, message, records, stream, wrapper
 
+pytestmark = pytest.mark.thorough
+
 pytest.importorskip("pyarrow")
 MEASURED = pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="Linux says the peak of a process"

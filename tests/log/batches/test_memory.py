@@ -21,6 +21,8 @@ from kodec.log.recovery.steps import Write
 from tests.log import made
 from tests.log.made import START, batch
 
+pytestmark = pytest.mark.thorough
+
 MIB = 1 << 20
 STREAM = 96 * MIB
 GOOD = kodec.encode([kodec.Record(value=b"v", timestamp=START)])

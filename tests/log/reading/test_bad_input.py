@@ -351,6 +351,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bytes_end_soon(name: str, on_error: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -32,6 +32,8 @@ from kodec.log.writing.writer import LogWriter
 from tests.log.faults import Faults
 from tests.log.walk import walk
 
+pytestmark = pytest.mark.thorough
+
 CONFIG = LogConfig(segment_bytes=420, index_interval_bytes=0)
 KEY = TopicPartition("t", 0)
 MARKER = kodec.Record(key=bytes(4), value=bytes(6), timestamp=1)
