@@ -81,7 +81,9 @@ languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run
 	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas
 	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
 
+suite: OUT = out/suite
 suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, vectors and a changelog in OUT
+	@test -n "$(JARS)" || { echo "make suite JARS=a-jar-or-folder-of-jars [OUT=out/suite]" >&2; exit 2; }
 	@$(BIN)/python tools/suite.py $(JARS) $(OUT)
 	@$(BIN)/kodec generate
 

@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kodec.handoff import make_kit, write_folder
+from kodec.generator.problems import SchemaError
+from kodec.handoff.kit import make_kit, older_kit, write_folder
 from kodec.importer.plan import plan_import
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "schemas"
@@ -25,8 +26,10 @@ SCHEMAS = Path(__file__).resolve().parents[1] / "schemas"
 def new_suite(jars: Path, out: Path, schemas: Path, version: str, targets: Sequence[str]) -> str:
     """Import and pack, with code in the languages of `targets`; the changelog.
 
+    Nothing is changed where `out` is no place for a kit.
     Raises: as `plan_import`, `make_kit` and `write_folder`; ValueError where the jars define no message.
     """
+    older_kit(out)
     with tempfile.TemporaryDirectory(prefix="kodec-suite-") as scratch:
         before = Path(scratch)
         write_folder(make_kit(schemas, targets=()), before)
@@ -51,7 +54,11 @@ def main(arguments: list[str]) -> int:
         "--target", action="append", default=[], help="a language to generate; may be repeated"
     )
     given = parser.parse_args(arguments)
-    print(new_suite(given.jars, given.out, given.schemas, given.version, given.target), end="")
+    try:
+        print(new_suite(given.jars, given.out, given.schemas, given.version, given.target), end="")
+    except (SchemaError, ValueError, OSError) as error:
+        print(f"suite: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -13,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kodec.cli.app import _application
+from kodec.generator.driver import generate
 from kodec.handoff import make_kit, write_folder, write_zip
 
 TOY = """\
@@ -99,6 +101,29 @@ def test_what_a_language_cannot_express_is_named(schemas: Path) -> None:
     assert list(kit.without["go"]) == ["lines.ksy"]
     assert "code/go/order.go" in kit.files and "code/python/lines.py" in kit.files
     assert "| go | `lines.ksy` |" in kit.files["README.md"].decode()
+
+
+def test_what_generate_has_written_stays(schemas: Path, tmp_path: Path) -> None:
+    """It has a manifest too, which names files."""
+    generate(schemas, tmp_path / "mine")
+    before = {path: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
+    with pytest.raises(FileExistsError, match="is no kit"):
+        write_folder(make_kit(schemas, targets=["go"]), tmp_path / "mine")
+    assert {path: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("README.md", "was changed"), ("code/go/order_types.go", "of no kit")]
+)
+def test_what_somebody_changed_in_a_kit_stays(schemas: Path, tmp_path: Path, path: str, said: str) -> None:
+    kit = make_kit(schemas, targets=["go"])
+    write_folder(kit, tmp_path / "kit")
+    (tmp_path / "kit" / path).write_text("mine")
+    newer = replace(kit, files={**kit.files, path: b"theirs"})
+    with pytest.raises(FileExistsError, match=said):
+        write_folder(newer, tmp_path / "kit")
+    assert (tmp_path / "kit" / path).read_text() == "mine"
+    assert (tmp_path / "kit" / "schemas" / "order.ksy").exists()
 
 
 def test_a_folder_of_somebody_else_stays(schemas: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kodec.formats.evolution import violations
 
-__all__ = ["changelog"]
+__all__ = ["changelog", "manifest_of"]
 
 
 def changelog(previous: Path | None, schemas: Path, files: Mapping[str, bytes], version: str) -> str:
@@ -25,7 +25,7 @@ def changelog(previous: Path | None, schemas: Path, files: Mapping[str, bytes], 
         return f"# Changes\n\n## {version}\n\nThe first kit, or one that was compared with none.\n"
     with tempfile.TemporaryDirectory(prefix="kodec-handoff-") as scratch:
         folder = _unpacked(previous, Path(scratch))
-        manifest = _manifest(folder, previous)
+        manifest = manifest_of(folder, previous)
         lines = ["# Changes", "", f"## {version}", "", f"Since {manifest['format_version']}:", ""]
         lines += _schemas(folder, manifest["files"], schemas, files)
     return "\n".join(lines) + "\n"
@@ -78,11 +78,12 @@ def _unpacked(previous: Path, scratch: Path) -> Path:
     return scratch
 
 
-def _manifest(folder: Path, previous: Path) -> dict[str, Any]:
+def manifest_of(folder: Path, shown: Path) -> dict[str, Any]:
+    """What the manifest of a kit says: `files` and `format_version`. Raises ValueError that names `shown`."""
     try:
         found = json.loads((folder / "MANIFEST.json").read_bytes())
         if found["kit_version"] == 1 and all("sha256" in each for each in found["files"].values()):
             return {"files": dict(found["files"]), "format_version": str(found["format_version"])}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass
-    raise ValueError(f"{previous} is no kit of this version: its MANIFEST.json does not say what is in it")
+    raise ValueError(f"{shown} is no kit of this version: its MANIFEST.json does not say what is in it")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -22,10 +23,10 @@ from kodec.generator.problems import SchemaError
 from kodec.generator.schema.model import Model
 from kodec.generator.schema.model_schema import model_schema
 from kodec.generator.target import VERSION, find, known
-from kodec.handoff.changes import changelog
+from kodec.handoff.changes import changelog, manifest_of
 from kodec.handoff.html import page_of
 
-__all__ = ["MANIFEST", "Kit", "files_of", "make_kit", "write_folder", "write_zip"]
+__all__ = ["MANIFEST", "Kit", "files_of", "make_kit", "older_kit", "write_folder", "write_zip"]
 
 KIT_VERSION = 1
 MANIFEST = "MANIFEST.json"
@@ -136,12 +137,15 @@ def make_kit(
             "format_version": version,
             "generator": VERSION,
             "files": {
-                path: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-                for path, data in sorted(files.items())
+                path: {"sha256": _sha256(data), "size": len(data)} for path, data in sorted(files.items())
             },
         }
     )
     return Kit(version, dict(sorted(files.items())), without)
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _generated(
@@ -240,19 +244,38 @@ def _place(folder: str) -> tuple[int, str]:
     return (known_ones.index(folder) if folder in _ABOUT else len(known_ones), folder)
 
 
+def older_kit(out: Path) -> dict[str, str]:
+    """The files of the kit in a folder, with their SHA-256; none where nothing is there.
+
+    Raises: FileExistsError for what is no kit, or has files that are not as the kit had them; OSError.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return {}
+    try:
+        found = {path: str(each["sha256"]) for path, each in manifest_of(out, out)["files"].items()}
+    except ValueError as error:
+        raise FileExistsError(f"{error}; nothing is written there") from None
+    for path, digest in found.items():
+        inner = PurePosixPath(path)
+        if inner.is_absolute() or ".." in inner.parts:
+            raise FileExistsError(f"{out / MANIFEST} names {path}, which is not inside")
+        if (out / path).exists() and _sha256((out / path).read_bytes()) != digest:
+            raise FileExistsError(f"{out / path} was changed since the kit was made: move it away")
+    return found
+
+
 def write_folder(kit: Kit, out: Path) -> None:
     """Put the kit into a folder that is not there yet, or is an older kit, which it replaces.
 
-    Raises: FileExistsError for a folder that holds something else; OSError.
+    Files beside those of the older kit stay.
+    Raises: FileExistsError as `older_kit`, and for a file of somebody else in the way; OSError.
     """
-    if out.exists() and any(out.iterdir()):
-        if not (out / MANIFEST).is_file():
-            raise FileExistsError(f"{out} is there, and is no kit")
-        for path in json.loads((out / MANIFEST).read_bytes())["files"]:
-            old = out / path
-            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-                raise ValueError(f"{out / MANIFEST} names {path}, which is not inside")
-            old.unlink(missing_ok=True)
+    old = older_kit(out)
+    for path in kit.files:
+        if path != MANIFEST and path not in old and os.path.lexists(out / path):
+            raise FileExistsError(f"{out / path} is there, and is of no kit: move it away")
+    for path in old:
+        (out / path).unlink(missing_ok=True)
     for path, data in kit.files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_bytes(data)

@@ -496,7 +496,7 @@ def test_other_words_for_negative_timestamps_are_refused(tmp_path: Path) -> None
     assert main(["convert", str(folder), "--to", "x", "--magic", "1", "--negative-timestamps", "zero"]) == 2
 
 
-def test_an_error_in_one_partition_names_it_and_the_others_go_on(
+def test_a_dry_run_names_every_partition_that_cannot_be_converted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = tmp_path / "in"
@@ -509,8 +509,13 @@ def test_an_error_in_one_partition_names_it_and_the_others_go_on(
     torn = made.make(root / "torn-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
     (torn / f"{0:020d}.log").write_bytes(data[:-3])
     folders = [str(each) for each in (bad, torn, good)]
-    assert main(["convert", *folders, "--to", str(tmp_path / "out"), "--magic", "1", "--apply"]) == 1
+    arguments = ["convert", *folders, "--to", str(tmp_path / "out"), "--magic", "1"]
+    assert main(arguments) == 1
     told = capsys.readouterr()
     for each in (bad, torn):
         assert str(each / f"{0:020d}.log") in told.err
-    assert (tmp_path / "out" / "good-0").is_dir() and "good-0" in told.out
+    assert "good-0: 1 batches become" in told.out
+    # all or none: the first one ends it
+    assert main([*arguments, "--apply"]) == 1
+    told = capsys.readouterr()
+    assert str(log) in told.err and not told.out and not (tmp_path / "out").exists()

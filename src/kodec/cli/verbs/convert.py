@@ -11,7 +11,7 @@ import typer
 from kodec.cli import output
 from kodec.cli.compressions import BATCHES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.outcome import LEFT_TO_DO, errors_reported
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.conversion.options import ConvertOptions
@@ -52,8 +52,9 @@ def convert(
 ) -> None:
     """Rewrite a log in another message format or codec, and say what is lost; offsets stay.
 
-    The source is only read. Without --apply it is a dry run: nothing is written. The
-    folder of --to is made whole or not at all, so it may not hold anything before.
+    The source is only read. Without --apply it is a dry run, which names every
+    topic-partition that cannot be converted. The folder of --to is made whole or
+    not at all, so it may not hold anything before.
 
     example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
 
@@ -71,6 +72,12 @@ def convert(
         committed=committed,
         negative_timestamps=negative_timestamps.value,
     )
+    outcome = Outcome()
+
+    def refused(folder: Path, error: Exception) -> None:
+        with outcome.each(folder):
+            raise error
+
     with errors_reported(), job():
         from kodec.pipeline.jobs.convert import convert as run_convert
 
@@ -85,10 +92,12 @@ def convert(
                 master=master,
                 progress=None if local else output.say,
                 step=step,
+                refused=refused,
             )
     for report in reports:
         output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise typer.Exit(0 if apply else LEFT_TO_DO)
+    outcome.left_to_do += not apply
+    raise typer.Exit(outcome.code)
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:

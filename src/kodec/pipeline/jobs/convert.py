@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
 from kodec.log.files.paths import on_this_machine, partition_path, require_apart
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
+from kodec.runtime.errors import KodecError
 
 __all__ = ["convert"]
 
@@ -38,6 +40,26 @@ class _Convert:
         return root, plan.preview() if self.staging is None else plan.apply()
 
 
+@dataclass(frozen=True, slots=True)
+class _Preview:
+    """What a conversion would do, or why it cannot be done."""
+
+    convert: _Convert
+
+    def __call__(self, source: Path) -> ConversionReport | KodecError | OSError:
+        try:
+            return self.convert(source)[1]
+        except (KodecError, OSError) as error:
+            return error
+
+
+def _size(source: Path) -> int:
+    """The bytes of its segments; none where they cannot be listed, as whoever converts it will say."""
+    with suppress(OSError):
+        return sum(segment.size for segment in list_partition(source).segments)
+    return 0
+
+
 def convert(
     folders: Iterable[str | os.PathLike[str]],
     to: str | os.PathLike[str],
@@ -49,15 +71,17 @@ def convert(
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
     step: Callable[[int], None] | None = None,
+    refused: Callable[[Path, KodecError | OSError], None] | None = None,
 ) -> list[ConversionReport]:
     """Convert topic-partitions as `plan_conversion` does, each in one task, into a new log directory.
 
-    That appears at the end, with all of them: a run that fails leaves nothing. Without `apply` nothing is
-    written, and the reports say what would come out.
+    That appears at the end, with all of them: a run that fails leaves nothing, and ends with the first folder
+    that cannot be converted. Without `apply` nothing is written, the reports say what would come out, and
+    `refused` is called with each folder that cannot be converted; without it the first one's error is raised.
 
     Args: folders are those of topic-partitions; to is not there yet, or empty; `step` is called with the
     bytes of the sources read since the last call (engine="local" alone); the rest as of `export`.
-    Returns: a report for each folder, in their order.
+    Returns: a report for each folder that can be converted, in their order.
     Raises: as `plan_conversion` and its `apply`; FileExistsError where `to` holds something;
     MissingDependency where there is no Java; PySparkException where a task fails otherwise.
     """
@@ -70,14 +94,21 @@ def convert(
         require_apart(source, target)
     if len({source.name for source in sources}) < len(sources):
         raise ValueError("a topic-partition is there twice: convert one log directory at a time")
-    sizes = [sum(segment.size for segment in list_partition(source).segments) for source in sources]
+    sizes = list(map(_size, sources))
     say(f"{len(sources)} topic-partitions")
     told = step if engine == "local" else None
     with workers("convert", engine=engine, master=master, config=config, progress=progress) as crew:
         if not apply:
-            return [
-                report for _, report in crew.run_sized(_Convert(options, target, None, told), sources, sizes)
-            ]
+            reports = []
+            previews = crew.run_sized(_Preview(_Convert(options, target, None, told)), sources, sizes)
+            for source, preview in zip(sources, previews, strict=True):
+                if isinstance(preview, ConversionReport):
+                    reports.append(preview)
+                elif refused is None:
+                    raise preview
+                else:
+                    refused(source, preview)
+            return reports
         require_free(target)
         with staged(target) as staging:
             found = crew.run_sized(_Convert(options, target, staging, told), sources, sizes)
