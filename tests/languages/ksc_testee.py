@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ from tests.labs.differential import jvm
 
 HERE = Path(__file__).resolve().parent / "ksc"
 RUNTIMES = Path(os.environ.get("KSC_RUNTIMES", CACHE / "ksc-runtimes"))
-"""Clones of Kaitai's runtimes that are in no registry, each under its repository's name."""
+"""Clones of Kaitai's runtimes of Lua, Perl, PHP and Ruby, each under its repository's name."""
 _KINDS = {"integer": "number", "float": "float", "boolean": "flag"}
 _LETTERS = {"number": "n", "flag": "n", "float": "f", "bytes": "b", "text": "b", "uuid": "b"}
 
@@ -142,6 +143,19 @@ def _java(folder: Path, rows: str) -> list[str]:
     ]
 
 
+def _go(folder: Path, rows: str) -> list[str]:
+    for path in folder.glob("*.go"):
+        # ksc's Go has no `package` line without an option of its command line
+        path.write_text("package main\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    names = [line.split(" ")[0] for line in Path(rows).read_text().splitlines()]
+    made = "".join(f"\tNew{name},\n" for name in names)
+    (folder / "made.go").write_text(f"package main\n\nvar made = []any{{\n{made}}}\n")
+    for name in ("dump.go", "go.mod", "go.sum"):
+        shutil.copyfile(HERE / name, folder / name)
+    _run(["go", "build", "-o", "dump", "."], folder)
+    return [str(folder / "dump"), rows]
+
+
 def _lua(folder: Path, rows: str) -> list[str]:
     path = f"LUA_PATH={_runtime('lua')}/?.lua;{folder}/?.lua"
     return ["env", path, "lua5.3", str(HERE / "dump.lua"), rows]
@@ -163,6 +177,7 @@ LANGUAGES = {
     "python": Ksc("Python", _in_module, str, _python),
     "javascript": Ksc("JavaScript", _joined("."), _lower, _javascript),
     "java": Ksc("Java", _joined("$"), _lower, _java, ("javac", "java", "mvn")),
+    "go": Ksc("Go", _joined("_"), _upper, _go, ("go",)),
     "lua": Ksc("Lua", _in_module, str, _lua, ("lua5.3",)),
     "perl": Ksc("Perl", _joined("::"), str, _perl, ("perl",)),
     "php": Ksc("PHP", _joined("\\"), _lower, _php, ("php",)),
