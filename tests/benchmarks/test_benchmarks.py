@@ -124,7 +124,11 @@ def test_a_verdict_follows_from_the_figures(bench: Any) -> None:
 
 
 @pytest.mark.skipif(kodec.backend() != "native", reason="it is the native kernel that is measured")
-def test_a_small_run_of_scale(bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_small_run_of_scale(
+    bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # its processes import the package, as they do behind `python -m`
+    monkeypatch.syspath_prepend(ROOT)
     arguments = ["--most", "4", "--seconds", "0.001", "--rounds", "1", "--out", str(tmp_path)]
     assert bench.scale.main(arguments) == 0
     (path,) = tmp_path.glob("*-scale.json")
