@@ -104,6 +104,21 @@ def test_what_typescript_does_not_have_is_a_problem_with_its_place(tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
+def test_the_package_has_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    def named(name: str) -> str:
+        made = generate(
+            FOLDERS["others"], tmp_path, targets=["typescript"], options={"typescript.package": name}
+        )
+        assert made
+        return str(json.loads((tmp_path / "typescript" / "package.json").read_text())["name"])
+
+    for name in ("orders", "@ours/orders-2.x"):
+        assert named(name) == name
+    for name in ("", "Orders", "_orders", "a b", "ours/orders", '"', "orders\n", 215 * "a"):
+        with pytest.raises(ValueError, match="no name of an npm package"):
+            named(name)
+
+
 COMMENTS = r"//.*|/\*(?s:.*?)\*/"
 WORDS = """
     any array big_int boolean buffer constructor data_view date error eval global infinity map math na_n never

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
@@ -22,6 +23,7 @@ from kodec.generator.wire import ENCODINGS
 __all__ = ["TARGET"]
 
 FOLDER = "typescript"
+_NAME = re.compile(r"(?=.{1,214}\Z)(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*")
 _TEMPLATES = Templates("kodec.generator.targets.typescript")
 _CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*(?s:.*?)\*/')
 
@@ -30,6 +32,7 @@ _CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*(?s:.*?)\*/')
 class _Plan:
     model: Model
     program: Program
+    package: str
 
     @property
     def packed(self) -> bool:
@@ -39,14 +42,22 @@ class _Plan:
         return [self.program.units[each.name] for each in schema.structs if each.name in self.program.units]
 
 
+def _package(request: Request) -> str:
+    return request.option("typescript", "package", "kodec-formats")
+
+
 class _TypeScript:
     """An npm package: a module for each schema, the runtime and its tests beside them."""
 
     name = "typescript"
     files = ("*.ts", "package.json", "tsconfig.json")
+    options: ClassVar[dict[str, str]] = {"package": "the name of the npm package; `kodec-formats`"}
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
+        if _NAME.fullmatch(_package(request)) is None:
+            text = "letters, digits, `-`, `.`, `_` and `~`, in lower case, `@scope/` in front or not"
+            raise ValueError(f"`{_package(request)}` is no name of an npm package: {text}")
         yield from read_from_streams(request.model, request.model.schemas, "TypeScript types yet")
         plan = self.plan(request)
         yield from _collisions(plan)
@@ -57,7 +68,7 @@ class _TypeScript:
                     yield SchemaProblem(request.model.struct(unit.name).place, unit.name, why)
 
     def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model))
+        return _Plan(request.model, program_of(request.model), _package(request))
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         names = Names(plan.model)
@@ -71,8 +82,9 @@ class _TypeScript:
             if name.endswith(".ts") and not name.partition("/")[2].startswith(without):
                 text = RUNTIME.joinpath(*name.split("/")).read_text("utf-8")
                 yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
+        values = {"mark": mark(), "package": plan.package, "packed": plan.packed}
         for name in ("package.json", "tsconfig.json"):
-            yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", mark=mark(), packed=plan.packed))
+            yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", **values))
         modules = ["runtime"]
         for schema in plan.model.schemas:
             body = self._body(plan, names, schema)
