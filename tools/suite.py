@@ -16,9 +16,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kodec.generator.problems import SchemaError
 from kodec.handoff.kit import make_kit, older_kit, write_folder
 from kodec.importer.plan import plan_import
+from kodec.runtime.errors import KodecError
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "schemas"
 
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         print(new_suite(given.jars, given.out, given.schemas, given.version, given.target), end="")
-    except (SchemaError, ValueError, OSError) as error:
+    except (KodecError, ValueError, OSError) as error:
         print(f"suite: {error}", file=sys.stderr)
         return 1
     return 0
