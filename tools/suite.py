@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kodec.handoff.kit import make_kit, older_kit, write_folder
+from kodec.handoff.kit import languages, make_kit, older_kit, write_folder
 from kodec.importer.plan import plan_import
 from kodec.runtime.errors import KodecError
 
@@ -51,7 +51,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--schemas", type=Path, default=SCHEMAS)
     parser.add_argument("--version", default="", help="the format version; a hash of the schemas by default")
     parser.add_argument(
-        "--target", action="append", default=[], help="a language to generate; may be repeated"
+        "--target",
+        action="append",
+        default=[],
+        choices=languages(),
+        help="a language to generate; may be repeated",
     )
     given = parser.parse_args(arguments)
     try:

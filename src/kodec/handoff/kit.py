@@ -26,7 +26,7 @@ from kodec.generator.target import VERSION, find, known
 from kodec.handoff.changes import changelog, manifest_of
 from kodec.handoff.html import page_of
 
-__all__ = ["MANIFEST", "Kit", "files_of", "make_kit", "older_kit", "write_folder", "write_zip"]
+__all__ = ["MANIFEST", "Kit", "files_of", "languages", "make_kit", "older_kit", "write_folder", "write_zip"]
 
 KIT_VERSION = 1
 MANIFEST = "MANIFEST.json"
@@ -51,6 +51,11 @@ class Kit:
     version: str
     files: Mapping[str, bytes]
     without: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def languages() -> list[str]:
+    """The targets that a kit can have code of."""
+    return [each for each in known() if each not in _NO_CODE]
 
 
 def make_kit(
@@ -82,8 +87,8 @@ def make_kit(
     sources = {each.path: (schemas / each.path).read_bytes() for each in model.schemas}
     digest = hashlib.sha256(b"".join(b"%s\0%s\0" % (p.encode(), d) for p, d in sorted(sources.items())))
     version = version or digest.hexdigest()[:12]
-    languages = [each for each in known() if each not in _NO_CODE] if targets is None else list(targets)
-    if wrong := [each for each in languages if each not in known() or each in _NO_CODE]:
+    chosen = languages() if targets is None else list(targets)
+    if wrong := [each for each in chosen if each not in languages()]:
         raise ValueError(f"no language to generate: {', '.join(wrong)}")
     files = {f"schemas/{path}": data for path, data in sources.items()}
     without: dict[str, dict[str, str]] = {}
@@ -105,7 +110,7 @@ def make_kit(
     generated("vectors", "vectors")
     contract = resource_files("kodec.generator.targets.vectors").joinpath("vectors.schema.json")
     files["vectors/vectors.schema.json"] = contract.read_bytes()
-    for language in languages:
+    for language in chosen:
         generated(language, f"code/{language}")
         if runtime := getattr(find(language), "runtime", ""):
             beside = resource_files("kodec.runtime").joinpath(runtime)
