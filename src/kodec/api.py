@@ -6,6 +6,7 @@ from kodec.log.batches.partitioner import partition_of
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Limits, Record, TimestampType
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation, PartitionLog
+from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
@@ -29,6 +30,7 @@ __all__ = [
     "LogWriter",
     "PartitionLog",
     "Record",
+    "RecordFilter",
     "RecordReader",
     "Segment",
     "TableReader",

@@ -1,4 +1,4 @@
-"""kodec ls, verify and get as a user calls them: output, messages, exit codes; nothing is ever written."""
+"""kodec ls, verify and dump as a user calls them: output, messages, exit codes; nothing is ever written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.cli.verbs.get import parse_time
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/kafka-4.3.1"
@@ -279,7 +278,7 @@ OTHERS = {
     "convert": [*TOPIC, "--to", "OUT", "--magic", "1", "--apply"],
     "convert --engine local": [*TOPIC, "--to", "OUT", "--magic", "1", "--engine", "local"],
     "adopt": ["--into", "BROKER", "--apply"],
-    "get": [*TOPIC, "--partition", "14", "--offset", "0"],
+    "find": [*TOPIC, "--partition", "14", "--offset", "0"],
     "export": ["--to", "OUT", "--engine", "local"],
     "compact-view": [*TOPIC, "--to", "OUT"],
     "retention": [],
@@ -324,69 +323,6 @@ def test_dump_of_a_folder_without_segments_is_told(
     assert "no segment in it" in captured.err
 
 
-def get(*arguments: str) -> list[str]:
-    return ["get", str(LOGS), "--topic", "orders", "--partition", "0", *arguments]
-
-
-def test_get_by_offset(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(get("--offset", "198", "--count", "3", "--json")) == 0
-    assert [row["offset"] for row in lines(capsys)] == [198, 199, 200]
-    assert main(get("--offset", "198")) == 0
-    assert capsys.readouterr().out.startswith("  198  2023-11-14 22:28:")
-    assert main(get("--offset", "421", "--json")) == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_get_by_time(capsys: pytest.CaptureFixture[str]) -> None:
-    for time in ("1700000400000", "2023-11-14T22:20:00", "2023-11-14T23:20:00+01:00"):
-        assert main(get("--timestamp", time, "--json")) == 0
-        (row,) = lines(capsys)
-        assert (row["offset"], row["timestamp"]) == (94, 1700000400500)
-    assert main(get("--timestamp", "2030-01-01")) == 1
-    assert "no record from 2030-01-01" in capsys.readouterr().err
-
-
-def test_get_only_what_is_committed(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["get", str(LOGS), "--topic", "transactions", "--partition", "0", "--offset", "0", "--json"]
-    main([*arguments, "--count", "1000"])
-    everything = lines(capsys)
-    main([*arguments, "--count", "1000", "--committed"])
-    committed = lines(capsys)
-    assert 0 < len(committed) < len(everything)
-    main([*arguments, "--count", "1000", "--control"])
-    assert len(lines(capsys)) > len(everything)
-    wanted = (DATA / "consumed/transactions.read_committed.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in wanted]
-    assert [row["offset"] for row in committed] == [row["offset"] for row in rows if row["partition"] == 0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["--offset", "422"], 1, "orders-0 has offsets 0 to 421 (exclusive), not 422"),
-        (["--offset", "-1"], 1, "not -1"),
-        ([], 2, "give --offset or --timestamp"),
-        (["--offset", "1", "--timestamp", "5"], 2, "give --offset or --timestamp"),
-        (["--timestamp", "yesterday"], 2, "--timestamp"),
-        (["--timestamp", "1969-01-01"], 2, "before 1970"),
-        (["--offset", "1", "--count", "0"], 2, "--count"),
-    ],
-)
-def test_get_of_what_is_not_there(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
-) -> None:
-    assert main(get(*arguments)) == code
-    assert message in capsys.readouterr().err
-    assert main(["get", str(LOGS), "--topic", "none", "--partition", "0", "--offset", "0"]) == 1
-    assert "has no none-0" in capsys.readouterr().err
-
-
-def test_times() -> None:
-    assert parse_time("0") == 0
-    assert parse_time("1970-01-01T00:00:01.002Z") == 1002
-    assert parse_time("2023-11-14") == 1699920000000
-
-
 def test_nothing_is_written(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def state() -> dict[str, tuple[bytes, int]]:
         return {str(f): (f.read_bytes(), f.stat().st_mtime_ns) for f in copy.rglob("*") if f.is_file()}
@@ -394,6 +330,6 @@ def test_nothing_is_written(copy: Path, capsys: pytest.CaptureFixture[str]) -> N
     before = state()
     main(["ls", "--crc", str(copy)])
     main(["verify", str(copy)])
-    main(["get", str(copy), "--topic", "segments", "--partition", "0", "--timestamp", "0", "--committed"])
+    main(["find", str(copy), "--topic", "segments", "--since", "0", "--isolation", "read_committed"])
     assert state() == before
     assert kodec.LogDirectory(copy).topic_partitions[0] == ("segments", 0)

@@ -62,7 +62,7 @@ def forging(tmp_path: Path) -> Path:
         ["epochs"],
         ["producers"],
         ["retention"],
-        ["get", "--topic", "topic", "--partition", "0", "--offset", "7"],
+        ["find", "--topic", "topic", "--partition", "0", "--offset", "7"],
         ["trim", "--topic", "topic", "--before-offset", "1", "--apply"],
         ["compact", "--topic", "topic", "--apply"],
         ["salvage", "--topic", "topic", "--to", FORGED, "--apply"],

@@ -71,7 +71,7 @@ def test_nothing_is_read_out_of_it(log: tuple[Path, str]) -> None:
         ("convert", ["LOGS", "--topic", "orders", "--to", "OUT", "--magic", "1", "--apply"]),
         ("compact", ["LOGS", "--topic", "orders", "--apply"]),
         ("trim", ["LOGS", "--topic", "orders", "--retention-ms", "1", "--apply"]),
-        ("get", ["LOGS", "--topic", "orders", "--partition", "0", "--offset", "0"]),
+        ("find", ["LOGS", "--topic", "orders", "--partition", "0", "--offset", "0"]),
         ("export", ["LOGS", "--to", "OUT", "--engine", "local"]),
         ("epochs", ["LOGS"]),
     ],

@@ -9,7 +9,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
-from kodec.cli.verbs.get import parse_time
+from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, read_metadata

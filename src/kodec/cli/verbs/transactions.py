@@ -10,7 +10,7 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
 from kodec.cli.tables import print_table
-from kodec.cli.verbs.get import parse_time
+from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import Producers
 from kodec.log.views.transactions import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kodec.generated.log.record_batch import Compression
 from kodec.log.batches.format import HEAD
-from kodec.log.batches.large import Stored
+from kodec.log.batches.large import Compressed, InStored, Stored
 from kodec.log.batches.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.compression.codec import joined
 from kodec.runtime.errors import CrcMismatch, FormatError
@@ -110,6 +110,27 @@ class Batch(ABC):
         A part can be used before the next one is read, and is of no use where that raises FormatError.
         """
         return False, iter((self.records(control=control, check_crc=check_crc),))
+
+    def may_hold(self, needle: bytes) -> bool:
+        """Whether these bytes may be in its content, decompressed; so also where that is large, or damaged.
+
+        Keys, values and headers stand in the content as they are.
+        """
+        held = self._data
+        if isinstance(held, Stored):
+            return True
+        if self.codec == "none":
+            return needle in held
+        try:
+            content = self._compressed().small()
+        except (FormatError, InStored):
+            # whoever reads the records says what is wrong
+            return True
+        return content is None or needle in content
+
+    @abstractmethod
+    def _compressed(self) -> Compressed:
+        """The content as it is stored, with its codec and limit. Raises FormatError."""
 
     @abstractmethod
     def require_within_limits(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Self
@@ -11,6 +11,8 @@ from typing import Self
 from kodec.log.arguments import path_of
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.directories.search import FoundRecord, SearchReport, find_records
 from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,
@@ -187,3 +189,28 @@ class LogDirectory:
             # One for all threads, whoever comes first.
             found = self._logs.setdefault(key, log)
         return found
+
+    def find_records(
+        self,
+        wanted: RecordFilter,
+        *,
+        topics: Collection[str] | None = None,
+        first: int | None = None,
+        last: int | None = None,
+        threads: int | None = None,
+        report: SearchReport | None = None,
+    ) -> Iterator[FoundRecord]:
+        """The records of these topics (None: of all) that are wanted, by topic, partition and offset.
+
+        With `first` or `last` so many of all, by their timestamps, the oldest first. Several logs are read at
+        once, in `threads` (None: as many as there are cores). `report` counts what was looked at. Raises
+        NoSuchPartition, a KeyError, for a topic that is not here; FormatError, OSError.
+        """
+        chosen = self.topic_partitions
+        if topics is not None:
+            for topic in topics:
+                if not any(each.topic == topic for each in chosen):
+                    raise NoSuchPartition(self._missing(TopicPartition(topic, 0)))
+            chosen = [each for each in chosen if each.topic in topics]
+        logs = [self.partition(*each) for each in chosen]
+        return find_records(logs, wanted, first=first, last=last, threads=threads, report=report)

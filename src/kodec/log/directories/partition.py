@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
-from typing import Literal, Self, TypeVar
+from typing import Self, TypeVar
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
@@ -22,6 +22,8 @@ from kodec.log.arguments import path_of, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, Record
 from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.record_filter import Isolation, RecordFilter
+from kodec.log.directories.search import SearchReport, count_in, records_back, records_of
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
 from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
 from kodec.log.files.checkpoints import (
@@ -44,11 +46,10 @@ from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_ME
 from kodec.log.files.paths import partition_path
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.errors import ArgumentError, FormatError, OffsetOutOfRange, Truncated
+from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
-Isolation = Literal["read_uncommitted", "read_committed"]
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
 # A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
@@ -259,7 +260,8 @@ class PartitionLog:
         """Which segment is the newest whose base offset is not above `offset`."""
         return max(bisect_right(self._bases, offset) - 1, 0)
 
-    def _check(self, offset: int) -> None:
+    def require_offset(self, offset: int) -> None:
+        """Raise OffsetOutOfRange for an offset that a reader may not ask for."""
         require_integer("offset", offset)
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
@@ -270,7 +272,7 @@ class PartitionLog:
         Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`, and FormatError for
         damage on the way, as `Segment.find`.
         """
-        self._check(offset)
+        self.require_offset(offset)
         for segment in self.segments[self._number(offset) :]:
             place = segment.find(offset, use_index=use_index)
             if place is not None:
@@ -342,12 +344,14 @@ class PartitionLog:
         """
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
-            for _, batch in log._batches(start, check_crc, use_index):
+            start = log.start_offset if start is None else start
+            for _, batch in log.batches_but(start, None, check_crc=check_crc, use_index=use_index):
+                assert isinstance(batch, Batch)
                 yield batch.next_offset, batch
 
-        return self._whatever_goes(listed, offset)
+        return self.whatever_goes(listed, offset)
 
-    def _whatever_goes(
+    def whatever_goes(
         self, listed: Callable[[PartitionLog, int | None], Iterator[tuple[int, T]]], offset: int | None
     ) -> Iterator[T]:
         """What `listed` gives of a listing of the log, and of further ones where segments have gone since.
@@ -373,12 +377,21 @@ class PartitionLog:
                 # What was to follow may be deleted too.
                 at = max(at, log.start_offset)
 
-    def _batches(
-        self, offset: int | None, check_crc: bool, use_index: bool
-    ) -> Iterator[tuple[Segment, Batch]]:
-        expected = self.start_offset if offset is None else offset
-        self._check(expected)
-        first = self._number(expected)
+    def batches_but(
+        self,
+        start: int,
+        excludes: Callable[[BatchHeader], bool] | None,
+        skips: Callable[[Segment], bool] = lambda _: False,
+        *,
+        check_crc: bool = True,
+        use_index: bool = True,
+    ) -> Iterator[tuple[Segment, Batch | BatchHeader]]:
+        """The batches of this listing from the one that holds `start` on, each with its segment.
+
+        Of one that `excludes` excludes only the header is read, and nothing of a segment that `skips` skips.
+        """
+        self.require_offset(start)
+        expected, first = start, self._number(start)
         segments = self.segments[first:]
         for number, (segment, after) in enumerate(zip_longest(segments, segments[1:]), first):
             if segment.base_offset > expected:
@@ -386,6 +399,10 @@ class PartitionLog:
             elif number > first and segment.base_offset < expected and not segment.path.exists():
                 # The one before was replaced by one into which this one was merged; this one is open still.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
+            if skips(segment):
+                expected = max(expected, segment.next_offset)
+                segment.close()
+                continue
             order = Order(segment.base_offset, None, None if after is None else after.base_offset)
             position = 0
             if number == first:
@@ -396,14 +413,19 @@ class PartitionLog:
                 if position := place.position:
                     order.skipped()
             expected = max(expected, segment.base_offset)
-            for batch in segment.batches(position, check_crc=check_crc):
+            batches = (
+                segment.batches(position, check_crc=check_crc)
+                if excludes is None
+                else segment.batches_but(excludes, position, check_crc=check_crc)
+            )
+            for batch in batches:
                 order.passed(self._in_order(order, segment, batch, after))
                 expected = batch.next_offset
                 yield segment, batch
             segment.close()
 
     @staticmethod
-    def _in_order(order: Order, segment: Segment, batch: Batch, after: Segment | None) -> int:
+    def _in_order(order: Order, segment: Segment, batch: Batch | BatchHeader, after: Segment | None) -> int:
         """What the order is to note of a batch: its last offset. Raises Malformed where that cannot be."""
         try:
             return order.check(batch, segment.whole_frame(batch.position + batch.size))
@@ -439,31 +461,33 @@ class PartitionLog:
         those of aborted transactions, and ends at the last stable offset: what follows is undecided.
         `control` gives control records too. Raises OffsetOutOfRange, when the iteration begins.
         """
-        if isolation not in ("read_uncommitted", "read_committed"):
-            raise ArgumentError(f"isolation={isolation!r}: expected 'read_uncommitted' or 'read_committed'")
+        wanted = RecordFilter(isolation=isolation, control=control)
+        return records_of(self, offset, wanted, SearchReport(), check_crc=check_crc, use_index=use_index)
 
-        def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Record]]:
-            for record in log._records(start, isolation, control, check_crc, use_index):
-                yield record.offset + 1, record
-
-        return self._whatever_goes(listed, offset)
-
-    def _records(
-        self, offset: int | None, isolation: Isolation, control: bool, check_crc: bool, use_index: bool
+    def find_records(
+        self,
+        wanted: RecordFilter,
+        *,
+        newest_first: bool = False,
+        report: SearchReport | None = None,
     ) -> Iterator[Record]:
-        start = self.start_offset if offset is None else offset
-        self._check(start)
-        known = self.transactions(start, use_index=use_index) if isolation == "read_committed" else None
-        for segment, batch in self._batches(start, check_crc, use_index):
-            if known is not None:
-                if batch.last_offset >= known.last_stable_offset:
-                    return
-                data = batch.is_transactional and not batch.is_control
-                if data and known.drops(batch.producer_id, batch.base_offset):
-                    continue
-            for record in segment.records_of(batch, control=control, check_crc=check_crc):
-                if record.offset >= start:
-                    yield record
+        """The records that are wanted, by offset; those with the largest offset first with `newest_first`.
+
+        The indexes and the headers of batches exclude what cannot match, and the bytes of a batch those where
+        a key, a value or a header is asked for that is not in them. What a header excludes is not read, so
+        damage in it is not seen. `report` counts what was looked at.
+        """
+        counted = SearchReport() if report is None else report
+        if newest_first:
+            return records_back(self, wanted, counted)
+        first = wanted.first_offset
+        if first is not None:
+            first = min(max(first, self.start_offset), self.end_offset)
+        return records_of(self, first, wanted, counted)
+
+    def count_records(self, wanted: RecordFilter, *, report: SearchReport | None = None) -> int:
+        """How many records are wanted: of batches all of whose records are, by their headers alone."""
+        return count_in(self, wanted, SearchReport() if report is None else report)
 
     def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions:
         """The aborted transactions that end in the segment of `offset` or later, and the last stable offset.
@@ -472,7 +496,7 @@ class PartitionLog:
         control batches. Raises OffsetOutOfRange.
         """
         start = self.start_offset if offset is None else offset
-        self._check(start)
+        self.require_offset(start)
         snapshots = dict(self.files.snapshots)
         number = self._number(start) if self.segments else 0
         return find_transactions(self.segments, snapshots, number, self.end_offset, use_index=use_index)

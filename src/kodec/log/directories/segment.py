@@ -107,6 +107,15 @@ class BatchHeader:
         """The first offset, or, where it is compressed away, the last one."""
         return self.last_offset if self.base_offset is None else self.base_offset
 
+    @property
+    def frame_offset(self) -> int:
+        """The offset in its frame: as `Batch.frame_offset`."""
+        return self.first_known if self.magic == NEWEST else self.last_offset
+
+    def located(self, error: FormatError) -> FormatError:
+        """`error`, whose byte counts in the batch, with its position in the source: as `Batch.located`."""
+        return error.within(KAFKA.kind(self.magic).place(self.frame_offset), shift=self.position)
+
 
 class Segment:
     """One segment of a log; nothing is opened before it is asked for something, and `close` can be undone.
@@ -326,6 +335,28 @@ class Segment:
                 self._verified(batch)
             yield batch
             position += batch.size
+
+    def batches_but(
+        self, excludes: Callable[[BatchHeader], bool], position: int = 0, *, check_crc: bool = True
+    ) -> Iterator[Batch | BatchHeader]:
+        """As `batches`; of one that its header excludes only the header, its checksum not looked at."""
+        for head in self.headers(position):
+            yield head if excludes(head) else self.batch_at(head, check_crc=check_crc)
+
+    def headers_back(self) -> Iterator[BatchHeader]:
+        """The headers of all batches, the last one first; with an index, few are held at a time."""
+        bound, stride, end = 2**63, 1, None
+        while end != 0:
+            at = self._anchor(bound)
+            if end is not None and at >= end:
+                at = 0
+            heads = list(self.headers(at, end=end))
+            yield from reversed(heads)
+            end = at
+            if heads:
+                # each step goes over twice as many offsets as the one before
+                stride = max(2 * stride, heads[-1].next_offset - heads[0].first_known)
+                bound = max(heads[0].first_known - stride, self.base_offset)
 
     def batch_at(self, place: Position | BatchHeader, *, check_crc: bool = True) -> Batch:
         """The batch at a place that was looked up."""

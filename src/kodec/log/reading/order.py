@@ -6,16 +6,28 @@ The rule is that of `verify`, and of recovery (`org.apache.kafka.storage.interna
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol
 
 from kodec.log import kernel
 from kodec.log.backends.contract import Buffer
-from kodec.log.batches.batch import Batch
 from kodec.log.batches.frame import Frame
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.listing import parse_segment_name, segment_offsets
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Order"]
+
+
+class Placed(Protocol):
+    """What is asked of a batch, or of its header: its offsets, and how an error gets its place."""
+
+    @property
+    def frame_offset(self) -> int: ...
+
+    @property
+    def last_offset(self) -> int: ...
+
+    def located(self, error: FormatError, /) -> FormatError: ...
 
 
 class Order:
@@ -77,7 +89,7 @@ class Order:
         """Note that a batch was skipped, or all before the first one read: that gap says nothing."""
         self._skipped = True
 
-    def check(self, batch: Batch, following: Frame | None) -> int:
+    def check(self, batch: Placed, following: Frame | None) -> int:
         """What `passed` is to note of a batch that stands before one with this frame, if any.
 
         Raises Malformed where its offset is wrong.
@@ -99,5 +111,5 @@ class Order:
         return last
 
 
-def _wrong(batch: Batch, reason: str, need: object, have: object) -> FormatError:
+def _wrong(batch: Placed, reason: str, need: object, have: object) -> FormatError:
     return batch.located(Malformed("base_offset", reason, at=0, need=need, have=have))

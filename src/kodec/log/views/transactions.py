@@ -16,12 +16,13 @@ from kodec.generated.messages.transaction_log_value import TransactionLogValue
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
+from kodec.log.messages.decoding import decode
 from kodec.log.views.metadata import METADATA_TOPIC, partition_count
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["OpenTransaction", "TransactionStates", "TransactionalId", "read_transactions"]
+__all__ = ["OpenTransaction", "TransactionStates", "TransactionalId", "producers_of", "read_transactions"]
 
 TRANSACTIONS_TOPIC = "__transaction_state"
 _STATES = (
@@ -234,3 +235,21 @@ def _transactional_id(
         source,
         offset,
     )
+
+
+def producers_of(*log_dirs: str | os.PathLike[str], transactional_id: str) -> frozenset[int]:
+    """The producer ids that `__transaction_state` has for a transactional id, the former ones too.
+
+    Compaction has deleted older states; so the ids of long ago may be missing. Raises NotALog where the topic
+    is in none of the log directories; OSError; FormatError for damage in it.
+    """
+    found: set[int] = set()
+    for log in Replicas(*log_dirs).of_topic(TRANSACTIONS_TOPIC):
+        for record in log.records():
+            key, value = decode(TRANSACTIONS_TOPIC, record)
+            said = (None if each is None else each.message for each in (key, value))
+            match tuple(said):
+                case TransactionLogKey(transactional_id=name), TransactionLogValue() as state:
+                    if name == transactional_id:
+                        found |= {state.producer_id, state.previous_producer_id, state.next_producer_id}
+    return frozenset(found - {-1})

@@ -1,0 +1,45 @@
+"""Points in time on the command line."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+
+__all__ = ["parse_time"]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MS = 1000
+# Such a number is in the first months of 1970 as milliseconds, and after 2001 as seconds; a large one is
+# beyond the year 5100, and of our time as micro- or nanoseconds.
+_SECONDS = range(10**9, 2 * 10**10)
+_LARGE = 10**14
+
+
+def parse_time(text: str) -> int:
+    """A timestamp in ms since 1970-01-01 UTC.
+
+    Of such a number; of ISO 8601, without a zone in UTC; of `-2h`, so long before now, in s, m, h, d or w; of
+    `now`. Raises ValueError, also for a number that can only be meant in another unit.
+    """
+    if re.fullmatch(r"[0-9]{1,19}", text):
+        number = int(text)
+        if number in _SECONDS:
+            raise ValueError(f"{text} looks like seconds: in milliseconds it is {number * _MS}")
+        if number >= _LARGE:
+            unit, per = ("nanoseconds", 10**6) if number >= 10**17 else ("microseconds", 10**3)
+            raise ValueError(f"{text} looks like {unit}: in milliseconds it is {number // per}")
+        return number
+    now = time.time_ns() // 1_000_000
+    if text == "now":
+        return now
+    if found := re.fullmatch(r"-([0-9]{1,9})([smhdw])", text):
+        return max(0, now - int(found[1]) * _UNITS[found[2]] * _MS)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    at = (since.days * 86_400 + since.seconds) * _MS + since.microseconds // _MS
+    if at < 0:
+        raise ValueError(f"{text}: before 1970")
+    return at

@@ -1,0 +1,115 @@
+"""Which records are looked for, and what a batch's header or bytes say of that before any record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kodec.log.arguments import require_integer
+from kodec.log.batches.records import Record, TimestampType
+from kodec.runtime.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from kodec.log.directories.segment import BatchHeader
+
+__all__ = ["Isolation", "RecordFilter"]
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+_ISOLATIONS = ("read_uncommitted", "read_committed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFilter:
+    """Which records of a log are wanted; what is not given excludes none.
+
+    Attributes:
+        first_offset, last_offset: of each topic-partition, both included.
+        since, until: milliseconds since 1970-01-01 UTC; `until` itself is excluded. With one of them, a
+            record without a timestamp (magic 0) is no match.
+        key: the whole key.
+        value_contains: bytes that are somewhere in the value.
+        headers: (key, value) pairs, each of which the record has; a value may be None.
+        producer_ids: the idempotent or transactional producers that wrote it.
+        control: control records too; the other conditions hold for them as well.
+        isolation: `read_committed` leaves out what is aborted, and what is undecided: all from the last
+            stable offset on.
+        where: a condition of the caller's own, asked of what all others leave.
+
+    Raises: ArgumentError for a value that cannot be meant.
+    """
+
+    first_offset: int | None = None
+    last_offset: int | None = None
+    since: int | None = None
+    until: int | None = None
+    key: bytes | None = None
+    value_contains: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    producer_ids: frozenset[int] | None = None
+    control: bool = False
+    isolation: Isolation = "read_uncommitted"
+    where: Callable[[Record], bool] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("first_offset", "last_offset", "since", "until"):
+            if (value := getattr(self, name)) is not None:
+                require_integer(name, value, 0)
+        for name in ("key", "value_contains"):
+            if not isinstance(value := getattr(self, name), (bytes, type(None))):
+                raise ArgumentError(f"{name}: bytes are needed, not {type(value).__name__}")
+        if self.isolation not in _ISOLATIONS:
+            raise ArgumentError(
+                f"isolation={self.isolation!r}: expected {' or '.join(map(repr, _ISOLATIONS))}"
+            )
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether every record matches that a header does not exclude, but for offsets."""
+        asked = self.since, self.until, self.key, self.value_contains, self.where
+        return not self.headers and all(each is None for each in asked)
+
+    @property
+    def needles(self) -> list[bytes]:
+        """Bytes that are in every batch that has a match, decompressed; the longest, so the rarest, first."""
+        words = [self.key, self.value_contains]
+        for key, value in self.headers:
+            words += [key.encode("utf-8", "surrogateescape"), value]
+        return sorted({each for each in words if each}, key=len, reverse=True)
+
+    def excludes(self, head: BatchHeader) -> bool:
+        """Whether the header of a batch says that no record of it matches; but for its transaction."""
+        most = head.max_timestamp
+        # of a batch with one time, the time that the header has is each record's
+        of_each = head.timestamp_type is TimestampType.LOG_APPEND_TIME or head.count == 1
+        return (
+            (head.is_control and not self.control)
+            or (self.first_offset is not None and head.last_offset < self.first_offset)
+            or (self.last_offset is not None and _above(head, self.last_offset))
+            or (self.since is not None and most < self.since)
+            or (self.until is not None and (most < 0 or (of_each and most >= self.until)))
+            or (self.producer_ids is not None and head.producer_id not in self.producer_ids)
+        )
+
+    def ends_before(self, head: BatchHeader) -> bool:
+        """Whether neither this batch nor one behind it is within the offsets."""
+        return self.last_offset is not None and _above(head, self.last_offset)
+
+    def matches(self, record: Record) -> bool:
+        """Whether a record of a batch that is not excluded is wanted."""
+        at, value = record.timestamp, record.value
+        return (
+            (self.first_offset is None or record.offset >= self.first_offset)
+            and (self.last_offset is None or record.offset <= self.last_offset)
+            and (self.since is None or at >= self.since)
+            and (self.until is None or 0 <= at < self.until)
+            and (self.key is None or record.key == self.key)
+            and (self.value_contains is None or (value is not None and self.value_contains in value))
+            and all(each in record.headers for each in self.headers)
+            and (self.where is None or self.where(record))
+        )
+
+
+def _above(head: BatchHeader, offset: int) -> bool:
+    """Whether a batch begins above an offset; of a wrapper that is not known before it is decompressed."""
+    return head.base_offset is not None and head.base_offset > offset

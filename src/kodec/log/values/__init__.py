@@ -1,0 +1,1 @@
+"""Keys and values of records in forms that people and programs read."""

@@ -1,0 +1,142 @@
+"""Bytes as text: which form they have, where nothing says it, and how they are written in one."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from typing import Literal, NoReturn, get_args
+
+from kodec.log.batches.records import ControlRecord, Record
+from kodec.log.messages.decoding import TOPICS, Decoded, decode
+from kodec.runtime.errors import ArgumentError
+
+__all__ = [
+    "FORMATS",
+    "ReadableRecord",
+    "ReadableValue",
+    "ValueFormat",
+    "bytes_of",
+    "readable",
+    "readable_record",
+]
+
+ValueFormat = Literal["auto", "text", "json", "hex", "base64"]
+FORMATS: tuple[ValueFormat, ...] = get_args(ValueFormat)
+
+# What begins otherwise is a number, a word or no JSON, and as text it is the same.
+_JSON_BEGINS = (b"{", b"[")
+_BLANK = "\t\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableValue:
+    """A key, a value or a header's value.
+
+    Attributes:
+        format: `text`, `json`, `hex`, `base64`, or `kafka`: JSON of a message of Kafka's own topics.
+        text: what it says in that format; of JSON on one line, its numbers as they were.
+        reason: why it is not in the format that was asked for; empty where it is.
+    """
+
+    format: str
+    text: str
+    reason: str = ""
+
+    @property
+    def json(self) -> str:
+        """As a value in JSON: JSON as it is, others a string."""
+        return self.text if self.format in ("json", "kafka") else json.dumps(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableRecord:
+    """A record's key, value and headers; None is null."""
+
+    key: ReadableValue | None
+    value: ReadableValue | None
+    headers: tuple[tuple[str, ReadableValue | None], ...]
+
+
+def readable(data: bytes | None, wanted: ValueFormat = "auto") -> ReadableValue | None:
+    """Bytes in a format; what is not in it is base64, with the reason. None for None.
+
+    `auto` is JSON for an object or a list, text for UTF-8 without control characters, else base64.
+    """
+    if data is None:
+        return None
+    if wanted == "hex":
+        return ReadableValue("hex", data.hex())
+    if wanted == "base64":
+        return _in_base64(data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        reason = "" if wanted == "auto" else f"no UTF-8 at byte {error.start}"
+        return _in_base64(data, reason)
+    if wanted == "text":
+        return ReadableValue("text", text)
+    if wanted == "json" or data.lstrip()[:1] in _JSON_BEGINS:
+        found = _as_json(text)
+        if isinstance(found, ReadableValue):
+            return found
+        if wanted == "json":
+            return _in_base64(data, found)
+    shown = all(each.isprintable() or each in _BLANK for each in text)
+    return ReadableValue("text", text) if shown else _in_base64(data)
+
+
+def readable_record(
+    topic: str, record: Record, key: ValueFormat = "auto", value: ValueFormat = "auto"
+) -> ReadableRecord:
+    """A record's parts in these formats; with `auto` messages of Kafka's own topics by their names.
+
+    Headers' values are as `auto` has them.
+    """
+    headers = tuple((name, readable(data)) for name, data in record.headers)
+    known: tuple[Decoded | None, Decoded | None] = (None, None)
+    if "auto" in (key, value) and (topic in TOPICS or isinstance(record, ControlRecord)):
+        known = decode(topic, record)
+    parts = [
+        readable(data, form) if form != "auto" or said is None else _of_kafka(said)
+        for data, form, said in zip((record.key, record.value), (key, value), known, strict=True)
+    ]
+    return ReadableRecord(parts[0], parts[1], headers)
+
+
+def bytes_of(text: str, form: ValueFormat) -> bytes:
+    """The bytes that a text in a format means; `auto` and `json` are text. Raises ArgumentError."""
+    try:
+        if form == "hex":
+            return bytes.fromhex(text)
+        if form == "base64":
+            return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise ArgumentError(f"{text!r} is not {form}: {error}") from None
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _in_base64(data: bytes, reason: str = "") -> ReadableValue:
+    return ReadableValue("base64", base64.b64encode(data).decode("ascii"), reason)
+
+
+def _as_json(text: str) -> ReadableValue | str:
+    """JSON on one line, or why it is none."""
+    try:
+        json.loads(text, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        return f"no JSON: {error}"
+    # Ends of lines stand between values only: in a string JSON has no such character.
+    return ReadableValue("json", text.strip().replace("\r", " ").replace("\n", " "))
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _of_kafka(said: Decoded) -> ReadableValue | None:
+    if said.plain() is None:
+        found = readable(said.data)
+        assert found is not None
+        return ReadableValue(found.format, found.text, said.reason)
+    return ReadableValue("kafka", json.dumps(said.document()))
