@@ -126,10 +126,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 each_backend = pytest.mark.parametrize("pure", ["0", "1"] if kodec.backend() == "native" else ["1"])
 
 
+@pytest.mark.thorough
 def test_a_spark_column_costs_an_entry_in_a_schema_and_one_in_a_list(copy: Copy) -> None:
     assert copy.edited[COLUMN] == ["schemas/log/record.ksy", "src/kodec/pipeline/columns.py"]
 
 
+@pytest.mark.thorough
 def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> None:
     names = ["schemas/log/record_batch.ksy", "runtime/compression/brotli.py", "pyproject.toml"]
     assert copy.edited[CODEC] == names
@@ -140,6 +142,7 @@ def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> Non
     assert " passed" in said and "skipped" not in said
 
 
+@pytest.mark.thorough
 def test_a_version_costs_what_its_schema_says(copy: Copy) -> None:
     assert copy.edited[FIELD] == ["schemas/messages/offset_commit_value.ksy"]
     assert copy.run("-m", "kodec", "check-evolution", ROOT / "schemas", "schemas").startswith("compatible")
@@ -164,6 +167,7 @@ def test_the_page_says_how_it_is_used(copy: Copy, title: str, pure: str) -> None
     use(copy, blocks(section(title), "py")[0], pure)
 
 
+@pytest.mark.thorough
 def test_spark_shows_the_column(copy: Copy) -> None:
     try:
         java_home()

@@ -43,10 +43,15 @@ def python_of(page: Path) -> str:
 # Those with Spark share a process, so that its JVM starts once.
 TOGETHER = [page for page in PAGES if "session()" in python_of(page)]
 ALONE = [[page] for page in PAGES if blocks(page, "python") and page not in TOGETHER]
+SPARK = re.compile(r"kodec (export|compact-view|restore)\b|--engine spark")
 RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
 
 
-@pytest.mark.parametrize("pages", [TOGETHER, *ALONE], ids=lambda pages: " ".join(map(named, pages)))
+@pytest.mark.parametrize(
+    "pages",
+    [pytest.param(TOGETHER, marks=pytest.mark.thorough), *ALONE],
+    ids=lambda pages: " ".join(map(named, pages)),
+)
 def test_python_of_pages_runs(pages: list[Path], tmp_path: Path) -> None:
     scripts = [tmp_path / f"{page.stem}.py" for page in pages]
     for page, script in zip(pages, scripts, strict=True):
@@ -72,7 +77,19 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[f"{named(p)}: {c}" for p, c in COMMANDS])
+# Each that starts Spark starts a JVM.
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        pytest.param(
+            page,
+            command,
+            id=f"{named(page)}: {command}",
+            marks=[pytest.mark.thorough] if SPARK.search(command) else [],
+        )
+        for page, command in COMMANDS
+    ],
+)
 def test_command_of_a_page_runs(page: Path, command: str) -> None:
     words = shlex.split(command.replace("/data/kafka-logs", "tests/data/kafka-4.3.1/logs"))
     assert words[0] in ("kodec", "python"), f"{named(page)}: who runs `{command}`?"

@@ -126,6 +126,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel
 
 
+@pytest.mark.thorough
 def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     names = names_in(wheel)
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"kodec"}

@@ -55,6 +55,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_module_is_made_again(how: str, copy: Path) -> None:
     module, text = copy / MODULE, BROKEN[how]

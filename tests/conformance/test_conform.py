@@ -48,6 +48,7 @@ def test_a_wrong_value_is_a_failure_that_says_where(suite: Suite) -> None:
     assert {each.check for each in report.failures} == {"decode", "round_trip"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mode", "outcome", "text"),
     [

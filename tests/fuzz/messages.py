@@ -123,11 +123,18 @@ def wire_kinds() -> Any:
 
 
 @cache
-def kinds() -> tuple[Any, ...]:
-    """All classes of messages."""
+def of_kafka() -> tuple[Any, ...]:
+    """All of Kafka's classes of messages."""
     places = [*MESSAGES.values(), *((f"control.{module}", name) for module, name in CONTROL.items())]
-    found = [getattr(importlib.import_module(f"kodec.generated.{module}"), name) for module, name in places]
-    return (*found, *[wire_kinds()] * 20)
+    return tuple(
+        getattr(importlib.import_module(f"kodec.generated.{module}"), name) for module, name in places
+    )
+
+
+@cache
+def kinds() -> tuple[Any, ...]:
+    """All classes of messages; the one that has everything comes often."""
+    return (*of_kafka(), *[wire_kinds()] * 20)
 
 
 @cache

@@ -13,6 +13,7 @@ import kodec
 pytestmark = pytest.mark.skipif(kodec.backend() != "native", reason="the native kernel is not built")
 
 
+@pytest.mark.thorough
 def test_calls_in_any_order() -> None:
     script = Path(__file__).with_name("kernel_calls.py")
     done = subprocess.run(

@@ -256,6 +256,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_random_schemas(made: Path, ksc: Callable[..., Any]) -> None:
     stock = ksc(made / "schemas")
     sys.path.insert(0, str(made))

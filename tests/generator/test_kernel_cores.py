@@ -103,6 +103,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", SHAPES)
 def test_cores_of_odd_shapes_compile(shape: str, tmp_path: Path) -> None:
     if not CC:

@@ -510,6 +510,7 @@ def test_a_count_of_what_is_never_there(problems: Callable[..., list[SchemaProbl
     assert found.text == "`-derive` needs `all`, which is not there"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

@@ -243,6 +243,7 @@ FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", FAILS)
 def test_hostile_bytes_are_refused(case: str, codec: Codec) -> None:
     schema, data, error, text = FAILS[case]

@@ -49,6 +49,7 @@ def modules() -> list[tuple[dict[str, Any], ModuleType]]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_files_keep_their_contract(folder: str) -> None:
     contract = json.loads(CONTRACT.read_text())
@@ -177,6 +178,7 @@ def test_a_size_that_another_field_says_is_that_field(tmp_path: Path) -> None:
     assert right(document, "x::p") and document["without"] == {"x::q": "it is told `k` from outside"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "seq",
     [

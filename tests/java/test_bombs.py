@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.java.conftest import jars
 from tests.log.bombs import LIMIT, MIB, stream, zeros
 
 
+@pytest.mark.thorough
 def test_a_bomb_is_refused_in_a_small_heap(classes: Path, tmp_path: Path) -> None:
     java = shutil.which("java")
     assert java is not None

@@ -178,6 +178,7 @@ def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[
             yield path, back.classes[name], nested, right(document, name)[:12]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("folder", "package"),
     [

@@ -264,6 +264,7 @@ def test_a_hole_is_read_once_however_many_tasks_a_segment_has(ask: Ask, tmp_path
     assert len(java(answer)) == 1
 
 
+@pytest.mark.thorough
 def test_damage_is_skipped_alike(ask: Ask, broken: list[Path]) -> None:
     answers = ask([question(path, skip=True) for path in broken])
     skipped = 0

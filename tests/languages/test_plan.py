@@ -84,6 +84,7 @@ def numbers_stand_where_the_plan_says(program: Program, case: Case) -> int:
     return count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
 def test_a_plan_reads_and_writes_as_the_generated_python(folder: Path) -> None:
     program = program_of(load(folder))

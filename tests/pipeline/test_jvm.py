@@ -95,6 +95,7 @@ def conditions(shuffled: random.Random) -> list[Test]:
     return shuffled.sample(tests, shuffled.randint(0, 2))
 
 
+@pytest.mark.thorough
 def test_columns_filters_and_tasks_by_chance(spark: Any) -> None:
     shuffled = random.Random(3)
     for _ in range(10):

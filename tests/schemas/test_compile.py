@@ -42,6 +42,7 @@ def test_a_broken_schema_is_named(oracle: ModuleType, tmp_path: Path) -> None:
     assert "no_such_type" in failures[0].error
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_language_takes_every_reader(target: str, oracle: ModuleType) -> None:
     try:

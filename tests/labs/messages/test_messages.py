@@ -88,6 +88,7 @@ def test_what_reads_records_imports_no_message() -> None:
     assert after == {"kodec.generated.messages.group_metadata_key"}
 
 
+@pytest.mark.thorough
 def test_kafka_agrees_on_random_contents() -> None:
     try:
         messages = stored(jvm.jars(KAFKA, SOURCE.parent))

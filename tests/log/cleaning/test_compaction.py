@@ -58,6 +58,7 @@ def expected(records: list[kodec.Record], end: int) -> list[kodec.Record]:
 COLUMNS = [True, False] if has_columns() else [False]
 
 
+@pytest.mark.thorough
 @given(
     logs,
     st.sampled_from([1 << 16, 200]),

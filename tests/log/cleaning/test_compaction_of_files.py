@@ -130,6 +130,7 @@ def recovered(folder: Path) -> None:
 STARTS = pytest.mark.parametrize("start", [made.broker_start, recovered], ids=["broker", "recover"])
 
 
+@pytest.mark.thorough
 @STARTS
 @pytest.mark.parametrize("apart", [False, True])
 def test_stopped_at_every_step(
@@ -207,6 +208,7 @@ def test_several_new_segments_are_all_or_none(
     assert len(outcomes) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process that was forked")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     assert kill_compaction.run(20, 3, tmp_path).total() == 20

@@ -208,6 +208,7 @@ class Stopped(Exception):
     """The process ends here."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{"before_offset": 25}, {"retention_ms": 1}], ids=["offset", "all"])
 def test_stopped_at_every_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, int]

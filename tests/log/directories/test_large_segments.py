@@ -46,6 +46,7 @@ def test_it_is_read_and_looked_up(sparse: Path) -> None:
     assert headers["base_offset"].to_pylist() == [*range(22), 22]
 
 
+@pytest.mark.thorough
 def test_the_verbs_go_on_with_the_rest(sparse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ls", str(sparse)]) == 0
     assert main(["verify", str(sparse)]) == 0

@@ -129,6 +129,7 @@ def test_zeros_in_the_middle(size: int) -> None:
 # -- one bit --------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("magic", "codec"), PAIRS)
 @BOTH
 def test_every_bit_of_an_entry(magic: int, codec: str) -> None:
@@ -365,6 +366,7 @@ def test_hostile_bytes_end_soon(name: str, on_error: str, caplog: pytest.LogCapt
         assert len(found) == 1 + SIZE // len(TAIL) // 8
 
 
+@pytest.mark.thorough
 def test_a_search_that_was_given_up_is_no_torn_tail() -> None:
     data = HEAD + struct.pack(">qiib", 0, 5 * MIB, 0, 2) + b"\0\1\0\0" * MIB
     with pytest.raises(FormatError):

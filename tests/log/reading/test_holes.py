@@ -9,6 +9,7 @@ from tests.log.holes import all_logs, run
 pytestmark = pytest.mark.usefixtures("backend")
 
 
+@pytest.mark.thorough
 def test_nothing_is_given_that_was_not_there() -> None:
     logs = all_logs(20)
     assert len(logs) > 800

@@ -102,6 +102,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scene", SCENES)
 def test_recovery_can_be_cut_short_anywhere(
     scene: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

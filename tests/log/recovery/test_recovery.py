@@ -101,6 +101,7 @@ def test_reading_all_of_a_directory_cuts_nothing(release: Path, tmp_path: Path) 
 # -- damage -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_truncation_of_a_segment(made: Path) -> None:
     before, all_rows = files_of(made), rows(made)
     logs = [name for name in before if name.endswith(".log")]
@@ -146,6 +147,7 @@ def restore(folder: Path, before: dict[str, bytes]) -> None:
             _written[path] = status.st_ino, status.st_mtime_ns
 
 
+@pytest.mark.thorough
 def test_a_bit_flip_in_every_byte_of_a_segment(made: Path) -> None:
     before, all_rows = files_of(made), rows(made)
     logs = [name for name in before if name.endswith(".log")]

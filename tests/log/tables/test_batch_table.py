@@ -146,6 +146,7 @@ def test_a_log_that_is_cut_at_any_byte() -> None:
         assert by_table(SMALL[:end]) == by_batches(SMALL[:end])
 
 
+@pytest.mark.thorough
 def test_a_flipped_bit_in_any_byte() -> None:
     for at in range(len(SMALL)):
         data = bytearray(SMALL)

@@ -302,6 +302,7 @@ def test_a_log_that_is_cut_at_any_byte() -> None:
         assert by_table(SMALL[:end]) == by_records(SMALL[:end])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("check_crc", [True, False])
 def test_a_flipped_bit_in_any_byte(check_crc: bool) -> None:
     for at in range(len(SMALL)):

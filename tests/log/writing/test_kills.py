@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HARNESS = Path(__file__).parents[1] / "kill_harness.py"
 _LYING = """
 import runpy, sys
@@ -34,6 +36,7 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_the_harness_finds_a_writer_that_does_not_flush(tmp_path: Path) -> None:
     done = run("-c", _LYING, str(HARNESS), "--kills", "300", tmp_path=tmp_path)
     # What it finds first: records that are gone, or damage in a segment that should be on the disk.

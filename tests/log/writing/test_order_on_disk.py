@@ -164,6 +164,7 @@ def torn(root: Path) -> tuple[Path, list[bytes]]:
     return root / "t-0", [each.read_bytes() for each in logs]
 
 
+@pytest.mark.thorough
 def test_recovery_loses_nothing_whatever_fails_and_goes_on_from_there(tmp_path: Path) -> None:
     (tmp_path / "source" / "logs").mkdir(parents=True)
     source, contents = torn(tmp_path / "source" / "logs")
