@@ -1,6 +1,6 @@
 """A testee of kio, a codec of Kafka's messages in Python and Rust: a judge of the messages that it has.
 
-python kio_testee.py        with kio on PYTHONPATH
+python -m tests.languages.kio_testee        with kio on PYTHONPATH
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from kio.serial import entity_reader, entity_writer
 from kodec.generator.driver import load
 from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import FieldPlan
 from kodec.generator.plan.values import IDENTITY, SECTION, ListOf, Maybe, ObjectOf, Type
 from kodec.generator.schema.model import Model
+
+from .peer_testee import bare, has_version, kafkas_names
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
@@ -35,15 +36,11 @@ class KioTestee:
 
     def __init__(self, model: Model) -> None:
         program = self._program = program_of(model)
-        self._kafkas = {
-            struct.name: {each.id: _bare(each.orig_id.raw or each.id) for each in struct.fields}
-            for schema in model.schemas
-            for struct in schema.structs
-        }
+        self._kafkas = kafkas_names(model)
         self._values = JsonValues(program, lambda unit, fields: (unit, fields))
-        folders = {_bare(each.name): each.name for each in pkgutil.iter_modules(kio.schema.__path__)}
-        names = (name for name, unit in program.units.items() if _names_version(unit.fields))
-        self._folders = {name: folders[_bare(name)] for name in names if _bare(name) in folders}
+        folders = {bare(each.name): each.name for each in pkgutil.iter_modules(kio.schema.__path__)}
+        names = (name for name, unit in program.units.items() if has_version(unit))
+        self._folders = {name: folders[bare(name)] for name in names if bare(name) in folders}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request, without its number."""
@@ -123,21 +120,13 @@ class KioTestee:
         return entity(**{name: self._made(module, None, each) for name, each in given if name is not None})
 
 
-def _names_version(fields: tuple[FieldPlan, ...]) -> bool:
-    return any(each.name == "version" and each.kept for each in fields)
-
-
-def _bare(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
 def _names(entity: Any) -> dict[str, str]:
     """The names of an entity's fields, by what they are without case and underscores."""
-    return {_bare(each.name): each.name for each in dataclasses.fields(entity)}
+    return {bare(each.name): each.name for each in dataclasses.fields(entity)}
 
 
 def _entity(module: Any, name: str) -> Any:
-    found = (each for key, each in vars(module).items() if _bare(key) == _bare(name))
+    found = (each for key, each in vars(module).items() if bare(key) == bare(name))
     return next(each for each in found if dataclasses.is_dataclass(each))
 
 

@@ -18,18 +18,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kodec.conformance.known import Known, read_known
 from kodec.conformance.process import Failed, Limits, Testee
 from kodec.conformance.report import as_text
 from kodec.conformance.run import Report, run
-from kodec.conformance.suite import Suite, from_schemas
+from kodec.conformance.suite import Suite, Vector, from_schemas
 from tests.ksc.oracle import node
 
-from . import ksc_testee
-from .real import segments
+from . import ksc_testee, peer_testee
+from .real import ROWS, rows_of, segments
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
@@ -44,7 +44,7 @@ _COUNTED = {
 _START, _END = "<!-- the {} of `make languages` -->\n", "<!-- the end of {} -->\n"
 _HEADS = {
     "languages": ("language", "compiler", "runtime", "schemas", *_COUNTED, "segments", "known"),
-    "judges": ("judge", "version", "types", *_COUNTED, "known", "not known"),
+    "judges": ("judge", "version", "types", *_COUNTED, "segments", "known", "not known"),
 }
 _LIMITS = Limits(60.0, start=300.0)
 
@@ -139,21 +139,36 @@ LANGUAGES = (
 )
 
 
+def _testee(module: str, *arguments: str, path: str = "") -> list[str]:
+    """The command of a testee in Python beside this file."""
+    return ["env", f"PYTHONPATH={ROOT}{path}", sys.executable, "-m", f"tests.languages.{module}", *arguments]
+
+
 def _kafka(folder: Path) -> tuple[list[str], int]:
-    return ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.languages.kafka_testee"], 0
+    return _testee("kafka_testee"), 0
 
 
 def _kio(folder: Path) -> tuple[list[str], int]:
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), _KIO]
     subprocess.run(install, check=True, capture_output=True)
-    program = Path(__file__).with_name("kio_testee.py")
-    return ["env", f"PYTHONPATH={folder}", sys.executable, str(program)], 0
+    return _testee("kio_testee", path=f":{folder}"), 0
+
+
+def _peer(name: str) -> Build:
+    """One of `peer_testee`."""
+
+    def build(folder: Path) -> tuple[list[str], int]:
+        return _testee("peer_testee", name, str(peer_testee.BUILDS[name](folder))), 0
+
+    return build
 
 
 _KIO = "kio==0.6.5"
 JUDGES = (
     Language("kafka", "Apache Kafka's message classes", ("java", "javac", "mvn"), _kafka, lambda: "-"),
     Language("kio", "kio", (), _kio, lambda: "-"),
+    Language("kmsg", "franz-go", ("go",), _peer("kmsg"), lambda: "-"),
+    Language("kafka-protocol", "kafka-protocol-rs", ("cargo",), _peer("kafka-protocol"), lambda: "-"),
 )
 
 
@@ -168,6 +183,17 @@ def _is_here(language: Language) -> str:
     ):
         lacks.append(f"{language.name}_testee.py")
     return ", ".join(lacks)
+
+
+def _as_rows(suite: Suite) -> Suite:
+    """The suite for judges, which know of batches no more than their rows."""
+
+    def of(vector: Vector) -> Vector:
+        if vector.type not in ROWS or vector.data is None or vector.value is None:
+            return vector
+        return replace(vector, value={"rows": list(rows_of(ROWS[vector.type](vector.value)))})
+
+    return replace(suite, vectors=tuple(map(of, suite.vectors)))
 
 
 def _segments(command: list[str]) -> tuple[int, int]:
@@ -189,7 +215,11 @@ def _counts(report: Report) -> Iterator[str]:
     for checks in _COUNTED.values():
         count = sum(report.count(each) - report.count(each, "unsupported") for each in checks)
         passed = sum(report.count(each, "passed") for each in checks)
-        yield f"{passed:,} of {count:,}" if count else "-"
+        yield _of(passed, count)
+
+
+def _of(right: int, count: int) -> str:
+    return f"{right:,} of {count:,}" if count else "-"
 
 
 def _row(language: Language, report: Report, uncompiled: int, read: tuple[int, int]) -> list[str]:
@@ -200,16 +230,24 @@ def _row(language: Language, report: Report, uncompiled: int, read: tuple[int, i
         str(report.testee["version"]),
         f"{total - uncompiled} of {total}",
         *_counts(report),
-        f"{read[0]} of {read[1]}",
+        _of(*read),
         _known(language, report),
     ]
 
 
-def _judge_row(judge: Language, report: Report) -> list[str]:
+def _judge_row(judge: Language, report: Report, read: tuple[int, int]) -> list[str]:
     types = str(len(report.testee["types"]))
     unsupported = f"{report.count(outcome='unsupported'):,}"
     version = str(report.testee["version"])
-    return [judge.shown, version, types, *_counts(report), _known(judge, report), unsupported]
+    return [
+        judge.shown,
+        version,
+        types,
+        *_counts(report),
+        _of(*read),
+        _known(judge, report),
+        unsupported,
+    ]
 
 
 def _known(language: Language, report: Report) -> str:
@@ -231,13 +269,15 @@ def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[Language, 
             except ksc_testee.Missing as missing:
                 print(f"{language.name}: missing {missing}", file=sys.stderr)
                 continue
-            report = run(suite, command, _LIMITS, language.known)
-            read = (0, 0) if language.is_judge else _segments(command)
+            asked = _as_rows(suite) if language.is_judge else suite
+            report = run(asked, command, _LIMITS, language.known)
+            reads = not language.is_judge or "log_segment" in report.testee["types"]
+            read = _segments(command) if reads else (0, 0)
             is_right = report.is_right and (read[0] == read[1] or not language.is_ours)
             if not is_right:
                 print(as_text(report), file=sys.stderr)
             row = (
-                _judge_row(language, report)
+                _judge_row(language, report, read)
                 if language.is_judge
                 else _row(language, report, uncompiled, read)
             )

@@ -17,11 +17,12 @@ from kodec.generator.targets.rust.printer import packing
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent / "rust"
+TARGET = ROOT / ".cache" / "cargo"
 
 
 def cargo(*arguments: str, folder: Path) -> str:
     """Runs Cargo; what it builds of others' crates is kept in `.cache`."""
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo")}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET)}
     command = ["cargo", "--quiet", *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
@@ -36,7 +37,7 @@ def build(schemas: Path, folder: Path, *, release: bool = False) -> list[str]:
     (program / "src" / "types.rs").write_text(_types(schemas))
     shutil.copyfile(HERE / "Cargo.lock", folder / "rust" / "Cargo.lock")
     cargo("build", *(["--release"] if release else []), folder=program)
-    made = ROOT / ".cache" / "cargo" / ("release" if release else "debug") / "testee"
+    made = TARGET / ("release" if release else "debug") / "testee"
     shutil.copyfile(made, folder / "program")
     (folder / "program").chmod(0o755)
     return [str(folder / "program")]

@@ -742,6 +742,8 @@ class Printer:
         if isinstance(step, One):
             return self.put(step.element, value, self.fields[step.name].type, path, to)
         wanted = self._wanted(step.count)
+        if step.element == FixedNumber("s4", "be") and not step.rules:
+            return f"{to}.s4beList({path}, {value}{wanted})"
         item = self.put(step.element, "item", self.item(step.type), EMPTY, to)
         if step.rules:
             rules = "".join(f"    {self.required(each, 'item', EMPTY)};\n" for each in step.rules)
@@ -811,8 +813,14 @@ class Printer:
         """The call that reads what is in the content."""
         return self.call(Nested(packed.unit, ()), "read", "in", self.text)
 
-    def content_put(self, packed: Packed, value: str) -> str:
-        return self.put(Nested(packed.unit, ()), value, ObjectOf(packed.unit), EMPTY, "part")
+    def content_put(self, packed: Packed, value: str, to: str) -> str:
+        return self.put(Nested(packed.unit, ()), value, ObjectOf(packed.unit), EMPTY, to)
+
+    def content_measured(self) -> bool:
+        """Whether a length in front of the content says how many bytes it takes."""
+        packed = self.unit.packed
+        lengths = (each.of for each in self.unit.derived if each.kind == "length")
+        return packed is not None and packed.name in lengths
 
     def put_slot(self, slot: Slot) -> str:
         assert slot.wire is not None

@@ -25,6 +25,8 @@ public final class Input {
     public int pos;
     /** The byte after the last one that may be read. */
     public int end;
+    /** Where the content stands that {@link #content} went over last. */
+    public int content;
 
     /** All of {@code buf}. */
     public Input(byte[] buf, ReadOptions opt) {
@@ -161,6 +163,16 @@ public final class Input {
         return bytes(span(path, size));
     }
 
+    /** A copy of {@code size} bytes of content; null where it is read later, from {@link #content} on. */
+    public byte[] content(String path, long size, boolean isKept) {
+        content = pos;
+        if (isKept) {
+            return bytes(path, size);
+        }
+        pos = span(path, size);
+        return null;
+    }
+
     /** Text of {@code size} bytes; one in UTF-8 or ASCII that is none keeps its bytes. */
     public String text(String path, long size, String charset) {
         int stop = span(path, size);
@@ -232,8 +244,9 @@ public final class Input {
 
     /** {@code count} elements of at least {@code least} bytes. */
     public <T> List<T> list(String path, long count, int least, Supplier<T> reader) {
-        List<T> found = new ArrayList<>();
-        for (long missing = count(path, count, least); missing > 0; missing--) {
+        long missing = count(path, count, least);
+        List<T> found = new ArrayList<>((int) Math.min(missing, 1024));
+        for (; missing > 0; missing--) {
             element(path, found, reader);
         }
         return found;
@@ -277,27 +290,32 @@ public final class Input {
         }
     }
 
-    /** What is in content that {@code codec} may have compressed, and that is stored from byte {@code at} on. */
-    public static <T> T unpacked(
-            String path, String codec, byte[] stored, int at, ReadOptions given, Function<Input, T> reader) {
+    /**
+     * What is in content that {@code codec} may have compressed: bytes {@code start} to {@code stop} of
+     * {@code buf}, which for errors begin at byte {@code at}.
+     */
+    public static <T> T unpacked(String path, String codec, byte[] buf, int start, int stop, int at,
+            ReadOptions given, Function<Input, T> reader) {
         boolean plain = codec.equals("none");
         ReadOptions opt = plain ? given : given.inside(path, codec, at);
-        byte[] data = stored;
-        if (!plain) {
+        Input in;
+        if (plain) {
+            in = new Input(buf, start, stop, opt);
+        } else {
+            byte[] stored = start == 0 && stop == buf.length ? buf : Arrays.copyOfRange(buf, start, stop);
             try {
-                data = Codecs.decompressed(codec, stored, opt.decompressedBytes());
+                in = new Input(Codecs.decompressed(codec, stored, opt.decompressedBytes()), opt);
             } catch (FormatException error) {
                 throw error.within(path).shifted(at);
             }
         }
-        Input in = new Input(data, opt);
         try {
             T found = reader.apply(in);
             in.endsExactly("");
             return found;
         } catch (FormatException error) {
             error.within(path);
-            throw plain ? error.shifted(at) : error.withinCodec(codec, at);
+            throw plain ? error.shifted(at - start) : error.withinCodec(codec, at);
         }
     }
 
@@ -369,6 +387,9 @@ public final class Input {
     }
 
     private long varint(String path, int most) {
+        if (pos < end && buf[pos] >= 0) {
+            return buf[pos++];
+        }
         long raw = 0;
         int shift = 0;
         int stop = Math.min(end, pos + most);
@@ -499,6 +520,8 @@ public final class Input {
 
     /** The fields of a tagged section, one after another. */
     public final class Tags {
+        private static final long[] NO_NUMBERS = {};
+        private static final int[] NO_PLACES = {};
         private final long[] number;
         private final int[] start;
         private final int[] stop;
@@ -507,9 +530,9 @@ public final class Input {
         private int index = -1;
 
         private Tags(int count) {
-            number = new long[count];
-            start = new int[count];
-            stop = new int[count];
+            number = count == 0 ? NO_NUMBERS : new long[count];
+            start = count == 0 ? NO_PLACES : new int[count];
+            stop = count == 0 ? NO_PLACES : new int[count];
         }
 
         /** Goes to the next field; behind the last one, to what follows the section. */

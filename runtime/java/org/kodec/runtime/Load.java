@@ -6,11 +6,11 @@ import java.nio.ByteOrder;
 
 /** Numbers of fixed width out of bytes; whoever calls has looked whether they are there. */
 public final class Load {
-    private static final VarHandle SHORT_BE = view(short[].class, ByteOrder.BIG_ENDIAN);
+    static final VarHandle SHORT_BE = view(short[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle SHORT_LE = view(short[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle INT_BE = view(int[].class, ByteOrder.BIG_ENDIAN);
+    static final VarHandle INT_BE = view(int[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle INT_LE = view(int[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle LONG_BE = view(long[].class, ByteOrder.BIG_ENDIAN);
+    static final VarHandle LONG_BE = view(long[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle LONG_LE = view(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private Load() {}

@@ -16,11 +16,17 @@ import java.util.function.Consumer;
 
 /** Bytes that a generated writer appends to. Its errors are of the kind NOT_ENCODABLE. For one thread. */
 public final class Output {
-    private final Buffer buffer = new Buffer(64);
+    private final Buffer buffer = new Buffer(256);
+    private Output spare;
 
     /** How many bytes there are. */
     public int size() {
         return buffer.size;
+    }
+
+    /** Nothing is there any more; what comes next takes the same memory. */
+    public void clear() {
+        buffer.size = 0;
     }
 
     /** A copy of what is there. */
@@ -36,14 +42,27 @@ public final class Output {
         } catch (ArithmeticException error) {
             throw refused("", "a computed value does not fit", null);
         }
-        return out.bytes();
+        return out.taken();
     }
 
     /** What {@code writer} writes, compressed. */
     public static byte[] packed(String path, String codec, Consumer<Output> writer) {
         Output part = new Output();
         part.field(path, () -> writer.accept(part));
-        return codec.equals("none") ? part.bytes() : Codecs.compressed(codec, part.bytes());
+        return codec.equals("none") ? part.taken() : Codecs.compressed(codec, part.taken());
+    }
+
+    /** What is there, which is copied only where the array is longer; nothing is written behind it any more. */
+    private byte[] taken() {
+        return buffer.size == buffer.data.length ? buffer.data : bytes();
+    }
+
+    /** An empty one for bytes whose number stands in front of them, to be given to {@link #add} then. */
+    public Output part() {
+        Output part = spare == null ? new Output() : spare;
+        spare = null;
+        part.clear();
+        return part;
     }
 
     /** The error for a value that has no place in the bytes. */
@@ -91,9 +110,11 @@ public final class Output {
     }
 
     private int grown(int more) {
-        buffer.reserve(more);
         int at = buffer.size;
-        buffer.size += more;
+        if (buffer.data.length - at < more) {
+            buffer.reserve(more);
+        }
+        buffer.size = at + more;
         return at;
     }
 
@@ -147,6 +168,12 @@ public final class Output {
     /** Unsigned, 16 bits, least significant byte first. */
     public void u2le(String path, long value) {
         number(path, Stored.U2LE, value);
+    }
+
+    /** The same of a number that fits. */
+    public void s4be(String path, int value) {
+        int at = grown(4);
+        Load.INT_BE.set(buffer.data, at, value);
     }
 
     /** Signed, 32 bits, most significant byte first. */
@@ -216,8 +243,10 @@ public final class Output {
 
     /** 16 bytes, most significant first. */
     public void uuid(String path, UUID value) {
-        s8be(path, present(path, value).getMostSignificantBits());
-        s8be(path, value.getLeastSignificantBits());
+        long most = present(path, value).getMostSignificantBits();
+        int at = grown(16);
+        Load.LONG_BE.set(buffer.data, at, most);
+        Load.LONG_BE.set(buffer.data, at + 8, value.getLeastSignificantBits());
     }
 
     /** {@code size} bytes, 1 to 8, of one number, most significant byte first. */
@@ -254,8 +283,13 @@ public final class Output {
     }
 
     private void varint(long value) {
-        long left = value;
+        if ((value & ~0x7FL) == 0) {
+            int at = grown(1);
+            buffer.data[at] = (byte) value;
+            return;
+        }
         buffer.reserve(10);
+        long left = value;
         while ((left & ~0x7FL) != 0) {
             buffer.data[buffer.size++] = (byte) (left | 0x80);
             left >>>= 7;
@@ -274,9 +308,10 @@ public final class Output {
         bytes(path, value);
     }
 
-    /** All bytes of another one. */
+    /** All bytes of another one, which is not written to any more. */
     public void add(Output part) {
         buffer.add(part.buffer.data, 0, part.buffer.size);
+        spare = part;
     }
 
     /** Text. */
@@ -356,13 +391,29 @@ public final class Output {
 
     /** What {@code writer} writes of each element. */
     public <T> void list(String path, List<T> items, Consumer<T> writer) {
-        for (int index = 0; index < present(path, items).size(); index++) {
-            try {
+        int index = 0;
+        try {
+            for (int count = present(path, items).size(); index < count; index++) {
                 writer.accept(items.get(index));
-            } catch (FormatException error) {
-                throw error.within(path, index);
             }
+        } catch (FormatException error) {
+            throw items == null ? error : error.within(path, index);
         }
+    }
+
+    /** All elements, signed, 32 bits, most significant byte first. */
+    public void s4beList(String path, List<Integer> items) {
+        int at = grown(Math.multiplyExact(4, present(path, items).size()));
+        for (int item : items) {
+            Load.INT_BE.set(buffer.data, at, item);
+            at += 4;
+        }
+    }
+
+    /** The same of a list that must have so many elements. */
+    public void s4beList(String path, List<Integer> items, long wanted) {
+        requireSize(path, present(path, items).size(), wanted);
+        s4beList(path, items);
     }
 
     /** The same of a list that must have so many elements. */
@@ -392,7 +443,11 @@ public final class Output {
 
     /** A section of fields that the schema does not know. */
     public void tags(String path, List<TaggedField> unknown) {
-        tags(new Tags(path, unknown));
+        if (present(path, unknown).isEmpty()) {
+            varint(0);
+        } else {
+            tags(new Tags(path, unknown));
+        }
     }
 
     /** A tagged section, in the order of its numbers. */

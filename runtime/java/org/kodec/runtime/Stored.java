@@ -63,8 +63,12 @@ public enum Stored {
 
     /** Sets the number at {@code at}, whose bytes must be there. It must fit. */
     public void put(byte[] buf, int at, long value) {
-        for (int index = 0; index < size; index++) {
-            buf[at + (bigEndian ? size - 1 - index : index)] = (byte) (value >>> 8 * index);
+        long bits = bigEndian ? value : Long.reverseBytes(value) >>> Long.SIZE - 8 * size;
+        switch (size) {
+            case 1 -> buf[at] = (byte) bits;
+            case 2 -> Load.SHORT_BE.set(buf, at, (short) bits);
+            case 4 -> Load.INT_BE.set(buf, at, (int) bits);
+            default -> Load.LONG_BE.set(buf, at, bits);
         }
     }
 }

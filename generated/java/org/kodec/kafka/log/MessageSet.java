@@ -152,7 +152,7 @@ public record MessageSet(
 
         /** Writes it; what follows from other fields is computed. Throws FormatException. */
         public void write(Output out) {
-            Output messageBytes = new Output();
+            Output messageBytes = out.part();
             messageBytes.field("message", () -> message.write(messageBytes));
             int lenMessage = messageBytes.size();
             Output.require(lenMessage >= 14, "len_message", "at least 14", lenMessage);
@@ -279,10 +279,11 @@ public record MessageSet(
 
         /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
         public Message parsed(int start, int stop, ReadOptions opt) {
-            if (value == null) {
-                return this;
-            }
-            int at = stop - value.length;
+            byte[] buf = value;
+            return buf == null ? this : parsed(buf, 0, buf.length, start, stop - buf.length, opt);
+        }
+
+        private Message parsed(byte[] buf, int from, int to, int start, int at, ReadOptions opt) {
             String codec;
             try {
                 codec = codec();
@@ -293,7 +294,7 @@ public record MessageSet(
                 return this;
             }
             MessageSet found = Input.unpacked(
-                    "value", codec, value, at, opt, in -> MessageSet.read(in));
+                    "value", codec, buf, from, to, at, opt, in -> MessageSet.read(in));
             return new Message(crc, magic, attributes, timestamp, lenKey, key, lenValue, found, null);
         }
 

@@ -40,7 +40,7 @@ public record Record(
 
     /** Writes it; what follows from other fields is computed. Throws FormatException. */
     public void write(Output out) {
-        Output bodyBytes = new Output();
+        Output bodyBytes = out.part();
         bodyBytes.field("body", () -> body.write(bodyBytes));
         int lenBody = bodyBytes.size();
         out.zigzag32("len_body", lenBody);

@@ -113,6 +113,10 @@ public record RecordBatch(
 
     /** Reads one {@code record_batch} with its content as it is stored. */
     public static RecordBatch readHead(Input in) {
+        return readHead(in, true);
+    }
+
+    private static RecordBatch readHead(Input in, boolean isKept) {
         int startOfLenBatch = in.pos + 8;
         int startOfPartitionLeaderEpoch = in.pos + 12;
         int startOfCrc = in.pos + 17;
@@ -144,7 +148,7 @@ public record RecordBatch(
         in.require(numRecords >= 0, "num_records", in.pos - 4, "at least 0", numRecords);
         byte[] records = null;
         if (numRecords != 0) {
-            records = in.bytes("records", lenBatch - 49L);
+            records = in.content("records", lenBatch - 49L, isKept);
         }
         if (lenBatch != in.pos - startOfPartitionLeaderEpoch) {
             throw FormatException.malformed("len_batch", "not the length of what it covers", startOfLenBatch,
@@ -184,15 +188,18 @@ public record RecordBatch(
     /** Reads one {@code record_batch} whole, what is compressed decompressed and parsed. */
     public static RecordBatch read(Input in) {
         int start = in.pos;
-        return readHead(in).parsed(start, in.pos, in.opt);
+        in.content = -1;
+        RecordBatch head = readHead(in, false);
+        return in.content < 0 ? head : head.parsed(in.buf, in.content, in.pos, start, in.content, in.opt);
     }
 
     /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
     public RecordBatch parsed(int start, int stop, ReadOptions opt) {
-        if (recordsStored == null) {
-            return this;
-        }
-        int at = stop - recordsStored.length;
+        byte[] buf = recordsStored;
+        return buf == null ? this : parsed(buf, 0, buf.length, start, stop - buf.length, opt);
+    }
+
+    private RecordBatch parsed(byte[] buf, int from, int to, int start, int at, ReadOptions opt) {
         String codec;
         try {
             codec = codec();
@@ -200,7 +207,7 @@ public record RecordBatch(
             throw error.shifted(start);
         }
         List<Record> found = Input.unpacked(
-                "records", codec, recordsStored, at, opt, in -> readRecordList(in));
+                "records", codec, buf, from, to, at, opt, in -> readRecordList(in));
         if (opt.verify() && !found.isEmpty()) {
             long wanted = found.get(found.size() - 1).body().offsetDelta();
             if (lastOffsetDelta < wanted) {
@@ -244,7 +251,7 @@ public record RecordBatch(
     /** Writes it; what follows from other fields is computed. Throws FormatException. */
     public void write(Output out) {
         byte[] stored = recordsStored;
-        if (stored == null && records != null) {
+        if (stored == null && records != null && !codec().equals("none")) {
             stored = Output.packed("records", codec(), part -> writeRecordList(part, records));
         }
         Integer lastOffsetDelta = this.lastOffsetDelta;
@@ -292,7 +299,11 @@ public record RecordBatch(
         out.s4be("base_sequence", baseSequence);
         out.s4be("num_records", numRecords);
         if (numRecords != 0) {
-            out.bytes("records", stored);
+            if (stored == null && records != null) {
+                out.field("records", () -> writeRecordList(out, records));
+            } else {
+                out.bytes("records", stored);
+            }
         }
         out.set("len_batch", startOfLenBatch, Stored.S4BE, out.size() - startOfPartitionLeaderEpoch);
         out.set("crc", startOfCrc, Stored.U4BE, out.crc32c(startOfAttributes, out.size()));

@@ -111,7 +111,7 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
         long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
         out.uvarint32("num_items_plus_one", numItemsPlusOne);
         if (numItemsPlusOne >= 1) {
-            out.list("", items, item -> out.s4be("", item));
+            out.s4beList("", items);
         }
     }
 
@@ -166,7 +166,7 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.uuid("topic_id", topicId);
             out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
-            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.s4beList("partitions", partitions);
             Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
             if (!Objects.deepEquals(assignmentEpochs, List.of())) {
                 tags.add(0, tag ->

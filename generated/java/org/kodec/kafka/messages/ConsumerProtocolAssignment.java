@@ -117,7 +117,7 @@ public record ConsumerProtocolAssignment(
             out.field("topic", () -> Text.write(out, topic, false));
             Output.require(numPartitions >= 0, "num_partitions", "at least 0", numPartitions);
             out.s4be("num_partitions", numPartitions);
-            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.s4beList("partitions", partitions);
         }
 
         /** Its bytes. Throws FormatException where a value has no place in them. */

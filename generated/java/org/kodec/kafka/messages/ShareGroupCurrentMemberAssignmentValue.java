@@ -119,7 +119,7 @@ public record ShareGroupCurrentMemberAssignmentValue(
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.uuid("topic_id", topicId);
             out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
-            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.s4beList("partitions", partitions);
             out.tags("tagged_fields", taggedFields);
         }
 

@@ -133,7 +133,7 @@ public record ShareGroupStatePartitionMetadataValue(
             out.uuid("topic_id", topicId);
             out.field("topic_name", () -> Text.write(out, topicName, true));
             out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
-            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.s4beList("partitions", partitions);
             out.tags("tagged_fields", taggedFields);
         }
 

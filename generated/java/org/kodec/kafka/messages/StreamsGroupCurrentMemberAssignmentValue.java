@@ -162,7 +162,7 @@ public record StreamsGroupCurrentMemberAssignmentValue(
         long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
         out.uvarint32("num_items_plus_one", numItemsPlusOne);
         if (numItemsPlusOne >= 1) {
-            out.list("", items, item -> out.s4be("", item));
+            out.s4beList("", items);
         }
     }
 
@@ -216,7 +216,7 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
             out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
-            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.s4beList("partitions", partitions);
             Output.Tags tags = new Output.Tags("tagged_fields", taggedFields);
             if (!Objects.deepEquals(assignmentEpochs, List.of())) {
                 tags.add(0, tag ->

@@ -127,7 +127,7 @@ public record StreamsGroupTargetAssignmentMemberValue(
             long numPartitionsPlusOne = partitions.size() + 1L;
             out.field("subtopology_id", () -> Text.write(out, subtopologyId, true));
             out.uvarint32("num_partitions_plus_one", numPartitionsPlusOne);
-            out.list("partitions", partitions, item -> out.s4be("", item));
+            out.s4beList("partitions", partitions);
             out.tags("tagged_fields", taggedFields);
         }
 

@@ -246,7 +246,7 @@ public record TransactionLogValue(
             if (version >= 1) {
                 out.uvarint32("num_partition_ids_plus_one", numPartitionIdsPlusOne);
             }
-            out.list("partition_ids", partitionIds, item -> out.s4be("", item));
+            out.s4beList("partition_ids", partitionIds);
             if (version >= 1) {
                 out.tags("tagged_fields", taggedFields);
             } else {

@@ -179,7 +179,7 @@ public record PartitionChangeRecord(
         long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
         out.uvarint32("num_items_plus_one", numItemsPlusOne);
         if (numItemsPlusOne >= 1) {
-            out.list("", items, item -> out.s4be("", item));
+            out.s4beList("", items);
         }
     }
 

@@ -137,13 +137,13 @@ public record PartitionRecord(
         out.s4be("partition_id", partitionId);
         out.uuid("topic_id", topicId);
         out.uvarint32("num_replicas_plus_one", numReplicasPlusOne);
-        out.list("replicas", replicas, item -> out.s4be("", item));
+        out.s4beList("replicas", replicas);
         out.uvarint32("num_isr_plus_one", numIsrPlusOne);
-        out.list("isr", isr, item -> out.s4be("", item));
+        out.s4beList("isr", isr);
         out.uvarint32("num_removing_replicas_plus_one", numRemovingReplicasPlusOne);
-        out.list("removing_replicas", removingReplicas, item -> out.s4be("", item));
+        out.s4beList("removing_replicas", removingReplicas);
         out.uvarint32("num_adding_replicas_plus_one", numAddingReplicasPlusOne);
-        out.list("adding_replicas", addingReplicas, item -> out.s4be("", item));
+        out.s4beList("adding_replicas", addingReplicas);
         out.s4be("leader", leader);
         out.s4be("leader_epoch", leaderEpoch);
         out.s4be("partition_epoch", partitionEpoch);
@@ -191,7 +191,7 @@ public record PartitionRecord(
         long numItemsPlusOne = items == null ? 0 : items.size() + 1L;
         out.uvarint32("num_items_plus_one", numItemsPlusOne);
         if (numItemsPlusOne >= 1) {
-            out.list("", items, item -> out.s4be("", item));
+            out.s4beList("", items);
         }
     }
 
