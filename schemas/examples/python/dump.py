@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kodec.runtime.errors import FormatError
 from python.log.log_segment import Entry
 from python.log.message_set import MessageSet, TimestampType
 from python.log.record_batch import RecordBatch
 from python.log.record_batch import TimestampType as BatchTimestampType
+
+from kodec.runtime.errors import FormatError
 
 
 def rows(data: bytes) -> Iterator[dict[str, Any]]:
