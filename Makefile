@@ -6,7 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
-.PHONY: clean suite languages setup java clients node sparks connector s3 kills
+.PHONY: clean suite languages conform setup java clients node sparks connector s3 kills
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ messages: setup ## compare all of Kafka's messages, requests and responses too, 
 languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run the conformance suite for docs/languages.md
 	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas
 	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
+
+conform: java node ## our own languages against the conformance suite, and against what docs/languages.md says of them
+	@$(BIN)/python -m tests.languages.run --check $(LANGUAGES)
 
 suite: OUT = out/suite
 suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, vectors and a changelog in OUT

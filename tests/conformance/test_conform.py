@@ -16,9 +16,15 @@ from kodec.conformance.report import as_html, as_json, as_text
 from kodec.conformance.run import Report, run
 from kodec.conformance.same import difference
 from kodec.conformance.suite import Suite, from_folder, from_schemas
-from kodec.generator.driver import generate
+from kodec.conformance.testee import PythonTestee
+from kodec.generator.driver import generate, load
+from kodec.generator.modules import Modules
+from kodec.generator.problems import SchemaError
+from tests.generator.test_streams import ALL
 
 HERE = Path(__file__).resolve().parent
+# no bytes are found that it is read from: an error does not say which bytes end a field
+WITHOUT = ("terminator, consume, include, eos-error",)
 LANGUAGES = HERE.parent / "languages" / "formats"
 
 
@@ -179,3 +185,53 @@ def test_files_of_another_form(text: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "x.vectors.json").write_text(text)
     with pytest.raises(ValueError, match=what):
         from_folder(tmp_path)
+
+
+STREAMED = """\
+meta: {id: lines, endian: be}
+seq:
+- {id: magic, contents: LN}
+- {id: count, type: u1}
+- {id: all, type: line, repeat: expr, repeat-expr: count}
+- {id: rest, type: line, repeat: eos}
+types:
+  line:
+    seq:
+    - {id: kind, type: b4}
+    - {id: size, type: b4}
+    - {id: text, type: str, size: size, encoding: UTF-8, if: kind != 0}
+    - {id: end, type: strz, encoding: ASCII, if: kind == 0}
+"""
+
+
+def test_a_streamed_schema_has_vectors_for_what_reads_it(tmp_path: Path) -> None:
+    for name, text in (("own", STREAMED), ("other", STREAMED.replace("size: size", "size: size + 1"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lines.ksy").write_text(text)
+    suite = from_schemas(tmp_path / "own")
+    assert {each.type for each in suite.vectors} == {"lines", "lines::line"}
+    assert {(each.error or {}).get("code") for each in suite.vectors} >= {None, "truncated", "malformed"}
+    testee = [sys.executable, "-m", "kodec.conformance.testee"]
+    report = run(suite, [*testee, str(tmp_path / "own")])
+    assert report.is_right and report.count(outcome="passed") == len(suite.vectors) > 50
+    report = run(suite, [*testee, str(tmp_path / "other")])
+    assert {each.check for each in report.failures} == {"decode", "refuse"}
+    # a language without streams names the schema, and its program has no such types
+    with pytest.raises(SchemaError, match="read from streams"):
+        generate(tmp_path / "own", tmp_path / "out", targets=["go"])
+    report = run(suite, [*testee, str(LANGUAGES)])
+    assert report.is_right and report.count(outcome="unsupported") == len(suite.vectors)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("row", ALL)
+def test_the_generated_python_passes_the_vectors_of_each_construct(row: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: x, endian: be}\n" + ALL[row].schema)
+    model = load(tmp_path)
+    suite = from_schemas(tmp_path)
+    assert suite.vectors or row in WITHOUT
+    with Modules(model) as modules:
+        testee = PythonTestee(model, modules)
+        for each in suite.vectors:
+            answer = testee.answer({"do": "decode", "type": each.type, "bytes": each.data})
+            assert answer == ({"value": each.value} if each.error is None else {"error": each.error}), each.id

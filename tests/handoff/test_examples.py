@@ -1,36 +1,42 @@
-"""The example programs of Kafka's schemas print what our own reader reads."""
+"""The example programs of Kafka's schemas, by the commands of their page, print what our own reader reads."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import kodec
 from kodec.handoff import make_kit, write_folder
+from tests.handoff.expected import LOGS, rows
 
 pytestmark = pytest.mark.thorough
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-DATA = ROOT / "tests" / "data"
-# one of each: codecs, wrappers of both old formats, control records, times of the append, zeros at the end
-NAMES = ("codec-", "broker-", "append.time", "transactions", "preallocated", "wrapper", "compacted", "mixed")
-LOGS = [
-    path
-    for folder in ("kafka-0.9.0.1", "kafka-0.10.2.2", "kafka-4.3.1")
-    for path in sorted((DATA / folder).rglob("*.log"))
-    if path.parent.name.startswith(NAMES)
-]
-
-# Spark's jars that Dump needs: a search in all of them takes as long as the rest
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "schemas" / "examples" / "README.md"
+# language -> ([compile], [run]), by the page's table
+COMMANDS = {
+    cells[1]: [re.findall(r"`(.*)`", cell) for cell in cells[3:5]]
+    for cells in (re.split(r" *\| *", line) for line in PAGE.read_text().splitlines())
+    if len(cells) == 6 and "FILE.log" in cells[4]
+}
+TOOLS = {
+    "C": ["cmake", "cc"],
+    "Go": ["go"],
+    "Java": ["javac", "java"],
+    "Python": [],
+    "Rust": ["cargo"],
+    "TypeScript": ["node", "npm"],
+}
+# Spark's jars that the program in Java needs: a search in all of them takes as long as the rest
 CODECS = ("lz4-java", "snappy-java", "zstd-jni")
 
 
@@ -44,68 +50,71 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def go(kit: Path) -> list[str]:
-    if shutil.which("go") is None:
-        pytest.skip("no go here")
-    code = kit / "code" / "go"
-    shutil.copytree(kit / "examples" / "go", code / "dump")
-    for name in ("go.mod", "go.sum"):
-        shutil.copyfile(ROOT / "tests" / "languages" / "go" / name, code / name)
-    subprocess.run(["go", "mod", "edit", "-module", "kit/formats"], cwd=code, check=True)
-    for step in (["go", "vet", "./dump"], ["go", "build", "-o", str(kit / "dump"), "./dump"]):
-        done = subprocess.run(step, cwd=code, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    return [str(kit / "dump")]
+def run(kit: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the page in the kit's folder; what is downloaded is kept in `.cache`."""
+    env = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "npm_config_cache": str(ROOT / ".cache" / "npm"),
+        "npm_config_prefer_offline": "true",
+    }
+    return subprocess.run(command, shell=True, cwd=kit, env=env, capture_output=True, text=True, check=False)
 
 
-def java(kit: Path) -> list[str]:
-    spec = find_spec("pyspark")
-    if shutil.which("javac") is None or spec is None or spec.origin is None:
-        pytest.skip("no javac here, or no jars of codecs")
-    folder = Path(spec.origin).parent / "jars"
-    jars = os.pathsep.join(str(jar) for name in CODECS for jar in folder.glob(f"{name}-[0-9]*.jar"))
-    sources = [*(kit / "code" / "java").rglob("*.java"), *(kit / "examples" / "java").rglob("*.java")]
-    classes = str(kit / "classes")
-    command = ["javac", "--release", "17", "-cp", jars, "-d", classes, *map(str, sources)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    # a short life: most of it is the start
-    quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-    return ["java", *quick, "-cp", f"{classes}{os.pathsep}{jars}", "Dump"]
+def compiled(kit: Path, language: str) -> str:
+    """Compile the program; the command that runs it."""
+    if lacks := [each for each in TOOLS[language] if shutil.which(each) is None]:
+        pytest.skip(f"no {', '.join(lacks)} here")
+    (kit / "build").mkdir(exist_ok=True)
+    if language == "Java":
+        spec = find_spec("pyspark")
+        if spec is None or spec.origin is None:
+            pytest.skip("no jars of codecs here")
+        (kit / "lib").mkdir()
+        for jar in [
+            each for name in CODECS for each in Path(spec.origin).parent.glob(f"jars/{name}-[0-9]*.jar")
+        ]:
+            (kit / "lib" / jar.name).symlink_to(jar)
+    if language == "Rust":
+        (ROOT / ".cache" / "cargo").mkdir(parents=True, exist_ok=True)
+        (kit / "build" / "rust").symlink_to(ROOT / ".cache" / "cargo")
+    steps, (program,) = COMMANDS[language]
+    for step in steps:
+        done = run(kit, step)
+        assert done.returncode == 0, (step, (done.stdout + done.stderr)[-4000:])
+    return program
 
 
-def python(kit: Path) -> list[str]:
-    return [sys.executable, str(kit / "examples" / "python" / "dump.py")]
+def test_the_logs_have_what_a_reader_has_to_know() -> None:
+    batches = [batch for path in LOGS for batch in kodec.read_batches(path)]
+    of_old = ("none", "gzip", "snappy", "lz4")
+    expected = {(magic, codec) for magic in range(3) for codec in of_old} | {(2, "zstd")}
+    assert {(batch.magic, batch.codec) for batch in batches} >= expected
+    assert any(batch.is_control for batch in batches)
+    assert len({path.parts[-4] for path in LOGS if path.match("kafka-*/logs/*/*.log")}) == 6
+    assert COMMANDS.keys() == TOOLS.keys()
 
 
-def expected(path: Path) -> list[dict[str, Any]]:
-    def text(data: bytes | None) -> str | None:
-        return None if data is None else bytes(data).hex()
-
-    return [
-        {
-            "offset": record.offset,
-            "timestamp": record.timestamp if batch.magic else None,
-            "control": batch.is_control,
-            "key": text(record.key),
-            "value": text(record.value),
-        }
-        for batch in kodec.read_batches(path)
-        for record in batch.records(control=True)
+@pytest.mark.parametrize("language", TOOLS)
+def test_an_example_reads_real_logs_to_their_ends(kit: Path, language: str, tmp_path: Path) -> None:
+    program = compiled(kit, language)
+    # control records end it, so that there is a whole batch behind the damage
+    whole = next(path for path in LOGS if "kafka-4.3.1" in str(path) and "transactions-0" in str(path))
+    data = whole.read_bytes()
+    torn, wrong = tmp_path / "torn.log", tmp_path / "wrong.log"
+    torn.write_bytes(data[:-3])
+    last = 0
+    while (end := last + 12 + int.from_bytes(data[last + 8 : last + 12], "big")) < len(data):
+        last = end
+    wrong.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    read = [torn, *LOGS]
+    done = run(kit, program.replace("FILE.log", shlex.join(map(str, read))))
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        row for path in read for row in rows(path)
     ]
-
-
-@pytest.mark.parametrize("build", [go, java, python])
-def test_an_example_reads_real_logs_to_their_ends(
-    kit: Path, build: Callable[[Path], list[str]], tmp_path: Path
-) -> None:
-    program = build(kit)
-    env = {**os.environ, "PYTHONPATH": str(kit / "code")}
-    torn = tmp_path / "torn.log"
-    whole = next(path for path in LOGS if "transactions-0" in str(path))
-    torn.write_bytes(whole.read_bytes()[:-3])
-    for path in [torn, *LOGS]:
-        done = subprocess.run([*program, str(path)], capture_output=True, text=True, env=env, check=False)
-        assert done.returncode == 0, (path, done.stderr)
-        assert [json.loads(line) for line in done.stdout.splitlines()] == expected(path), path
-        assert path != torn or "torn tail" in done.stderr
+    assert done.stderr.startswith(f"torn tail: {len(data) - 3 - last} bytes at byte {last}")
+    done = run(kit, program.replace("FILE.log", shlex.quote(str(wrong))))
+    assert done.returncode == 1
+    assert [json.loads(line) for line in done.stdout.splitlines()] == rows(torn)
+    assert f"entry at byte {last}: " in done.stderr and re.search("checksum|crc", done.stderr)

@@ -2,6 +2,7 @@
 
     python -m tests.languages.run                    all
     python -m tests.languages.run go ksc-python      some
+    python -m tests.languages.run --check            our own; no table is written, it must say this
 
 Each row is printed and written when its language is done; the others stay as they are.
 Ends with 1 where one of our own languages does not do everything, or another fails, or passes, against what
@@ -301,12 +302,35 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def main(names: list[str]) -> int:
-    chosen = [each for each in (*LANGUAGES, *JUDGES) if not names or each.name in names]
+def _is_written(language: Language, cells: list[str]) -> bool:
+    """Whether the table has the row, but for versions of compilers and runtimes."""
+
+    def counts(line: str) -> list[str]:
+        name, *others = line.strip("| ").split(" | ")
+        return [name, *others[1 if language.is_judge else 2 :]]
+
+    text = TABLE.read_text()
+    is_written = counts(_line(cells)) in map(counts, text.splitlines())
+    if not is_written:
+        print(f"{language.name}: {TABLE.relative_to(ROOT)} has another row", file=sys.stderr)
+    return is_written
+
+
+def main(arguments: list[str]) -> int:
+    checks = "--check" in arguments
+    names = [each for each in arguments if each != "--check"]
+    chosen = [
+        each
+        for each in (*LANGUAGES, *JUDGES)
+        if (each.name in names if names else each.is_ours or not checks)
+    ]
     all_right = True
     for language, row, is_right in table(chosen, from_schemas(SCHEMAS)):
         print(_line(row), flush=True)
-        _put(language, row)
+        if checks:
+            is_right &= _is_written(language, row)
+        else:
+            _put(language, row)
         all_right &= is_right
     return 0 if all_right else 1
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.vectors.plan import SchemaVectors, vectors
+from kodec.generator.targets.vectors.streams import stream_vectors
 
 __all__ = ["CONTRACT", "TARGET", "VECTORS_VERSION"]
 
@@ -31,7 +32,7 @@ class _Vectors:
         return ()
 
     def plan(self, request: Request) -> tuple[SchemaVectors, ...]:
-        return tuple(vectors(request.model))
+        return (*vectors(request.model), *stream_vectors(request.model))
 
     def emit(self, plan: tuple[SchemaVectors, ...]) -> Iterator[File]:
         for found in plan:

@@ -90,13 +90,9 @@ class SchemaVectors:
 
 
 def vectors(model: Model) -> Iterator[SchemaVectors]:
-    """The vectors of every schema that has types of its own."""
+    """The vectors of every record schema that has types of its own."""
     program = program_of(model)
     for schema in model.schemas:
-        if schema.streamed:
-            without = tuple((each.name, "it is read from a stream") for each in schema.structs)
-            yield SchemaVectors(schema, (), without)
-            continue
         units = [program.units[each.name] for each in schema.structs if each.name in program.units]
         objects = [each for each in units if each.stands_for is None]
         if objects:

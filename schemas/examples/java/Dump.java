@@ -11,27 +11,37 @@ import formats.log.LogSegment;
 import formats.log.MessageSet;
 import formats.log.Record;
 import formats.log.RecordBatch;
+import org.kodec.runtime.FormatException;
 
-/** Prints every record of a log segment as a line of JSON. */
+/** Prints every record of log segments as a line of JSON. */
 public final class Dump {
     private Dump() {
     }
 
-    /** The argument is the segment's path. */
+    /** The arguments are paths of segments. */
     public static void main(String[] arguments) throws IOException {
-        byte[] data = Files.readAllBytes(Path.of(arguments[0]));
+        for (String path : arguments) {
+            dump(Files.readAllBytes(Path.of(path)));
+        }
+    }
+
+    private static void dump(byte[] data) {
         int pos = 0;
         while (pos < data.length) {
             int left = data.length - pos;
-            long size = left < 17 ? Long.MAX_VALUE : 12L + ByteBuffer.wrap(data).getInt(pos + 8);
+            long size = left < 17 ? Long.MAX_VALUE : 12L + Integer.toUnsignedLong(ByteBuffer.wrap(data).getInt(pos + 8));
             if (size > left || zeros(data, pos)) {
                 System.err.printf("torn tail: %d bytes at byte %d%n", left, pos);
                 return;
             }
-            // FormatException names the byte and the field of what is wrong
-            int end = pos + Math.max((int) size, 0);
-            for (String line : rows(LogSegment.Entry.from(Arrays.copyOfRange(data, pos, end)).body())) {
-                System.out.println(line);
+            int end = pos + (int) size;
+            try {
+                for (String line : rows(LogSegment.Entry.from(Arrays.copyOfRange(data, pos, end)).body())) {
+                    System.out.println(line);
+                }
+            } catch (FormatException error) {
+                System.err.printf("entry at byte %d: %s%n", pos, error.getMessage());
+                System.exit(1);
             }
             pos = end;
         }
@@ -58,7 +68,7 @@ public final class Dump {
         }
         List<MessageSet.Entry> entries = outer.valueInner().entries();
         // in magic 1 the offsets inside count from 0, and the wrapper has that of the last one
-        long base = entries.isEmpty() || outer.magic() == 0
+        long base = entries.isEmpty() || outer.magic() == 0 || entry.offset() == 0
                 ? 0 : entry.offset() - entries.get(entries.size() - 1).offset();
         boolean appended = outer.attributes().timestampTypeEnum() == MessageSet.TimestampType.LOG_APPEND_TIME;
         for (MessageSet.Entry each : entries) {

@@ -1,4 +1,4 @@
-"""Print every record of a log segment as a line of JSON."""
+"""Print every record of log segments as a line of JSON."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from python.log.message_set import MessageSet, TimestampType
 from python.log.record_batch import RecordBatch
 from python.log.record_batch import TimestampType as BatchTimestampType
 
+from kodec.runtime.errors import FormatError
+
 
 def rows(data: bytes) -> Iterator[dict[str, Any]]:
-    """The records of all whole entries. Raises FormatError, which names the byte and the field."""
+    """The records of all whole entries; exits where one is wrong."""
     pos = 0
     while pos < len(data):
         rest = data[pos:]
@@ -23,7 +25,11 @@ def rows(data: bytes) -> Iterator[dict[str, Any]]:
         if len(rest) < 17 or size > len(rest) or not rest.strip(b"\0"):
             print(f"torn tail: {len(rest)} bytes at byte {pos}", file=sys.stderr)
             return
-        yield from entry_rows(Entry.from_bytes(rest[:size]).body)
+        try:
+            entry = Entry.from_bytes(rest[:size])
+        except FormatError as error:
+            sys.exit(f"entry at byte {pos}: {error}")
+        yield from entry_rows(entry.body)
         pos += size
 
 
@@ -41,7 +47,7 @@ def entry_rows(body: Any) -> Iterator[dict[str, Any]]:
         return
     entries = outer.value.entries
     # in magic 1 the offsets inside count from 0, and the wrapper has that of the last one
-    base = body.offset - entries[-1].offset if entries and outer.magic else 0
+    base = body.offset - entries[-1].offset if entries and outer.magic and body.offset else 0
     appended = outer.attributes.timestamp_type == TimestampType.LOG_APPEND_TIME
     for entry in entries:
         inner = entry.message
@@ -55,5 +61,6 @@ def row(offset: int, at: int | None, control: bool, key: bytes | None, value: by
 
 
 if __name__ == "__main__":
-    for each in rows(Path(sys.argv[1]).read_bytes()):
-        print(json.dumps(each))
+    for path in sys.argv[1:]:
+        for each in rows(Path(path).read_bytes()):
+            print(json.dumps(each))

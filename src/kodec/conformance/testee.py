@@ -18,6 +18,8 @@ from kodec.generator.driver import load
 from kodec.generator.interpreter.json_values import JsonValues, to_json
 from kodec.generator.modules import Modules
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.streams import streams_of
+from kodec.generator.schema.expression_types import Kinds
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute
@@ -45,11 +47,18 @@ class PythonTestee:
             for name, unit in program.units.items()
             if name in self.classes and [each.name for each in unit.parameters] in ([], [unit.version_name])
         }
-        self._names = {
-            name: {attribute(each.name): each.name for each in program.units[name].fields if each.kept}
-            for name in self.classes
+        streams = streams_of(model, Kinds(model)).units
+        made = {name: getattr(modules.of(model.schema_of(name)), back.classes[name]) for name in streams}
+        self._streamed = {
+            name: made[name]
+            for name, unit in streams.items()
+            if not unit.parameters and unit.streamed is not None and not unit.streamed.part
         }
-        self._units = {kind: name for name, kind in self.classes.items()}
+        self._fields = {
+            kind: {each.name: attribute(each.name) for each in units[name].fields if each.kept}
+            for kinds, units in ((self.classes, program.units), (made, streams))
+            for name, kind in kinds.items()
+        }
         self._values = JsonValues(program, self._object)
 
     def _object(self, unit: str, fields: dict[str, Any]) -> Any:
@@ -60,6 +69,8 @@ class PythonTestee:
         verb, kind = request["do"], request.get("type")
         if verb == "hello":
             return self._hello()
+        if kind in self._streamed:
+            return self._of_stream(kind, request)
         if kind not in self._told:
             return {"unsupported": f"no type {kind}"}
         told = {self._told[kind]: request["version"]} if self._told[kind] else {}
@@ -79,6 +90,15 @@ class PythonTestee:
             )
         return answer
 
+    def _of_stream(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
+        """A streamed type: vectors of those are read only."""
+        if request["do"] != "decode" or request.get("exact", False):
+            return {"unsupported": "of a streamed type only `decode`"}
+        try:
+            return {"value": self.shown(self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"])))}
+        except FormatError as error:
+            return {"error": error_of(error)}
+
     def _hello(self) -> dict[str, Any]:
         native = any(in_python(each.from_bytes) is not each.from_bytes for each in self.classes.values())
         return {
@@ -87,7 +107,7 @@ class PythonTestee:
             "language": "Python" if native else "Python, pure",
             "version": ".".join(map(str, sys.version_info[:3])),
             "does": ["decode", "encode", "round_trip"],
-            "types": list(self._told),
+            "types": [*self._told, *self._streamed],
         }
 
     def _encoded(self, kind: str, value: Any, told: dict[str, Any]) -> dict[str, Any]:
@@ -113,8 +133,8 @@ class PythonTestee:
         if isinstance(value, list):
             return [self.shown(each) for each in value]
         if dataclasses.is_dataclass(value):
-            names = self._names[self._units[type(value)]]
-            return {field: self.shown(getattr(value, name)) for name, field in names.items()}
+            names = self._fields[type(value)]
+            return {field: self.shown(getattr(value, name)) for field, name in names.items()}
         return to_json(value)
 
 

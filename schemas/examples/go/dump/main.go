@@ -1,4 +1,4 @@
-// Command dump prints every record of a log segment as a line of JSON.
+// Command dump prints every record of log segments as a line of JSON.
 package main
 
 import (
@@ -22,13 +22,15 @@ type row struct {
 }
 
 func main() {
-	data, err := os.ReadFile(os.Args[1])
-	if err == nil {
-		err = dump(data)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for _, path := range os.Args[1:] {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = dump(data)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -74,7 +76,7 @@ func rows(entry formats.LogSegmentEntry) (found []row) {
 		}
 		// in magic 1 the offsets inside count from 0, and the wrapper has that of the last one
 		base := int64(0)
-		if n := len(wrapped.Entries); n > 0 && body.Message.Magic >= 1 {
+		if n := len(wrapped.Entries); n > 0 && body.Message.Magic >= 1 && body.Offset != 0 {
 			base = body.Offset - wrapped.Entries[n-1].Offset
 		}
 		var appended *int64

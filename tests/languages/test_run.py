@@ -1,0 +1,18 @@
+"""The check of docs/languages.md: another count is told, another version of a compiler is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from .run import LANGUAGES, TABLE, Language, _is_written
+
+
+@pytest.mark.parametrize("language", [each for each in LANGUAGES if each.is_ours], ids=lambda each: each.name)
+def test_a_row_of_other_counts_is_not_in_the_table(
+    language: Language, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (line,) = (each for each in TABLE.read_text().splitlines() if each.startswith(f"| {language.shown} |"))
+    cells = line.strip("| ").split(" | ")
+    assert _is_written(language, [cells[0], "another", "another", *cells[3:]])
+    assert not _is_written(language, [*cells[:-1], "1"])
+    assert "has another row" in capsys.readouterr().err
