@@ -3,6 +3,7 @@
 package kodec
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"hash/crc32"
@@ -67,10 +68,6 @@ func within(err error, name string) error {
 	return e
 }
 
-func withinItem(err error, name string, index int) error {
-	return within(err, name+"["+strconv.Itoa(index)+"]")
-}
-
 // UUID is 16 bytes, the most significant first.
 type UUID [16]byte
 
@@ -102,23 +99,75 @@ func (o Options) decompressed() int {
 	return 256 << 20
 }
 
-// reader is bytes up to end, of which pos is the next.
+// nth is how errors call an element of a list.
+func nth(name string, index int) string {
+	return name + "[" + strconv.Itoa(index) + "]"
+}
+
+// reader is bytes up to end, of which pos is the next. It keeps the first error, and has no bytes from then on.
 type reader struct {
 	buf        []byte
 	pos        int
 	end        int
 	opt        Options
+	err        error
 	compressed bool // whether these bytes were decompressed already
+}
+
+func (r *reader) fail(code, name, reason string, at int, need, have any) {
+	if r.err == nil {
+		r.err = &Error{Code: code, Path: name, Reason: reason, At: at, Need: need, Have: have}
+		r.end = r.pos
+	}
+}
+
+// within puts the name of a field in front of the path of an error in it.
+func (r *reader) within(name string) {
+	if r.err != nil {
+		r.err = within(r.err, name)
+	}
+}
+
+// failedIn says whether there is an error, which is one of an element of a list.
+func (r *reader) failedIn(name string, index int) bool {
+	if r.err == nil {
+		return false
+	}
+	r.err = within(r.err, nth(name, index))
+	return true
+}
+
+// take is the next bytes; zeros where they are not all there.
+func (r *reader) take(name string, size int) []byte {
+	at := r.pos
+	if r.end-at < size {
+		return r.lacks(name, size)
+	}
+	r.pos = at + size
+	return r.buf[at:r.pos:r.pos]
+}
+
+func (r *reader) lacks(name string, size int) []byte {
+	r.fail(Truncated, name, "", r.pos, size, r.end-r.pos)
+	return make([]byte, size)
+}
+
+// peek is the next bytes, which are not taken.
+func (r *reader) peek(names string, size int) []byte {
+	at := r.pos
+	x := r.take(names, size)
+	r.pos = at
+	return x
 }
 
 // fixed is the next bytes of a run, or nil where they are not all there.
 func (r *reader) fixed(size int) []byte {
-	if r.end-r.pos < size {
+	at := r.pos
+	if r.end-at < size {
 		return nil
 	}
-	at := r.pos
 	r.pos = at + size
-	return r.buf[at : at+size : at+size]
+	return r.buf[at:r.pos:r.pos]
 }
 
 // field is the name and the size of a field in a run.
@@ -128,37 +177,39 @@ type field struct {
 }
 
 // short is the error for the first of the fields that is not whole.
-func (r *reader) short(fields ...field) error {
+func (r *reader) short(fields ...field) {
 	at := r.pos
 	for _, each := range fields {
 		if at+each.size > r.end {
-			return &Error{Code: Truncated, Path: each.name, At: at, Need: each.size, Have: max(0, r.end-at)}
+			r.fail(Truncated, each.name, "", at, each.size, max(0, r.end-at))
+			return
 		}
 		at += each.size
 	}
-	panic("the run fits")
 }
 
-// span is where so many bytes end.
-func (r *reader) span(name string, size int64) (int, error) {
+// has says whether so many bytes are there.
+func (r *reader) has(name string, size int64) bool {
+	left := r.end - r.pos
+	if uint64(size) <= uint64(left) {
+		return true
+	}
 	if size < 0 {
-		return 0, &Error{Code: Malformed, Path: name, Reason: "negative size", At: r.pos, Need: "at least 0", Have: size}
+		r.fail(Malformed, name, "negative size", r.pos, "at least 0", size)
+	} else {
+		r.fail(Truncated, name, "", r.pos, size, left)
 	}
-	if size > int64(r.end-r.pos) {
-		return 0, &Error{Code: Truncated, Path: name, At: r.pos, Need: size, Have: r.end - r.pos}
-	}
-	return r.pos + int(size), nil
+	return false
 }
 
 // octets is the next bytes; they are a part of the input, not a copy.
-func (r *reader) octets(name string, size int64) ([]byte, error) {
-	stop, err := r.span(name, size)
-	if err != nil {
-		return nil, err
+func (r *reader) octets(name string, size int64) []byte {
+	if !r.has(name, size) {
+		return nil
 	}
 	at := r.pos
-	r.pos = stop
-	return r.buf[at:stop:stop], nil
+	r.pos = at + int(size)
+	return r.buf[at:r.pos:r.pos]
 }
 
 func (r *reader) rest() []byte {
@@ -167,110 +218,177 @@ func (r *reader) rest() []byte {
 	return r.buf[at:r.end:r.end]
 }
 
-// ends requires that what fills a size has ended there.
-func (r *reader) ends(name string, stop int) error {
-	if r.pos != stop {
-		return &Error{Code: Malformed, Path: name, Reason: "bytes are left over after the field's content", At: r.pos, Need: 0, Have: stop - r.pos}
+// enter goes into a part of so many bytes, and returns where what holds it ends.
+func (r *reader) enter(size int64) int {
+	end := r.end
+	if r.has("", size) {
+		r.end = r.pos + int(size)
 	}
-	return nil
+	return end
+}
+
+// leave requires that a part has been read to its end, and goes on in what holds it.
+func (r *reader) leave(end int) {
+	if r.ended(""); r.err == nil {
+		r.end = end
+	}
+}
+
+// ended requires that what fills a size has ended there.
+func (r *reader) ended(name string) {
+	if r.pos != r.end {
+		r.fail(Malformed, name, "bytes are left over after the field's content", r.pos, 0, r.end-r.pos)
+	}
 }
 
 // count is a number of elements that the bytes can hold.
-func (r *reader) count(name string, count int64, least int) (int, error) {
+func (r *reader) count(name string, count int64, least int) int {
 	left := int64(r.end - r.pos)
 	switch {
 	case count < 0:
-		return 0, &Error{Code: Malformed, Path: name, Reason: "negative count", At: r.pos, Need: "at least 0", Have: count}
+		r.fail(Malformed, name, "negative count", r.pos, "at least 0", count)
 	case count > left/int64(max(least, 1)) && least == 0:
-		return 0, &Error{Code: LimitExceeded, Path: name, Reason: "more elements than bytes", At: r.pos, Need: count, Have: left}
+		r.fail(LimitExceeded, name, "more elements than bytes", r.pos, count, left)
 	case count > left/int64(max(least, 1)):
-		return 0, &Error{Code: Truncated, Path: name, At: r.pos, Need: count * int64(least), Have: left}
+		r.fail(Truncated, name, "", r.pos, count*int64(least), left)
 	case count > int64(r.opt.elements()):
-		return 0, r.tooMany(name)
+		r.tooMany(name)
 	}
-	return int(count), nil
+	if r.err != nil {
+		return 0
+	}
+	return int(count)
 }
 
-func (r *reader) tooMany(name string) error {
+func (r *reader) tooMany(name string) {
 	most := r.opt.elements()
-	return &Error{Code: LimitExceeded, Path: name, Reason: "too many elements", At: r.pos, Need: most + 1, Have: most}
+	r.fail(LimitExceeded, name, "too many elements", r.pos, most+1, most)
 }
 
-func (r *reader) endless(name string) error {
-	return &Error{Code: Malformed, Path: name, Reason: "an element without bytes would repeat for ever", At: r.pos}
+// more says whether there is an element behind the one at a place; the last that there can be ends with the bytes.
+func (r *reader) more(name string, index, at int) bool {
+	if r.pos == at {
+		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
+	} else if r.pos < r.end && index >= r.opt.elements() {
+		r.tooMany(name)
+	}
+	return r.pos < r.end
 }
 
 // uvarint32 is an unsigned LEB128 number of at most 5 bytes.
-func (r *reader) uvarint32(name string) (uint32, error) {
-	value, err := r.leb128(name, 5)
-	return uint32(value), err
+func (r *reader) uvarint32(name string) uint32 {
+	if r.pos < r.end && r.buf[r.pos] < 0x80 {
+		r.pos++
+		return uint32(r.buf[r.pos-1])
+	}
+	return uint32(r.leb128(name, 5))
 }
 
-func (r *reader) zigzag32(name string) (int32, error) {
-	raw, err := r.leb128(name, 5)
-	value := uint32(raw)
-	return int32(value>>1) ^ -int32(value&1), err
+func (r *reader) zigzag32(name string) int32 {
+	value := r.uvarint32(name)
+	return int32(value>>1) ^ -int32(value&1)
 }
 
-func (r *reader) zigzag64(name string) (int64, error) {
-	value, err := r.leb128(name, 10)
-	return int64(value>>1) ^ -int64(value&1), err
+func (r *reader) zigzag64(name string) int64 {
+	value := r.leb128(name, 10)
+	return int64(value>>1) ^ -int64(value&1)
 }
 
-func (r *reader) leb128(name string, most int) (uint64, error) {
+func (r *reader) leb128(name string, most int) uint64 {
 	var value uint64
-	for n := 0; n < most; n++ {
-		if r.pos+n >= r.end {
-			return 0, &Error{Code: Truncated, Path: name, At: r.pos, Need: n + 1, Have: n}
-		}
-		b := r.buf[r.pos+n]
+	for n, b := range r.buf[r.pos:min(r.pos+most, r.end)] {
 		value |= uint64(b&0x7f) << (7 * n)
 		if b < 0x80 {
 			r.pos += n + 1
-			return value, nil
+			return value
 		}
 	}
-	return 0, &Error{Code: Malformed, Path: name, Reason: fmt.Sprintf("varint does not end within %d bytes", most), At: r.pos}
+	if left := r.end - r.pos; left < most {
+		r.fail(Truncated, name, "", r.pos, left+1, left)
+	} else {
+		r.fail(Malformed, name, fmt.Sprintf("varint does not end within %d bytes", most), r.pos, nil, nil)
+	}
+	return 0
 }
 
-// tag is where the bytes of a tagged field are.
-type tag struct {
-	number      uint32
-	start, stop int
-}
-
-// tags reads the frame of a tagged section (KIP-482).
-func (r *reader) tags(name string) ([]tag, error) {
-	many, err := r.uvarint32(name)
-	if err != nil || many == 0 {
-		return nil, err
-	}
-	count, err := r.count(name, int64(many), 2)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]tag, 0, count)
+// tags looks at the frame of a tagged section (KIP-482), and returns how many fields follow.
+func (r *reader) tags(name string) int {
+	count := r.count(name, int64(r.uvarint32(name)), 2)
+	start := r.pos
 	for range count {
-		number, err := r.uvarint32(name)
-		if err != nil {
-			return nil, err
-		}
-		size, err := r.uvarint32(name)
-		if err != nil {
-			return nil, err
-		}
-		stop, err := r.span(name, int64(size))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, tag{number, r.pos, stop})
-		r.pos = stop
+		r.uvarint32(name)
+		r.octets(name, int64(r.uvarint32(name)))
 	}
-	return found, nil
+	if r.err != nil {
+		return 0
+	}
+	r.pos = start
+	return count
 }
 
-func refused(name string, at int, need string, have any) error {
-	return &Error{Code: Malformed, Path: name, Reason: "value not allowed", At: at, Need: need, Have: have}
+// tag goes into the next field of a tagged section, and returns its number and where what holds it ends.
+func (r *reader) tag() (uint32, int) {
+	number := r.uvarint32("")
+	return number, r.enter(int64(r.uvarint32("")))
+}
+
+// contents requires the bytes that always stand there.
+func (r *reader) contents(name string, at int, need, have []byte) {
+	if !bytes.Equal(have, need) {
+		r.fail(Malformed, name, "wrong fixed bytes", at, need, have)
+	}
+}
+
+func (r *reader) refuse(name string, at int, need string, have any) {
+	r.fail(Malformed, name, "value not allowed", at, need, have)
+}
+
+// exactly requires of a field what follows from others.
+func (r *reader) exactly(name string, at int, have, need int64) {
+	if have != need {
+		r.refuse(name, at, strconv.FormatInt(need, 10), have)
+	}
+}
+
+func (r *reader) atLeast(name string, at int, have, need int64) {
+	if have < need {
+		r.refuse(name, at, strconv.FormatInt(need, 10), have)
+	}
+}
+
+// covers requires that a field is the length of what is there.
+func (r *reader) covers(name string, at int, have, need int64) {
+	if have != need {
+		r.fail(Malformed, name, "not the length of what it covers", at, need, have)
+	}
+}
+
+// checksum requires that a field is the checksum of the bytes from start to end.
+func (r *reader) checksum(name string, at int, need uint32, of func([]byte) uint32, start, end int) {
+	if r.opt.IgnoreChecksums || r.err != nil {
+		return
+	}
+	if have := of(r.buf[start:end]); have != need {
+		r.fail(BadChecksum, name, "", at, need, have)
+	}
+}
+
+// last is a number of the last element of a list.
+func last[T any](items []T, of func(*T) int64) int64 { return of(&items[len(items)-1]) }
+
+// most is the largest number of the elements of a list.
+func most[T any](items []T, of func(*T) int64) int64 {
+	found := of(&items[0])
+	for i := range items {
+		found = max(found, of(&items[i]))
+	}
+	return found
+}
+
+// grown is a list with one element more.
+func grown[T any](items []T) []T {
+	var item T
+	return append(items, item)
 }
 
 func notEncodable(name, reason string, have any) error {
@@ -376,22 +494,6 @@ func sizeInFront(b []byte, at int) []byte {
 	copy(b[at+n:], b[at:at+size])
 	copy(b[at:], head[:n])
 	return b
-}
-
-// inside reads what must fill so many bytes.
-func (r *reader) inside(size int64, read func() error) error {
-	stop, err := r.span("", size)
-	if err != nil {
-		return err
-	}
-	end := r.end
-	r.end = stop
-	err = read()
-	if err == nil {
-		err = r.ends("", stop)
-	}
-	r.end = end
-	return err
 }
 
 // text is what a pointer to text points to; empty without one.

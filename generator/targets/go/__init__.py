@@ -10,12 +10,13 @@ from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.printing import collisions
 from kodec.generator.plan.steps import Chars, Program, Unit, values_of
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
-from kodec.generator.schema.model import Model, Schema
+from kodec.generator.schema.model import Model
 from kodec.generator.target import File, Request, documentation, mark
-from kodec.generator.targets.go.names import WORDS, Names, exported
+from kodec.generator.targets.go.names import WORDS, Names, exported, local
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
@@ -25,7 +26,7 @@ __all__ = ["TARGET"]
 
 FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TEMPLATES = Templates("kodec.generator.targets.go")
+_TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
 _IMPORTS = {
     "binary.": "encoding/binary",
     "bytes.": "bytes",
@@ -60,7 +61,9 @@ class _Go:
             raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
         yield from read_from_streams(request.model, request.model.schemas, "Go types yet")
         program = program_of(request.model)
-        yield from _collisions(request.model, program)
+        types = Names(request.model).type
+        declared = lambda name: (types(name), f"New{types(name)}", f"Read{types(name)}")
+        yield from collisions(request.model, program, "Go", declared, exported)
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
             for each in values_of((unit.steps, unit.derived)):
@@ -90,7 +93,7 @@ class _Go:
             ]
             if not units:
                 continue
-            body = self._enums(names, schema)
+            body = _TEMPLATES.render("enums.go.j2", enums=schema.enums, id=schema.id, name=names.type)
             for unit in units:
                 comments = _comments(plan.model, unit, names)
                 read, write = (
@@ -106,44 +109,6 @@ class _Go:
             )
             path = schema.path.removesuffix(".ksy").replace("/", "_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
-
-    @staticmethod
-    def _enums(names: Names, schema: Schema) -> str:
-        found = ""
-        for enum in schema.enums:
-            name = names.type(enum.name)
-            found += f"\n// {name} names numbers of {schema.id}.\ntype {name} int64\n\nconst (\n"
-            members = [f"{name}{exported(item.id)}" for item in enum.items]
-            width = max(map(len, members), default=0)
-            found += "".join(
-                f"\t{member:<{width}} {name} = {item.value}\n"
-                for member, item in zip(members, enum.items, strict=True)
-            )
-            found += ")\n"
-        return found
-
-
-def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
-    """Names that Go cannot tell apart."""
-    names = Names(model)
-    taken: dict[str, str] = {}
-    for schema in model.schemas:
-        own = [each.name for each in schema.structs if each.name in program.units]
-        for name in [*own, *(each.name for each in schema.enums)]:
-            text = names.type(name)
-            for word in (text, f"New{text}", f"Read{text}"):
-                other = taken.setdefault(word, name)
-                if other != name:
-                    yield SchemaProblem(
-                        schema.root.place, name, f"it would be `{word}` in Go, as would `{other}`"
-                    )
-        for unit in (program.units[each] for each in own):
-            fields: dict[str, str] = {}
-            for field in unit.fields:
-                other = fields.setdefault(exported(field.name), field.name)
-                if other != field.name:
-                    text = f"`{other}` and `{field.name}` are both `{exported(field.name)}` in Go"
-                    yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
 
 
 def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:
