@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from kodec.generator.plan.spelling import Spelling
 from kodec.generator.plan.steps import (
     Case,
+    Chars,
     CheckLast,
     CheckMost,
     Choice,
@@ -28,9 +29,7 @@ from kodec.generator.plan.steps import (
     values_of,
 )
 from kodec.generator.plan.values import (
-    FLAG,
     OCTETS,
-    Binary,
     Constant,
     FieldOf,
     ListOf,
@@ -42,19 +41,21 @@ from kodec.generator.plan.values import (
     Value,
     Whole,
     bare,
-    in_versions,
     is_number,
     scalar,
 )
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.wire import WIRE
+from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["UnitPrinter", "collisions"]
+__all__ = ["UnitPrinter", "collisions", "strict_texts"]
 
 
-class UnitPrinter(ABC):
+S = TypeVar("S", bound=Spelling)
+
+
+class UnitPrinter(ABC, Generic[S]):
     """A unit while it is read, or while it is written; a target's printer adds how all of it is spelled.
 
     Attributes:
@@ -65,7 +66,7 @@ class UnitPrinter(ABC):
 
     apart: ClassVar[str] = "."
     """What stands between an object and the name of its field."""
-    spell: Spelling
+    spell: S
 
     def __init__(
         self, program: Program, unit: Unit, comments: Mapping[str, str] | None = None, *, writing: bool
@@ -94,7 +95,7 @@ class UnitPrinter(ABC):
     def member(self, name: str) -> str:
         """What a field of an object is called."""
 
-    def differs(self, name: str, kind: Type, default: Constant | None) -> str:
+    def differs(self, name: str, default: Constant | None) -> str:
         """The test that a field does not hold a constant; None is an empty list, a new object, and so on."""
         raise NotImplementedError
 
@@ -118,23 +119,26 @@ class UnitPrinter(ABC):
 
     def opposite(self, rule: Rule, item: str, slot: Slot | None = None) -> str:
         """The test that a rule does not hold of a value; that of a slot may speak of fields beside it."""
-        spell = self.spell
-        if slot is not None and len(slot.path) > 1:
-            spell = replace(spell, field=lambda name: self.place_of((*slot.path[:-1], name)))
+        spell = self.spell if slot is None or len(slot.path) == 1 else self.beside(slot)
         return spell.of(item).opposite(rule.test)
+
+    def beside(self, slot: Slot) -> S:
+        """How the fields of the object that holds a slot are spelled."""
+        return replace(self.spell, field=lambda name: self.place_of((*slot.path[:-1], name)))
 
     def in_versions(self, versions: VersionRange) -> str:
         """The test that the version is one of these."""
-        known = self.unit.versions
-        assert known is not None
-        return self.text(in_versions(FieldOf(self.unit.version_name, Whole(known.first, known.last)), versions))
+        version, words = self.field(self.unit.version_name), self.spell.words
+        if versions.first == versions.last:
+            return f"{version} {words.get('==', '==')} {versions.first}"
+        return f"{version} >= {versions.first} {words['and']} {version} <= {versions.last}"
 
     def outside(self, place: str) -> str:
         """The test that a version is none of those that the unit has."""
         versions, name = self.unit.versions, self.unit.version_name
         assert versions is not None
-        told = [each.type for each in (*self.unit.parameters, *self.unit.fields) if each.name == name]
-        kind = scalar(told[0])
+        told = {each.name: each.type for each in self.unit.parameters}
+        kind = scalar(told[name] if name in told else self.unit.field(name).type)
         assert isinstance(kind, Whole)
         # a comparison that no number of the type can fail is one that compilers warn of
         tests = [f"{place} < {versions.first}"] if versions.first > kind.low else []
@@ -170,7 +174,7 @@ class UnitPrinter(ABC):
             allowed = [spec.default, spec.absent]
             if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
                 allowed.append(Constant(None, spec.type))
-            tests = list(dict.fromkeys(self.differs(spec.name, spec.type, each) for each in allowed))
+            tests = list(dict.fromkeys(self.differs(spec.name, each) for each in allowed))
             words = self.spell.words
             shown = [f"({each})" if len(tests) > 1 and f" {words['or']} " in each else each for each in tests]
             yield spec.name, f" {words['and']} ".join(shown)
@@ -272,17 +276,27 @@ def collisions(
     """Names that a language cannot tell apart: `types` is what a type or an enum declares."""
     taken: dict[str, str] = {}
     for schema in model.schemas:
-        own = [each.name for each in schema.structs if each.name in program.units]
-        for name in [*own, *(each.name for each in schema.enums)]:
+        own = program.units_of(schema)
+        for name in [*(each.name for each in own), *(each.name for each in schema.enums)]:
             for word in types(name):
                 other = taken.setdefault(word, name)
                 if other != name:
                     text = f"it would be `{word}` in {language}, as would `{other}`"
                     yield SchemaProblem(schema.root.place, name, text)
-        for unit in (program.units[each] for each in own):
+        for unit in own:
             fields: dict[str, str] = {}
-            for name in dict.fromkeys(each.name for each in (*unit.parameters, *unit.fields)):
+            names = [each.name for each in unit.parameters] + [each.name for each in unit.fields]
+            for name in names:
                 other = fields.setdefault(member(name), name)
                 if other != name:
                     text = f"`{other}` and `{name}` are both `{member(name)}` in {language}"
                     yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
+
+
+def strict_texts(model: Model, program: Program, language: str) -> Iterator[SchemaProblem]:
+    """Texts that a language cannot read, as not all bytes are text there."""
+    for unit in program.units.values():
+        for each in values_of(unit.steps):
+            if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
+                text = f"its text in {each.encoding} cannot be read in {language} yet"
+                yield SchemaProblem(model.struct(unit.name).place, unit.name, text)

@@ -485,10 +485,10 @@ func appendTagsBelow(b []byte, name string, tags []RawTag, number uint32) ([]byt
 	return appendTags(b, tags[:n]), tags[n:], nil
 }
 
-// sizeInFront puts the size of what begins at a place in front of it.
-func sizeInFront(b []byte, at int) []byte {
+// inFront puts a number in front of what begins at a place.
+func inFront(b []byte, at, number int) []byte {
 	size := len(b) - at
-	b = appendUvarint32(b, uint32(size))
+	b = appendUvarint32(b, uint32(number))
 	var head [5]byte
 	n := copy(head[:], b[at+size:])
 	copy(b[at+n:], b[at:at+size])

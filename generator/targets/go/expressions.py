@@ -94,9 +94,10 @@ def literal(value: object) -> str:
 
 def _fits(other: Value, kind: Type) -> bool:
     """Whether a value is a constant that a number of a type can be compared with as it is."""
-    signed, bits = narrowest(kind) if isinstance(kind, Whole) else (False, 0)
-    limits = Whole(-signed << bits - 1, (1 << bits - signed) - 1) if bits else None
-    return limits is not None and isinstance(other, Constant) and limits.low <= other.value <= limits.high
+    if not (isinstance(kind, Whole) and isinstance(other, Constant) and isinstance(other.value, int)):
+        return False
+    low, high = min(kind.low, other.value), max(kind.high, other.value)
+    return narrowest(kind) == narrowest(Whole(low, high))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ WORDS = """
 """
 _OF_TEMPLATES = """
     at b before bits codec compress content count data each end err field floorDiv floorMod found grown have i
-    inner item last most n need notEncodable nth number on pick pointer r reader rest size sizeInFront
+    inner item last most n need notEncodable nth number on pick pointer r reader rest size section inFront
     sortedTags start stored text unused v value within x
 """
 _OF_RUNTIME = """
@@ -57,3 +57,7 @@ class Names:
     def type(self, name: str) -> str:
         """The type of a unit, or of an enum."""
         return self._types[name]
+
+    def declared(self, name: str) -> list[str]:
+        """What a unit or an enum declares."""
+        return [f"{way}{self._types[name]}" for way in ("", "New", "Read")]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.steps import (
     Case,
+    Chars,
     CheckLast,
     CheckLength,
     CheckMost,
     Checksum,
-    Chars,
     Choice,
     Derived,
     Element,
@@ -47,7 +47,7 @@ _ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.Big
 _WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 
 
-class Printer(UnitPrinter):
+class Printer(UnitPrinter[Expressions]):
     """What a template asks of a unit."""
 
     def __init__(
@@ -139,7 +139,8 @@ class Printer(UnitPrinter):
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
-            if self.field(each.name) == local(each.name) != "value" or (absent and each.name in self.always_read):
+            is_local = self._is_local(each.name) and each.name != self.unit.stands_for
+            if is_local or (absent and each.name in self.always_read):
                 continue
             kind, constant = self.field_type(each.name), each.absent if absent else each.default
             value, inner = None if constant is None else constant.value, bare(kind)
@@ -154,8 +155,9 @@ class Printer(UnitPrinter):
             if text:
                 yield self.field(each.name), f"pointer({text})" if self.is_pointer(kind) else text
 
-    def differs(self, name: str, kind: Type, default: Constant | None) -> str:
-        field, inner, value = self.field(name), bare(kind), default.value if default is not None else None
+    def differs(self, name: str, default: Constant | None) -> str:
+        field, kind = self.field(name), self.unit.field(name).type
+        inner, value = bare(kind), None if default is None else default.value
         if isinstance(inner, OneOf) or (default is not None and value is None):
             return f"{field} != nil"
         null = f"{field} == nil || " if isinstance(kind, Maybe) else ""
@@ -269,7 +271,8 @@ class Printer(UnitPrinter):
         kind = self.item(self.unit.field(part.of).type)
         member = ".".join(["each", *map(exported, part.member)])
         call = f"{'last' if self.is_last(part) else 'most'}({self.field(part.of)}"
-        return f"{call}, func(each *{self.go(kind)}) int64 {{ return int64({member}) }}){self.plus(part, tight=not self.writing)}"
+        call = f"{call}, func(each *{self.go(kind)}) int64 {{ return int64({member}) }})"
+        return call + self.plus(part, tight=not self.writing)
 
     def measured_value(self, derived: Derived) -> str:
         """What the length or the count of is taken."""
