@@ -55,6 +55,8 @@ func (e *Error) Error() string {
 }
 
 // within puts the name of a field in front of an error's path.
+//
+//go:noinline
 func within(err error, name string) error {
 	e, ok := err.(*Error)
 	if !ok || name == "" {
@@ -114,6 +116,7 @@ type reader struct {
 	compressed bool // whether these bytes were decompressed already
 }
 
+//go:noinline
 func (r *reader) fail(code, name, reason string, at int, need, have any) {
 	if r.err == nil {
 		r.err = &Error{Code: code, Path: name, Reason: reason, At: at, Need: need, Have: have}
@@ -124,30 +127,29 @@ func (r *reader) fail(code, name, reason string, at int, need, have any) {
 // within puts the name of a field in front of the path of an error in it.
 func (r *reader) within(name string) {
 	if r.err != nil {
-		r.err = within(r.err, name)
+		_ = within(r.err, name)
 	}
 }
 
 // failedIn says whether there is an error, which is one of an element of a list.
 func (r *reader) failedIn(name string, index int) bool {
-	if r.err == nil {
-		return false
+	if r.err != nil {
+		r.within(nth(name, index))
 	}
-	r.err = within(r.err, nth(name, index))
-	return true
+	return r.err != nil
 }
 
-// take is the next bytes; zeros where they are not all there.
+// take goes over the next bytes, and returns what begins with them; zeros where they are not all there.
 func (r *reader) take(name string, size int) []byte {
-	at := r.pos
-	if r.end-at < size {
+	if r.pos += size; r.pos > r.end {
 		return r.lacks(name, size)
 	}
-	r.pos = at + size
-	return r.buf[at:r.pos:r.pos]
+	return r.buf[r.pos-size:]
 }
 
+//go:noinline
 func (r *reader) lacks(name string, size int) []byte {
+	r.pos -= size
 	r.fail(Truncated, name, "", r.pos, size, r.end-r.pos)
 	return make([]byte, size)
 }
@@ -188,26 +190,24 @@ func (r *reader) short(fields ...field) {
 	}
 }
 
-// has says whether so many bytes are there.
-func (r *reader) has(name string, size int64) bool {
-	left := r.end - r.pos
-	if uint64(size) <= uint64(left) {
-		return true
-	}
+// lacksSize is the error for a size that is negative, or more than there is.
+//
+//go:noinline
+func (r *reader) lacksSize(name string, size int64) []byte {
 	if size < 0 {
 		r.fail(Malformed, name, "negative size", r.pos, "at least 0", size)
 	} else {
-		r.fail(Truncated, name, "", r.pos, size, left)
+		r.fail(Truncated, name, "", r.pos, size, r.end-r.pos)
 	}
-	return false
+	return nil
 }
 
 // octets is the next bytes; they are a part of the input, not a copy.
 func (r *reader) octets(name string, size int64) []byte {
-	if !r.has(name, size) {
-		return nil
-	}
 	at := r.pos
+	if uint64(size) > uint64(r.end-at) {
+		return r.lacksSize(name, size)
+	}
 	r.pos = at + int(size)
 	return r.buf[at:r.pos:r.pos]
 }
@@ -221,7 +221,9 @@ func (r *reader) rest() []byte {
 // enter goes into a part of so many bytes, and returns where what holds it ends.
 func (r *reader) enter(size int64) int {
 	end := r.end
-	if r.has("", size) {
+	if uint64(size) > uint64(end-r.pos) {
+		r.lacksSize("", size)
+	} else {
 		r.end = r.pos + int(size)
 	}
 	return end
@@ -277,10 +279,6 @@ func (r *reader) more(name string, index, at int) bool {
 
 // uvarint32 is an unsigned LEB128 number of at most 5 bytes.
 func (r *reader) uvarint32(name string) uint32 {
-	if r.pos < r.end && r.buf[r.pos] < 0x80 {
-		r.pos++
-		return uint32(r.buf[r.pos-1])
-	}
 	return uint32(r.leb128(name, 5))
 }
 
@@ -294,8 +292,7 @@ func (r *reader) zigzag64(name string) int64 {
 	return int64(value>>1) ^ -int64(value&1)
 }
 
-func (r *reader) leb128(name string, most int) uint64 {
-	var value uint64
+func (r *reader) leb128(name string, most int) (value uint64) {
 	for n, b := range r.buf[r.pos:min(r.pos+most, r.end)] {
 		value |= uint64(b&0x7f) << (7 * n)
 		if b < 0x80 {
@@ -303,6 +300,11 @@ func (r *reader) leb128(name string, most int) uint64 {
 			return value
 		}
 	}
+	return r.lacksEnd(name, most)
+}
+
+//go:noinline
+func (r *reader) lacksEnd(name string, most int) uint64 {
 	if left := r.end - r.pos; left < most {
 		r.fail(Truncated, name, "", r.pos, left+1, left)
 	} else {

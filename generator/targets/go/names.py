@@ -17,7 +17,7 @@ WORDS = """
 _OF_TEMPLATES = """
     at b before bits codec compress content count data each end err field floorDiv floorMod found grown have i
     inner item last most n need notEncodable nth number on pick pointer r reader rest size section inFront
-    sortedTags start stored text unused v value within x
+    sortedTags start stored tags text unused v value within x
 """
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported

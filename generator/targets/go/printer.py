@@ -230,7 +230,7 @@ class Printer(UnitPrinter[Expressions]):
     def slot(self, slot: Slot, x: str, offset: int) -> str:
         """The value of a slot that is no bits, as its place takes it."""
         if slot.wire is None:
-            return f"{x}[{offset}:{offset + slot.size}:{offset + slot.size}]" if x == "x" else x
+            return f"{x}[{offset}:{offset + slot.size}:{offset + slot.size}]"
         kind = self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
         text = self.converted(kind, slot.wire, self.load(slot.wire, slot.order, x, offset))
         return f"pointer({text})" if self.is_pointer(kind) else text
