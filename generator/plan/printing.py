@@ -3,25 +3,59 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar
 
+from kodec.generator.plan.spelling import Spelling
 from kodec.generator.plan.steps import (
     Case,
+    Chars,
+    CheckLast,
+    CheckMost,
     Choice,
+    Derived,
     FieldPlan,
     Fixed,
+    Many,
+    One,
     Packed,
     Program,
+    Rule,
     Slot,
     Unit,
+    When,
+    fields_in,
     values_of,
 )
-from kodec.generator.plan.values import FieldOf, ListOf, ObjectOf, OneOf, Peeked, Type, bare
-from kodec.generator.wire import WIRE
+from kodec.generator.plan.values import (
+    OCTETS,
+    Constant,
+    FieldOf,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Type,
+    Value,
+    Whole,
+    bare,
+    is_number,
+    scalar,
+)
+from kodec.generator.problems import SchemaProblem
+from kodec.generator.schema.model import Model
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["UnitPrinter"]
+__all__ = ["UnitPrinter", "collisions", "strict_texts"]
 
 
-class UnitPrinter(ABC):
+S = TypeVar("S", bound=Spelling)
+
+
+class UnitPrinter(ABC, Generic[S]):
     """A unit while it is read, or while it is written; a target's printer adds how all of it is spelled.
 
     Attributes:
@@ -30,23 +64,86 @@ class UnitPrinter(ABC):
         computed: fields that a writer computes where they are not given.
     """
 
-    def __init__(self, program: Program, unit: Unit, *, writing: bool) -> None:
+    apart: ClassVar[str] = "."
+    """What stands between an object and the name of its field."""
+    spell: S
+
+    def __init__(
+        self, program: Program, unit: Unit, comments: Mapping[str, str] | None = None, *, writing: bool
+    ) -> None:
         self.program = program
+        self._comments = comments or {}
         self.unit = unit
         self.writing = writing
         self.kept = {each.name for each in unit.fields if each.kept and unit.stands_for is None}
         self.ranged = {each.name for each in unit.ranges}
         self.computed = [each.name for each in unit.derived if each.kind in ("last", "most")]
-        parts = values_of((unit.steps, unit.packed))
+        parts = [*values_of((unit.steps, unit.packed))]
         self.used = {each.name for each in parts if isinstance(each, (FieldOf, Peeked))}
+        self.used |= {each.name for each in parts if isinstance(each, (One, Many)) and each.rules}
+        self.used |= {each.path[0] for each in parts if isinstance(each, Slot) and each.rules}
 
     @abstractmethod
     def literal(self, value: object) -> str:
         """A constant."""
 
+    @abstractmethod
+    def field(self, name: str) -> str:
+        """Where a field is while it is read or written."""
+
+    @abstractmethod
+    def member(self, name: str) -> str:
+        """What a field of an object is called."""
+
+    def differs(self, name: str, default: Constant | None) -> str:
+        """The test that a field does not hold a constant; None is an empty list, a new object, and so on."""
+        raise NotImplementedError
+
     def kind(self, part: object) -> str:
         """The name of a step or an element, by which a template chooses its macro."""
         return type(part).__name__
+
+    def comment(self, name: str = "") -> str:
+        """That of a field, or of the type."""
+        return self._comments.get(name, "")
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def text(self, value: Value, item: str = "item") -> str:
+        return self.spell.of(item)(value)
+
+    def plus(self, part: Any, *, tight: bool = False) -> str:
+        """What is added to what a field follows from."""
+        sign = "+" if tight else " + "
+        return "" if part.plus is None else f"{sign}{self.spell(part.plus, self.spell.binds['*'])}"
+
+    def opposite(self, rule: Rule, item: str, slot: Slot | None = None) -> str:
+        """The test that a rule does not hold of a value; that of a slot may speak of fields beside it."""
+        spell = self.spell if slot is None or len(slot.path) == 1 else self.beside(slot)
+        return spell.of(item).opposite(rule.test)
+
+    def beside(self, slot: Slot) -> S:
+        """How the fields of the object that holds a slot are spelled."""
+        return replace(self.spell, field=lambda name: self.place_of((*slot.path[:-1], name)))
+
+    def in_versions(self, versions: VersionRange) -> str:
+        """The test that the version is one of these."""
+        version, words = self.field(self.unit.version_name), self.spell.words
+        if versions.first == versions.last:
+            return f"{version} {words.get('==', '==')} {versions.first}"
+        return f"{version} >= {versions.first} {words['and']} {version} <= {versions.last}"
+
+    def outside(self, place: str) -> str:
+        """The test that a version is none of those that the unit has."""
+        versions, name = self.unit.versions, self.unit.version_name
+        assert versions is not None
+        told = {each.name: each.type for each in self.unit.parameters}
+        kind = scalar(told[name] if name in told else self.unit.field(name).type)
+        assert isinstance(kind, Whole)
+        # a comparison that no number of the type can fail is one that compilers warn of
+        tests = [f"{place} < {versions.first}"] if versions.first > kind.low else []
+        tests += [f"{place} > {versions.last}"] if versions.last < kind.high else []
+        return f" {self.spell.words['or']} ".join(tests)
 
     # -- fields -----------------------------------------------------------------------------------
 
@@ -62,8 +159,32 @@ class UnitPrinter(ABC):
         """Whether what was read is needed: in the object, or for another field."""
         return name in self.kept or name == self.unit.stands_for or name in self.used or name in self.ranged
 
-    def droppable(self, name: str) -> bool:
-        return self.unit.field(name).droppable
+    def name(self, name: str) -> str:
+        """A literal of a field's name in errors; what a unit stands for has none of its own."""
+        return self.literal("" if name == self.unit.stands_for else name)
+
+    @property
+    def always_read(self) -> set[str]:
+        """The fields that every reader sets."""
+        return set(fields_in(each for each in self.unit.steps if isinstance(each, (Fixed, Many, One))))
+
+    def unread(self, step: When) -> Iterator[tuple[str, str]]:
+        """(field, test that it holds something) of what is not written where a condition fails."""
+        for spec in self.unit.unwritten(step):
+            allowed = [spec.default, spec.absent]
+            if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
+                allowed.append(Constant(None, spec.type))
+            tests = list(dict.fromkeys(self.differs(spec.name, each) for each in allowed))
+            words = self.spell.words
+            shown = [f"({each})" if len(tests) > 1 and f" {words['or']} " in each else each for each in tests]
+            yield spec.name, f" {words['and']} ".join(shown)
+
+    def is_packed(self, name: str) -> bool:
+        return self.unit.packed is not None and self.unit.packed.name == name
+
+    def is_last(self, part: CheckLast | CheckMost | Derived) -> bool:
+        """Whether it is the last element of a list that counts, not the largest."""
+        return part.kind == "last" if isinstance(part, Derived) else isinstance(part, CheckLast)
 
     def measured(self) -> list[str]:
         """Fields whose bytes are made first, as a length in front of them says how many there are.
@@ -103,17 +224,37 @@ class UnitPrinter(ABC):
         """All cases, with the one for all other values."""
         return [*choice.cases, *(() if choice.other is None else (choice.other,))]
 
+    def has_bytes(self, choice: Choice) -> bool:
+        """Whether bytes are what a value is where there is no case."""
+        open_end = choice.other is None and (choice.size is not None or choice.fills)
+        return open_end and all(bare(each.type) != OCTETS for each in choice.cases)
+
+    def is_number(self, kind: Type) -> bool:
+        return is_number(kind)
+
     # -- places -----------------------------------------------------------------------------------
+
+    def place_of(self, path: tuple[str, ...]) -> str:
+        """Where the value at a path is kept."""
+        return self.apart.join([self.field(path[0]), *map(self.member, path[1:])])
+
+    def place(self, slot: Slot) -> str:
+        return self.place_of(slot.path)
+
+    def is_patched(self, slot: Slot) -> bool:
+        """Whether a slot is known only when the rest is written."""
+        return slot.path[0] in self.ranged and len(slot.path) == 1
+
+    def is_required(self, slot: Slot) -> bool:
+        """Whether a writer looks at the rules of a slot: its value is given."""
+        return slot.path[0] not in self.ranged and self.unit.derivation(slot.path[0]) is None
 
     def width(self, wire: str) -> int:
         return WIRE[wire].least
 
-    def before_version(self) -> list[Slot]:
-        """The slots of the first run as far as the version."""
-        where, first = self.unit.version, self.unit.steps[0]
-        assert where is not None
-        assert isinstance(first, Fixed)
-        return [each for each in first.slots if each.offset <= where.offset]
+    def is_version(self, step: Fixed) -> bool:
+        """Whether the version that the unit says itself ends this run."""
+        return self.unit.version is not None and step.slots[-1].path == (self.unit.version.name,)
 
     def peeked_size(self) -> int:
         """How many bytes are needed for what is looked at before."""
@@ -123,3 +264,39 @@ class UnitPrinter(ABC):
         """A literal of what is looked at before."""
         peeks = sorted(self.unit.peeks, key=lambda each: each.offset)
         return self.literal(", ".join(each.name for each in peeks))
+
+
+def collisions(
+    model: Model,
+    program: Program,
+    language: str,
+    types: Callable[[str], Iterable[str]],
+    member: Callable[[str], str] = str,
+) -> Iterator[SchemaProblem]:
+    """Names that a language cannot tell apart: `types` is what a type or an enum declares."""
+    taken: dict[str, str] = {}
+    for schema in model.schemas:
+        own = program.units_of(schema)
+        for name in [*(each.name for each in own), *(each.name for each in schema.enums)]:
+            for word in types(name):
+                other = taken.setdefault(word, name)
+                if other != name:
+                    text = f"it would be `{word}` in {language}, as would `{other}`"
+                    yield SchemaProblem(schema.root.place, name, text)
+        for unit in own:
+            fields: dict[str, str] = {}
+            names = [each.name for each in unit.parameters] + [each.name for each in unit.fields]
+            for name in names:
+                other = fields.setdefault(member(name), name)
+                if other != name:
+                    text = f"`{other}` and `{name}` are both `{member(name)}` in {language}"
+                    yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
+
+
+def strict_texts(model: Model, program: Program, language: str) -> Iterator[SchemaProblem]:
+    """Texts that a language cannot read, as not all bytes are text there."""
+    for unit in program.units.values():
+        for each in values_of(unit.steps):
+            if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
+                text = f"its text in {each.encoding} cannot be read in {language} yet"
+                yield SchemaProblem(model.struct(unit.name).place, unit.name, text)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from kodec.generator.plan.values import Constant, FieldOf, Peeked, Type, Value, text_of, values_in
+from kodec.generator.schema.model import Schema
 from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
@@ -670,6 +671,10 @@ class Program:
     """All units, by name; those that others hold come first where that is possible."""
 
     units: dict[str, Unit] = field(default_factory=dict)
+
+    def units_of(self, schema: Schema) -> list[Unit]:
+        """The units of a schema, in its order."""
+        return [self.units[each.name] for each in schema.structs if each.name in self.units]
 
 
 def _held(element: Element | None) -> list[str]:

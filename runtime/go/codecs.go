@@ -16,38 +16,37 @@ import (
 // leastWindow is what a decoder of zstd is recommended to take (RFC 8878, 3.1.1.1.2), however short the content is.
 const leastWindow = 8 << 20
 
-// unpacked is a reader of what stored bytes decompress to.
-func (r *reader) unpacked(name, codec string, stored []byte, at int) (*reader, error) {
-	if codec == "none" {
-		return &reader{buf: stored, end: len(stored), opt: r.opt, compressed: r.compressed}, nil
+// unpacked is a reader of what stored bytes decompress to; one that has failed where there is none.
+func (r *reader) unpacked(name, codec string, stored []byte, at int) *reader {
+	if r.err == nil && codec == "none" {
+		return &reader{buf: stored, end: len(stored), opt: r.opt, compressed: r.compressed}
 	}
 	if r.compressed {
-		return nil, &Error{Code: Malformed, Path: name, Reason: codec + " data inside compressed data", At: at}
+		r.fail(Malformed, name, codec+" data inside compressed data", at, nil, nil)
+	}
+	if r.err != nil {
+		return &reader{err: r.err}
 	}
 	data, err := decompress(codec, stored, r.opt.decompressed())
-	if err != nil {
-		if e, ok := err.(*Error); ok {
-			e.Path, e.At = name, at
-			return nil, e
-		}
-		return nil, &Error{Code: Malformed, Path: name, Reason: codec + ": " + err.Error(), At: at}
+	if e, ok := err.(*Error); ok {
+		r.fail(e.Code, name, e.Reason, at, e.Need, e.Have)
+	} else if err != nil {
+		r.fail(Malformed, name, codec+": "+err.Error(), at, nil, nil)
 	}
-	return &reader{buf: data, end: len(data), opt: r.opt, compressed: true}, nil
+	return &reader{buf: data, end: len(data), opt: r.opt, err: r.err, compressed: true}
 }
 
-// outside is an error of the content as one of what holds it.
-func (r *reader) outside(err error, name, codec string, at int) error {
-	err = within(err, name)
-	e, ok := err.(*Error)
-	if !ok {
-		return err
+// took requires that all of the content has been read; an error there is one of what holds it.
+func (r *reader) took(inner *reader, name, codec string, at int) {
+	if inner.ended(""); inner.err == nil || r.err != nil {
+		return
 	}
-	if codec == "none" {
+	r.end, r.err = r.pos, within(inner.err, name)
+	if e := r.err.(*Error); codec == "none" {
 		e.At += at
 	} else {
 		e.At, e.Inside = at, codec
 	}
-	return e
 }
 
 var xerial = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}

@@ -3,6 +3,7 @@
 package kodec
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"hash/crc32"
@@ -54,6 +55,8 @@ func (e *Error) Error() string {
 }
 
 // within puts the name of a field in front of an error's path.
+//
+//go:noinline
 func within(err error, name string) error {
 	e, ok := err.(*Error)
 	if !ok || name == "" {
@@ -65,10 +68,6 @@ func within(err error, name string) error {
 		e.Path = name + "." + e.Path
 	}
 	return e
-}
-
-func withinItem(err error, name string, index int) error {
-	return within(err, name+"["+strconv.Itoa(index)+"]")
 }
 
 // UUID is 16 bytes, the most significant first.
@@ -102,23 +101,75 @@ func (o Options) decompressed() int {
 	return 256 << 20
 }
 
-// reader is bytes up to end, of which pos is the next.
+// nth is how errors call an element of a list.
+func nth(name string, index int) string {
+	return name + "[" + strconv.Itoa(index) + "]"
+}
+
+// reader is bytes up to end, of which pos is the next. It keeps the first error, and has no bytes from then on.
 type reader struct {
 	buf        []byte
 	pos        int
 	end        int
 	opt        Options
+	err        error
 	compressed bool // whether these bytes were decompressed already
+}
+
+//go:noinline
+func (r *reader) fail(code, name, reason string, at int, need, have any) {
+	if r.err == nil {
+		r.err = &Error{Code: code, Path: name, Reason: reason, At: at, Need: need, Have: have}
+		r.end = r.pos
+	}
+}
+
+// within puts the name of a field in front of the path of an error in it.
+func (r *reader) within(name string) {
+	if r.err != nil {
+		_ = within(r.err, name)
+	}
+}
+
+// failedIn says whether there is an error, which is one of an element of a list.
+func (r *reader) failedIn(name string, index int) bool {
+	if r.err != nil {
+		r.within(nth(name, index))
+	}
+	return r.err != nil
+}
+
+// take goes over the next bytes, and returns what begins with them; zeros where they are not all there.
+func (r *reader) take(name string, size int) []byte {
+	if r.pos += size; r.pos > r.end {
+		return r.lacks(name, size)
+	}
+	return r.buf[r.pos-size:]
+}
+
+//go:noinline
+func (r *reader) lacks(name string, size int) []byte {
+	r.pos -= size
+	r.fail(Truncated, name, "", r.pos, size, r.end-r.pos)
+	return make([]byte, size)
+}
+
+// peek is the next bytes, which are not taken.
+func (r *reader) peek(names string, size int) []byte {
+	at := r.pos
+	x := r.take(names, size)
+	r.pos = at
+	return x
 }
 
 // fixed is the next bytes of a run, or nil where they are not all there.
 func (r *reader) fixed(size int) []byte {
-	if r.end-r.pos < size {
+	at := r.pos
+	if r.end-at < size {
 		return nil
 	}
-	at := r.pos
 	r.pos = at + size
-	return r.buf[at : at+size : at+size]
+	return r.buf[at:r.pos:r.pos]
 }
 
 // field is the name and the size of a field in a run.
@@ -128,37 +179,37 @@ type field struct {
 }
 
 // short is the error for the first of the fields that is not whole.
-func (r *reader) short(fields ...field) error {
+func (r *reader) short(fields ...field) {
 	at := r.pos
 	for _, each := range fields {
 		if at+each.size > r.end {
-			return &Error{Code: Truncated, Path: each.name, At: at, Need: each.size, Have: max(0, r.end-at)}
+			r.fail(Truncated, each.name, "", at, each.size, max(0, r.end-at))
+			return
 		}
 		at += each.size
 	}
-	panic("the run fits")
 }
 
-// span is where so many bytes end.
-func (r *reader) span(name string, size int64) (int, error) {
+// lacksSize is the error for a size that is negative, or more than there is.
+//
+//go:noinline
+func (r *reader) lacksSize(name string, size int64) []byte {
 	if size < 0 {
-		return 0, &Error{Code: Malformed, Path: name, Reason: "negative size", At: r.pos, Need: "at least 0", Have: size}
+		r.fail(Malformed, name, "negative size", r.pos, "at least 0", size)
+	} else {
+		r.fail(Truncated, name, "", r.pos, size, r.end-r.pos)
 	}
-	if size > int64(r.end-r.pos) {
-		return 0, &Error{Code: Truncated, Path: name, At: r.pos, Need: size, Have: r.end - r.pos}
-	}
-	return r.pos + int(size), nil
+	return nil
 }
 
 // octets is the next bytes; they are a part of the input, not a copy.
-func (r *reader) octets(name string, size int64) ([]byte, error) {
-	stop, err := r.span(name, size)
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) octets(name string, size int64) []byte {
 	at := r.pos
-	r.pos = stop
-	return r.buf[at:stop:stop], nil
+	if uint64(size) > uint64(r.end-at) {
+		return r.lacksSize(name, size)
+	}
+	r.pos = at + int(size)
+	return r.buf[at:r.pos:r.pos]
 }
 
 func (r *reader) rest() []byte {
@@ -167,110 +218,179 @@ func (r *reader) rest() []byte {
 	return r.buf[at:r.end:r.end]
 }
 
-// ends requires that what fills a size has ended there.
-func (r *reader) ends(name string, stop int) error {
-	if r.pos != stop {
-		return &Error{Code: Malformed, Path: name, Reason: "bytes are left over after the field's content", At: r.pos, Need: 0, Have: stop - r.pos}
+// enter goes into a part of so many bytes, and returns where what holds it ends.
+func (r *reader) enter(size int64) int {
+	end := r.end
+	if uint64(size) > uint64(end-r.pos) {
+		r.lacksSize("", size)
+	} else {
+		r.end = r.pos + int(size)
 	}
-	return nil
+	return end
+}
+
+// leave requires that a part has been read to its end, and goes on in what holds it.
+func (r *reader) leave(end int) {
+	if r.ended(""); r.err == nil {
+		r.end = end
+	}
+}
+
+// ended requires that what fills a size has ended there.
+func (r *reader) ended(name string) {
+	if r.pos != r.end {
+		r.fail(Malformed, name, "bytes are left over after the field's content", r.pos, 0, r.end-r.pos)
+	}
 }
 
 // count is a number of elements that the bytes can hold.
-func (r *reader) count(name string, count int64, least int) (int, error) {
+func (r *reader) count(name string, count int64, least int) int {
 	left := int64(r.end - r.pos)
 	switch {
 	case count < 0:
-		return 0, &Error{Code: Malformed, Path: name, Reason: "negative count", At: r.pos, Need: "at least 0", Have: count}
+		r.fail(Malformed, name, "negative count", r.pos, "at least 0", count)
 	case count > left/int64(max(least, 1)) && least == 0:
-		return 0, &Error{Code: LimitExceeded, Path: name, Reason: "more elements than bytes", At: r.pos, Need: count, Have: left}
+		r.fail(LimitExceeded, name, "more elements than bytes", r.pos, count, left)
 	case count > left/int64(max(least, 1)):
-		return 0, &Error{Code: Truncated, Path: name, At: r.pos, Need: count * int64(least), Have: left}
+		r.fail(Truncated, name, "", r.pos, count*int64(least), left)
 	case count > int64(r.opt.elements()):
-		return 0, r.tooMany(name)
+		r.tooMany(name)
 	}
-	return int(count), nil
+	if r.err != nil {
+		return 0
+	}
+	return int(count)
 }
 
-func (r *reader) tooMany(name string) error {
+func (r *reader) tooMany(name string) {
 	most := r.opt.elements()
-	return &Error{Code: LimitExceeded, Path: name, Reason: "too many elements", At: r.pos, Need: most + 1, Have: most}
+	r.fail(LimitExceeded, name, "too many elements", r.pos, most+1, most)
 }
 
-func (r *reader) endless(name string) error {
-	return &Error{Code: Malformed, Path: name, Reason: "an element without bytes would repeat for ever", At: r.pos}
+// more says whether there is an element behind the one at a place; the last that there can be ends with the bytes.
+func (r *reader) more(name string, index, at int) bool {
+	if r.pos == at {
+		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
+	} else if r.pos < r.end && index >= r.opt.elements() {
+		r.tooMany(name)
+	}
+	return r.pos < r.end
 }
 
 // uvarint32 is an unsigned LEB128 number of at most 5 bytes.
-func (r *reader) uvarint32(name string) (uint32, error) {
-	value, err := r.leb128(name, 5)
-	return uint32(value), err
+func (r *reader) uvarint32(name string) uint32 {
+	return uint32(r.leb128(name, 5))
 }
 
-func (r *reader) zigzag32(name string) (int32, error) {
-	raw, err := r.leb128(name, 5)
-	value := uint32(raw)
-	return int32(value>>1) ^ -int32(value&1), err
+func (r *reader) zigzag32(name string) int32 {
+	value := r.uvarint32(name)
+	return int32(value>>1) ^ -int32(value&1)
 }
 
-func (r *reader) zigzag64(name string) (int64, error) {
-	value, err := r.leb128(name, 10)
-	return int64(value>>1) ^ -int64(value&1), err
+func (r *reader) zigzag64(name string) int64 {
+	value := r.leb128(name, 10)
+	return int64(value>>1) ^ -int64(value&1)
 }
 
-func (r *reader) leb128(name string, most int) (uint64, error) {
-	var value uint64
-	for n := 0; n < most; n++ {
-		if r.pos+n >= r.end {
-			return 0, &Error{Code: Truncated, Path: name, At: r.pos, Need: n + 1, Have: n}
-		}
-		b := r.buf[r.pos+n]
+func (r *reader) leb128(name string, most int) (value uint64) {
+	for n, b := range r.buf[r.pos:min(r.pos+most, r.end)] {
 		value |= uint64(b&0x7f) << (7 * n)
 		if b < 0x80 {
 			r.pos += n + 1
-			return value, nil
+			return value
 		}
 	}
-	return 0, &Error{Code: Malformed, Path: name, Reason: fmt.Sprintf("varint does not end within %d bytes", most), At: r.pos}
+	return r.lacksEnd(name, most)
 }
 
-// tag is where the bytes of a tagged field are.
-type tag struct {
-	number      uint32
-	start, stop int
+//go:noinline
+func (r *reader) lacksEnd(name string, most int) uint64 {
+	if left := r.end - r.pos; left < most {
+		r.fail(Truncated, name, "", r.pos, left+1, left)
+	} else {
+		r.fail(Malformed, name, fmt.Sprintf("varint does not end within %d bytes", most), r.pos, nil, nil)
+	}
+	return 0
 }
 
-// tags reads the frame of a tagged section (KIP-482).
-func (r *reader) tags(name string) ([]tag, error) {
-	many, err := r.uvarint32(name)
-	if err != nil || many == 0 {
-		return nil, err
-	}
-	count, err := r.count(name, int64(many), 2)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]tag, 0, count)
+// tags looks at the frame of a tagged section (KIP-482), and returns how many fields follow.
+func (r *reader) tags(name string) int {
+	count := r.count(name, int64(r.uvarint32(name)), 2)
+	start := r.pos
 	for range count {
-		number, err := r.uvarint32(name)
-		if err != nil {
-			return nil, err
-		}
-		size, err := r.uvarint32(name)
-		if err != nil {
-			return nil, err
-		}
-		stop, err := r.span(name, int64(size))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, tag{number, r.pos, stop})
-		r.pos = stop
+		r.uvarint32(name)
+		r.octets(name, int64(r.uvarint32(name)))
 	}
-	return found, nil
+	if r.err != nil {
+		return 0
+	}
+	r.pos = start
+	return count
 }
 
-func refused(name string, at int, need string, have any) error {
-	return &Error{Code: Malformed, Path: name, Reason: "value not allowed", At: at, Need: need, Have: have}
+// tag goes into the next field of a tagged section, and returns its number and where what holds it ends.
+func (r *reader) tag() (uint32, int) {
+	number := r.uvarint32("")
+	return number, r.enter(int64(r.uvarint32("")))
+}
+
+// contents requires the bytes that always stand there.
+func (r *reader) contents(name string, at int, need, have []byte) {
+	if !bytes.Equal(have, need) {
+		r.fail(Malformed, name, "wrong fixed bytes", at, need, have)
+	}
+}
+
+func (r *reader) refuse(name string, at int, need string, have any) {
+	r.fail(Malformed, name, "value not allowed", at, need, have)
+}
+
+// exactly requires of a field what follows from others.
+func (r *reader) exactly(name string, at int, have, need int64) {
+	if have != need {
+		r.refuse(name, at, strconv.FormatInt(need, 10), have)
+	}
+}
+
+func (r *reader) atLeast(name string, at int, have, need int64) {
+	if have < need {
+		r.refuse(name, at, strconv.FormatInt(need, 10), have)
+	}
+}
+
+// covers requires that a field is the length of what is there.
+func (r *reader) covers(name string, at int, have, need int64) {
+	if have != need {
+		r.fail(Malformed, name, "not the length of what it covers", at, need, have)
+	}
+}
+
+// checksum requires that a field is the checksum of the bytes from start to end.
+func (r *reader) checksum(name string, at int, need uint32, of func([]byte) uint32, start, end int) {
+	if r.opt.IgnoreChecksums || r.err != nil {
+		return
+	}
+	if have := of(r.buf[start:end]); have != need {
+		r.fail(BadChecksum, name, "", at, need, have)
+	}
+}
+
+// last is a number of the last element of a list.
+func last[T any](items []T, of func(*T) int64) int64 { return of(&items[len(items)-1]) }
+
+// most is the largest number of the elements of a list.
+func most[T any](items []T, of func(*T) int64) int64 {
+	found := of(&items[0])
+	for i := range items {
+		found = max(found, of(&items[i]))
+	}
+	return found
+}
+
+// grown is a list with one element more.
+func grown[T any](items []T) []T {
+	var item T
+	return append(items, item)
 }
 
 func notEncodable(name, reason string, have any) error {
@@ -367,31 +487,15 @@ func appendTagsBelow(b []byte, name string, tags []RawTag, number uint32) ([]byt
 	return appendTags(b, tags[:n]), tags[n:], nil
 }
 
-// sizeInFront puts the size of what begins at a place in front of it.
-func sizeInFront(b []byte, at int) []byte {
+// inFront puts a number in front of what begins at a place.
+func inFront(b []byte, at, number int) []byte {
 	size := len(b) - at
-	b = appendUvarint32(b, uint32(size))
+	b = appendUvarint32(b, uint32(number))
 	var head [5]byte
 	n := copy(head[:], b[at+size:])
 	copy(b[at+n:], b[at:at+size])
 	copy(b[at:], head[:n])
 	return b
-}
-
-// inside reads what must fill so many bytes.
-func (r *reader) inside(size int64, read func() error) error {
-	stop, err := r.span("", size)
-	if err != nil {
-		return err
-	}
-	end := r.end
-	r.end = stop
-	err = read()
-	if err == nil {
-		err = r.ends("", stop)
-	}
-	r.end = end
-	return err
 }
 
 // text is what a pointer to text points to; empty without one.

@@ -8,20 +8,16 @@ from typing import Any
 from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.steps import (
     Case,
-    CheckLast,
     CheckLength,
-    CheckMost,
     Checksum,
     Choice,
     Derived,
     Nested,
     Packed,
     Program,
-    Rule,
     Slot,
     Tagged,
     Unit,
-    When,
     steps_in,
     values_of,
 )
@@ -45,9 +41,7 @@ from kodec.generator.plan.values import (
     Whole,
     bare,
     is_number,
-    scalar,
 )
-from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.c.expressions import Computed, Expressions, Member, Types, is_null, literal, text
 from kodec.generator.targets.c.names import local, member
 from kodec.generator.wire import WIRE
@@ -128,7 +122,7 @@ class Defaults:
                 yield self.differs(each.type, f"v->{member(each.name)}", each.default)
 
 
-class Printer(UnitPrinter):
+class Printer(UnitPrinter[Expressions]):
     """What a template asks of a unit."""
 
     def __init__(self, types: Types, program: Program, unit: Unit, *, writing: bool, circular: bool) -> None:
@@ -137,6 +131,7 @@ class Printer(UnitPrinter):
         self.names = types.names
         self.circular = circular
         self.defaults = Defaults(types, program)
+        self.spell = Expressions(field=self._get)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -196,9 +191,6 @@ class Printer(UnitPrinter):
             return _WIDE
         return kind
 
-    def text(self, value: Value, item: str = "item") -> str:
-        return Expressions(field=self._get, item=item)(value)
-
     def _get(self, name: str) -> str:
         if name in self.computed and not self.writing:
             return Computed(self.number(name))
@@ -214,7 +206,7 @@ class Printer(UnitPrinter):
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
         kinds = [each.type for each in self.program.units[unit].parameters]
-        spell, found = Expressions(field=self._get), []
+        spell, found = self.spell, []
         for value, kind in zip(arguments, kinds, strict=True):
             shown = spell(value, spell.binds.sign)
             found.append(f", ({self.types.of(kind)}){shown}" if isinstance(kind, Whole) else f", {shown}")
@@ -232,10 +224,6 @@ class Printer(UnitPrinter):
     def literal(self, value: object) -> str:
         assert isinstance(value, str)
         return text(value)
-
-    def name(self, name: str) -> str:
-        """The name of a field as errors have it; none of what the unit stands for."""
-        return '""' if name == self.unit.stands_for else text(name)
 
     # -- fields -----------------------------------------------------------------------------------
 
@@ -303,11 +291,9 @@ class Printer(UnitPrinter):
         wanted = self.types.of(bare(kind))
         return value if wanted == "int64_t" else f"({wanted}){value}"
 
-    def place(self, slot: Slot) -> str:
-        """Where the value of a slot is kept."""
-        head = self.field(slot.path[0])
-        found = ".".join([head, *map(member, slot.path[1:])])
-        return Computed(found) if isinstance(head, Computed) else found
+    def place_of(self, path: tuple[str, ...]) -> str:
+        found = super().place_of(path)
+        return Computed(found) if isinstance(self.field(path[0]), Computed) else found
 
     def slot_type(self, slot: Slot) -> Type:
         return self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
@@ -317,10 +303,6 @@ class Printer(UnitPrinter):
         place = self.place(slot)
         pointed = self.types.is_pointer(self.slot_type(slot))
         return f"(*{place})" if pointed else place
-
-    def inside(self, slot: Slot) -> Printer:
-        """What spells the rules of a slot, which speak of fields beside it."""
-        return self if len(slot.path) == 1 else _Inside(self, slot.path[:-1])
 
     # -- bits -------------------------------------------------------------------------------------
 
@@ -351,31 +333,7 @@ class Printer(UnitPrinter):
 
     # -- versions and what is looked at before -------------------------------------------------------
 
-    def unknown(self, wire: str | None, place: str) -> str:
-        """The test that a version is none of those that the unit has."""
-        versions = self.unit.versions
-        assert versions is not None
-        told = next((each.type for each in self.unit.parameters if each.name == self.unit.version_name), None)
-        kind = told if wire is None else Whole(*(WIRE[wire].range or (0, 0)))
-        if kind is None:
-            kind = self.unit.field(self.unit.version_name).type
-        kind = scalar(kind)
-        assert isinstance(kind, Whole)
-        # a comparison that no number of the type can fail is one that compilers warn of
-        tests = [f"{place} < {versions.first}"] if versions.first > kind.low else []
-        tests += [f"{place} > {versions.last}"] if versions.last < kind.high else []
-        return " || ".join(tests)
-
-    def in_versions(self, versions: VersionRange) -> str:
-        version = self.field(self.unit.version_name)
-        if versions.first == versions.last:
-            return f"{version} == {versions.first}"
-        return f"{version} >= {versions.first} && {version} <= {versions.last}"
-
     # -- rules ------------------------------------------------------------------------------------
-
-    def need(self, rule: Rule) -> str:
-        return text(rule.needed)
 
     def shown(self, kind: Type, place: str) -> str:
         """A value as an error has it."""
@@ -405,27 +363,14 @@ class Printer(UnitPrinter):
         """Whether a writer makes bytes before it knows where they belong."""
         return bool(self.measured()) or self.unit.packed is not None
 
-    def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
-        """(field, its type, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.unit.unwritten(step):
-            place = self.field(spec.name)
-            tests = {
-                self.defaults.differs(spec.type, place, each): None for each in (spec.default, spec.absent)
-            }
-            if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
-                tests[f"!({is_null(spec.type, place)})"] = None
-            shown = [f"({each})" if len(tests) > 1 and "||" in each else each for each in tests]
-            yield spec.name, self.shown(spec.type, place), " && ".join(shown)
+    def differs(self, name: str, default: Constant | None) -> str:
+        return self.defaults.differs(self.unit.field(name).type, self.field(name), default)
 
     def is_null(self, kind: Type, place: str) -> str:
         return is_null(kind, place)
 
     def may_be_null(self, kind: Type) -> bool:
         return isinstance(kind, Maybe)
-
-    def holds_something(self, name: str, kind: Type, default: Constant | None) -> str:
-        """The test that a tagged field is not its default."""
-        return self.defaults.differs(kind, self.field(name), default)
 
     def bytes_of(self, data: bytes) -> str:
         return text(data)
@@ -439,10 +384,6 @@ class Printer(UnitPrinter):
 
     def of_member(self, item: str, path: tuple[str, ...]) -> str:
         return f"(int64_t){item}.{'.'.join(map(member, path))}"
-
-    def is_last(self, part: CheckLast | CheckMost | Derived) -> bool:
-        """Whether it is the last element that counts, not the largest."""
-        return part.kind == "last" if isinstance(part, Derived) else isinstance(part, CheckLast)
 
     def size_of(self, derived: Derived) -> str:
         """What a length or a count is of a field that is not null."""
@@ -502,19 +443,3 @@ class Printer(UnitPrinter):
 
     def is_pointer(self, kind: Type) -> bool:
         return self.types.is_pointer(kind)
-
-    def is_number(self, kind: Type) -> bool:
-        return is_number(kind)
-
-
-class _Inside(Printer):
-    """Spells the names of an object that is part of a run."""
-
-    def __init__(self, outer: Printer, path: tuple[str, ...]) -> None:
-        super().__init__(
-            outer.types, outer.program, outer.unit, writing=outer.writing, circular=outer.circular
-        )
-        self._head = ".".join([outer.field(path[0]), *map(member, path[1:])])
-
-    def _get(self, name: str) -> str:
-        return f"{self._head}.{member(name)}"

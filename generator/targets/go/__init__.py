@@ -10,22 +10,22 @@ from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import Chars, Program, Unit, values_of
+from kodec.generator.plan.printing import collisions, strict_texts
+from kodec.generator.plan.steps import Program, Unit, values_of
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
-from kodec.generator.schema.model import Model, Schema
+from kodec.generator.schema.model import Model
 from kodec.generator.target import File, Request, documentation, mark
-from kodec.generator.targets.go.names import WORDS, Names, exported
+from kodec.generator.targets.go.names import WORDS, Names, exported, local
 from kodec.generator.targets.go.printer import Printer
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
-from kodec.generator.wire import ENCODINGS
 
 __all__ = ["TARGET"]
 
 FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TEMPLATES = Templates("kodec.generator.targets.go")
+_TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
 _IMPORTS = {
     "binary.": "encoding/binary",
     "bytes.": "bytes",
@@ -60,18 +60,17 @@ class _Go:
             raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
         yield from read_from_streams(request.model, request.model.schemas, "Go types yet")
         program = program_of(request.model)
-        yield from _collisions(request.model, program)
+        names = Names(request.model)
+        yield from collisions(request.model, program, "Go", names.declared, exported)
+        # a string of Go holds the bytes of other encodings as they are
+        yield from strict_texts(request.model, program, "Go")
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
-            for each in values_of((unit.steps, unit.derived)):
-                if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
-                    # a string of Go holds the bytes of the others as they are
-                    yield SchemaProblem(
-                        place, unit.name, f"its text in {each.encoding} cannot be read in Go yet"
-                    )
-                elif hasattr(each, "type") and exceeds_64_bits(each):
-                    yield SchemaProblem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
-                    break
+            if any(
+                hasattr(each, "type") and exceeds_64_bits(each)
+                for each in values_of((unit.steps, unit.derived))
+            ):
+                yield SchemaProblem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model), _package(request))
@@ -85,65 +84,23 @@ class _Go:
             text = text.replace("package kodec", f"package {plan.package}", 1)
             yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
         for schema in plan.model.schemas:
-            units = [
-                plan.program.units[each.name] for each in schema.structs if each.name in plan.program.units
-            ]
-            if not units:
-                continue
-            body = self._enums(names, schema)
-            for unit in units:
+            body = ""
+            for unit in plan.program.units_of(schema):
                 comments = _comments(plan.model, unit, names)
                 read, write = (
                     Printer(names, plan.program, unit, comments, writing=way) for way in (False, True)
                 )
-                body += "\n" + _TEMPLATES.render("body.go.j2", r=read, w=write)
+                body += "\n" + _TEMPLATES.render("unit.go.j2", r=read, w=write).lstrip("\n")
+            if not body:
+                continue
             code = re.sub(r"(?m)^\s*//.*$", "", body)
             imports = sorted(
                 path for word, path in _IMPORTS.items() if re.search(rf"\b{re.escape(word)}", code)
             )
-            text = _TEMPLATES.render(
-                "file.go.j2", mark=mark(schema), package=plan.package, imports=imports, body=body
-            )
+            head = {"mark": mark(schema), "package": plan.package, "imports": imports, "type": names.type}
+            text = _TEMPLATES.render("file.go.j2", id=schema.id, enums=schema.enums, body=body, **head)
             path = schema.path.removesuffix(".ksy").replace("/", "_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
-
-    @staticmethod
-    def _enums(names: Names, schema: Schema) -> str:
-        found = ""
-        for enum in schema.enums:
-            name = names.type(enum.name)
-            found += f"\n// {name} names numbers of {schema.id}.\ntype {name} int64\n\nconst (\n"
-            members = [f"{name}{exported(item.id)}" for item in enum.items]
-            width = max(map(len, members), default=0)
-            found += "".join(
-                f"\t{member:<{width}} {name} = {item.value}\n"
-                for member, item in zip(members, enum.items, strict=True)
-            )
-            found += ")\n"
-        return found
-
-
-def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
-    """Names that Go cannot tell apart."""
-    names = Names(model)
-    taken: dict[str, str] = {}
-    for schema in model.schemas:
-        own = [each.name for each in schema.structs if each.name in program.units]
-        for name in [*own, *(each.name for each in schema.enums)]:
-            text = names.type(name)
-            for word in (text, f"New{text}", f"Read{text}"):
-                other = taken.setdefault(word, name)
-                if other != name:
-                    yield SchemaProblem(
-                        schema.root.place, name, f"it would be `{word}` in Go, as would `{other}`"
-                    )
-        for unit in (program.units[each] for each in own):
-            fields: dict[str, str] = {}
-            for field in unit.fields:
-                other = fields.setdefault(exported(field.name), field.name)
-                if other != field.name:
-                    text = f"`{other}` and `{field.name}` are both `{exported(field.name)}` in Go"
-                    yield SchemaProblem(model.struct(unit.name).place, unit.name, text)
 
 
 def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:

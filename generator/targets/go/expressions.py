@@ -37,6 +37,7 @@ from kodec.generator.targets.go.names import Names, exported
 
 __all__ = ["Computed", "Expressions", "Types", "literal", "whole"]
 
+_KEPT = (FieldOf, Peeked, Item, MemberOf)
 _PLAIN = {FLAG: "bool", TEXT: "string", OCTETS: "[]byte", IDENTITY: "UUID", SECTION: "[]RawTag"}
 
 
@@ -89,6 +90,14 @@ def literal(value: object) -> str:
     if value is None:
         return "nil"
     return repr(value)
+
+
+def _fits(other: Value, kind: Type) -> bool:
+    """Whether a value is a constant that a number of a type can be compared with as it is."""
+    if not (isinstance(kind, Whole) and isinstance(other, Constant) and isinstance(other.value, int)):
+        return False
+    low, high = min(kind.low, other.value), max(kind.high, other.value)
+    return narrowest(kind) == narrowest(Whole(low, high))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +160,9 @@ class Expressions(Spelling):
                 yield from self._levels(part)
 
     def side(self, part: Value, of: Binary, binds: int) -> str:
-        own = self.binds[of.op]
+        own, other = self.binds[of.op], of.left if part is of.right else of.right
+        if own == self.binds.compared and isinstance(part, _KEPT) and _fits(other, part.type):
+            return self.place(part)
         chained = binds == own and isinstance(part, Binary) and self.binds.get(part.op) == own
         return replace(self, depth=self.depth + (not chained))(part, self.beside(part, of, binds))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from kodec.generator.plan.steps import Unit
 from kodec.generator.schema.model import Model
 from kodec.generator.target import type_prefixes
 
@@ -16,9 +15,9 @@ WORDS = """
     struct switch true type uint64 var binary bytes math reflect strconv
 """
 _OF_TEMPLATES = """
-    after at b before bits codec compress computed content count data end err field fixed floorDiv floorMod
-    found have i inner item known need notEncodable on pick pointer r reader refused size start stored sum tag
-    tags text unused v value within withinItem x
+    at b before bits codec compress content count data each end err field floorDiv floorMod found grown have i
+    inner item last most n need notEncodable nth number on pick pointer r reader rest size section inFront
+    sortedTags start stored tags text unused v value within x
 """
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
@@ -59,6 +58,6 @@ class Names:
         """The type of a unit, or of an enum."""
         return self._types[name]
 
-    def function(self, unit: Unit | str) -> str:
-        """What follows `read` and `append`."""
-        return self._types[unit if isinstance(unit, str) else unit.name]
+    def declared(self, name: str) -> list[str]:
+        """What a unit or an enum declares."""
+        return [f"{way}{self._types[name]}" for way in ("", "New", "Read")]

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
+from kodec.generator.plan.printing import collisions
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import SchemaProblem
@@ -78,7 +79,8 @@ class _Rust:
             raise ValueError(f"`{_crate(request)}` is no name of a Rust crate: {text}")
         yield from read_from_streams(request.model, request.model.schemas, "Rust types yet")
         program = program_of(request.model)
-        yield from _collisions(request.model, program)
+        types = Names(request.model).type
+        yield from collisions(request.model, program, "Rust", lambda name: [types(name)])
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
             for text in dict.fromkeys(map(_lacking, values_of((unit.steps, unit.derived)))):
@@ -98,9 +100,7 @@ class _Rust:
         called, unpacking = _called(plan.program), packing(plan.program)
         modules = []
         for schema in plan.model.schemas:
-            units = [
-                plan.program.units[each.name] for each in schema.structs if each.name in plan.program.units
-            ]
+            units = plan.program.units_of(schema)
             body = "".join(_enum(names, each.name, schema.id, each.items) for each in schema.enums)
             for unit in units:
                 if unit.stands_for is not None and unit.name not in called:
@@ -193,19 +193,6 @@ def _choice(types: Types, kind: OneOf, unit: str) -> str:
     lines += ["}", "", f"impl Default for {name}{'<' + chr(39) + '_>' if lifetime else ''} {{"]
     lines += ["    fn default() -> Self {", f"        Self::{first}({zero})", "    }", "}", ""]
     return "\n".join(lines)
-
-
-def _collisions(model: Model, program: Program) -> Iterator[SchemaProblem]:
-    """Names that Rust cannot tell apart."""
-    names = Names(model)
-    taken: dict[str, str] = {}
-    for schema in model.schemas:
-        own = [each.name for each in schema.structs if each.name in program.units]
-        for name in [*own, *(each.name for each in schema.enums)]:
-            other = taken.setdefault(names.type(name), name)
-            if other != name:
-                text = f"it would be `{names.type(name)}` in Rust, as would `{other}`"
-                yield SchemaProblem(schema.root.place, name, text)
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:

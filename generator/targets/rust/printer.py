@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kodec.generator.plan.bind import wire_range
@@ -21,7 +21,6 @@ from kodec.generator.plan.steps import (
     One,
     Packed,
     Program,
-    Rule,
     SetNull,
     Slot,
     Step,
@@ -61,21 +60,18 @@ from kodec.generator.wire import WIRE
 __all__ = ["Printer", "packing"]
 
 
-class Printer(UnitPrinter):
+class Printer(UnitPrinter[Expressions]):
     """What a template asks of a unit, while it is read or while it is written."""
 
     def __init__(
         self, types: Types, unit: Unit, comments: Mapping[str, str], packing: set[str], *, writing: bool
     ) -> None:
-        super().__init__(types.program, unit, writing=writing)
+        super().__init__(types.program, unit, comments, writing=writing)
         self.types = types
         self.names = types.names
-        self._comments = comments
         self._packing = packing
         parts = [*values_of((unit.steps, unit.packed))]
         self._counted = Counter(each.name for each in parts if isinstance(each, FieldOf))
-        self.used |= {each.name for each in parts if isinstance(each, (One, Many)) and each.rules}
-        self.used |= {each.path[0] for each in parts if isinstance(each, Slot) and each.rules}
         lacking = (each.name for each in parts if isinstance(each, One) and _may_lack(each))
         null = (
             each.name
@@ -85,7 +81,7 @@ class Printer(UnitPrinter):
         self._null_choices = {*lacking, *null}
         self._late = set(_late(unit)) - set(self._inner(unit.steps))
         self._read = {name for each in steps_in(unit.steps) for name in _set_by(each)}
-        self.spell = self._spelled(self.field)
+        self.spell = Expressions(field=self.field, types=types, wide=self._is_wide, stored=self._null)
         self.elements = Elements(types, self.spell)
 
     def _inner(self, steps: Iterable[Step]) -> Iterator[str]:
@@ -206,9 +202,6 @@ class Printer(UnitPrinter):
             self.default(each) == self.types.zero(self.kept_type(each.name)) for each in self.kept_fields()
         )
 
-    def comment(self, name: str = "") -> str:
-        return self._comments.get(name, "")
-
     def literal(self, value: object) -> str:
         return literal(value)
 
@@ -218,31 +211,7 @@ class Printer(UnitPrinter):
     def member(self, name: str) -> str:
         return member(name)
 
-    def name(self, step: One | Many) -> str:
-        """How errors call what a step reads."""
-        return '""' if self.unit.stands_for == step.name else literal(step.name)
-
     # -- values -----------------------------------------------------------------------------------
-
-    def text(self, value: Value) -> str:
-        return self.spell(value)
-
-    def opposite(self, rule: Rule, item: str, inside: Slot | None = None) -> str:
-        """The test that a rule does not hold of a value."""
-        return self._ruled(item, inside).opposite(rule.test)
-
-    def _ruled(self, item: str, inside: Slot | None) -> Expressions:
-        spell = self.field
-        if inside is not None and len(inside.path) > 1:
-            head = ".".join([self.field(inside.path[0]), *map(member, inside.path[1:-1])])
-
-            def spell(name: str) -> str:
-                return f"{head}.{member(name)}"
-
-        return self._spelled(spell).of(item)
-
-    def _spelled(self, field: Callable[[str], str]) -> Expressions:
-        return Expressions(field=field, types=self.types, wide=self._is_wide, stored=self._null)
 
     def last_one(self, step: Many) -> str:
         """The test that an element is the last one."""
@@ -260,14 +229,11 @@ class Printer(UnitPrinter):
         """A field as i64."""
         return self.text(FieldOf(name, self.unit.field(name).type))
 
-    def plus(self, part: Any, word: str = "+") -> str:
-        return "" if part.plus is None else f" {word} {self.spell(part.plus, self.spell.binds['*'])}"
-
     # -- reading ----------------------------------------------------------------------------------
 
     def reading(self, step: One | TagPlan) -> str:
         kind = self.local_type(step.name)
-        name = self.name(step) if isinstance(step, One) else literal(step.name)
+        name = self.name(step.name) if isinstance(step, One) else literal(step.name)
         return self.elements.reading(step.element, kind, name).value
 
     def reading_item(self, step: Many) -> str:
@@ -324,10 +290,6 @@ class Printer(UnitPrinter):
                 parts.append(f"{member(each.name)}: {self._part(run, here, each.type)}")
         return f"crate::{self.names.type(kind.unit)} {{ {', '.join(parts)} }}"
 
-    def place(self, slot: Slot) -> str:
-        """Where the value of a slot is kept."""
-        return ".".join([self.field(slot.path[0]), *map(member, slot.path[1:])])
-
     def runs(self, slots: Iterable[Slot]) -> str:
         """The names of fields and their sizes, for the error that a run is not whole."""
         return ", ".join(f"({literal('.'.join(each.path))}, {each.size})" for each in slots)
@@ -345,10 +307,9 @@ class Printer(UnitPrinter):
         return text if number_type(each.wire) == "i64" else f"i64::from({text})"
 
     def in_versions(self, versions: VersionRange) -> str:
-        version = self.field(self.unit.version_name)
         if versions.first == versions.last:
-            return f"{version} == {versions.first}"
-        return f"({versions.first}..={versions.last}).contains(&{version})"
+            return super().in_versions(versions)
+        return f"({versions.first}..={versions.last}).contains(&{self.field(self.unit.version_name)})"
 
     def other_version(self, text: str, versions: VersionRange | None = None) -> str:
         """The test that a version is none of these, or of those that the unit knows."""
@@ -396,7 +357,7 @@ class Printer(UnitPrinter):
         return f"&{text}"
 
     def writing_of(self, step: One | TagPlan) -> list[str]:
-        name = self.name(step) if isinstance(step, One) else literal(step.name)
+        name = self.name(step.name) if isinstance(step, One) else literal(step.name)
         if self.unit.derivation(step.name) is not None and step.name not in self.computed:
             kind: Type = _COMPUTED
         else:
@@ -450,9 +411,6 @@ class Printer(UnitPrinter):
         """Whether all of a run is known only when the rest is written."""
         return all(self.is_patched(group[0]) for group in run.groups)
 
-    def is_patched(self, slot: Slot) -> bool:
-        return slot.path[0] in self.ranged and len(slot.path) == 1
-
     def patch(self, name: str, value: str) -> str:
         """The bytes of a length or of a checksum."""
         wire, order = self.unit.wire_of(name)
@@ -493,17 +451,7 @@ class Printer(UnitPrinter):
     def may_be_null(self, name: str) -> bool:
         return isinstance(self.local_type(name), Maybe)
 
-    def unread(self, step: When) -> Iterator[tuple[str, str]]:
-        """(field, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.unit.unwritten(step):
-            name, kind = spec.name, self.local_type(spec.name)
-            if isinstance(kind, Maybe) and not self.unit.is_of_version(step.test):
-                yield name, f"{self.field(name)}.is_some()"
-            else:
-                yield name, self.differs(name, spec.default)
-
     def differs(self, name: str, default: Constant | None) -> str:
-        """The test that a field is not its default."""
         text, kind = self.field(name), self.local_type(name)
         value = self.types.initial(kind, default)
         if kind == FLAG:

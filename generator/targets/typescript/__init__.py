@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.steps import Chars, Program, Unit, values_of
+from kodec.generator.plan.printing import collisions, strict_texts
+from kodec.generator.plan.steps import Program, Unit
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Enum, Model, Schema
 from kodec.generator.target import File, Request, documentation, mark
@@ -18,7 +19,6 @@ from kodec.generator.targets.typescript.names import EXPORTED, RUNTIME, Names, m
 from kodec.generator.targets.typescript.printer import Printer, marked_types
 from kodec.generator.templates import Templates
 from kodec.generator.text import block_comment
-from kodec.generator.wire import ENCODINGS
 
 __all__ = ["TARGET"]
 
@@ -37,9 +37,6 @@ class _Plan:
     @property
     def packed(self) -> bool:
         return any(unit.packed is not None for unit in self.program.units.values())
-
-    def units(self, schema: Schema) -> list[Unit]:
-        return [self.program.units[each.name] for each in schema.structs if each.name in self.program.units]
 
 
 def _package(request: Request) -> str:
@@ -60,12 +57,9 @@ class _TypeScript:
             raise ValueError(f"`{_package(request)}` is no name of an npm package: {text}")
         yield from read_from_streams(request.model, request.model.schemas, "TypeScript types yet")
         plan = self.plan(request)
-        yield from _collisions(plan)
-        for unit in plan.program.units.values():
-            for each in values_of(unit.steps):
-                if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
-                    why = f"its text in {each.encoding} cannot be read in TypeScript yet"
-                    yield SchemaProblem(request.model.struct(unit.name).place, unit.name, why)
+        types = Names(plan.model).type
+        yield from collisions(plan.model, plan.program, "TypeScript", lambda name: [types(name)], member)
+        yield from strict_texts(request.model, plan.program, "TypeScript")
 
     def plan(self, request: Request) -> _Plan:
         return _Plan(request.model, program_of(request.model), _package(request))
@@ -101,7 +95,7 @@ class _TypeScript:
     @staticmethod
     def _body(plan: _Plan, names: Names, schema: Schema) -> str:
         """The types of a schema, each after an empty line; nothing where it has none."""
-        units = plan.units(schema)
+        units = plan.program.units_of(schema)
         body = "".join(_enum(names, schema, each) for each in schema.enums) if units else ""
         marked = marked_types(plan.program)
         for unit in units:
@@ -138,34 +132,6 @@ def _imports(names: Names, module: str, body: str) -> Iterator[str]:
             for each, kind in zip(found, kinds, strict=True)
         )
         yield f'import {"type " if types_only else ""}{{ {shown} }} from "{path}.js";'
-
-
-def _collisions(plan: _Plan) -> Iterator[SchemaProblem]:
-    """Names that TypeScript cannot tell apart."""
-    names = Names(plan.model)
-    taken: dict[str, str] = {}
-    for schema in plan.model.schemas:
-        units = plan.units(schema)
-        for name in [*(each.name for each in units), *(each.name for each in schema.enums)]:
-            text = names.type(name)
-            other = taken.setdefault(text, name)
-            if other != name:
-                why = f"it would be `{text}` in TypeScript, as would `{other}`"
-                yield SchemaProblem(schema.root.place, name, why)
-        for unit in units:
-            told = [each.name for each in unit.parameters]
-            yield from _same(
-                plan.model.struct(unit.name).place, unit.name, [*told, *(f.name for f in unit.fields)]
-            )
-
-
-def _same(place: object, unit: str, fields: Iterable[str]) -> Iterator[SchemaProblem]:
-    taken: dict[str, str] = {}
-    for name in fields:
-        other = taken.setdefault(member(name), name)
-        if other != name:
-            why = f"`{other}` and `{name}` are both `{member(name)}` in TypeScript"
-            yield SchemaProblem(place, unit, why)  # type: ignore[arg-type]
 
 
 def _comments(model: Model, unit: Unit) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kodec.generator.plan.printing import UnitPrinter
@@ -25,9 +26,7 @@ from kodec.generator.plan.steps import (
     Step,
     Stored,
     Tagged,
-    TagPlan,
     Unit,
-    When,
     steps_in,
     values_of,
 )
@@ -49,7 +48,6 @@ from kodec.generator.plan.values import (
     bare,
     whole_of,
 )
-from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.typescript.expressions import Expressions, Types, constant, is_big
 from kodec.generator.targets.typescript.names import Names, local, member
 from kodec.generator.wire import WIRE
@@ -73,7 +71,7 @@ def marked_types(program: Program) -> frozenset[str]:
     )
 
 
-class Printer(UnitPrinter):
+class Printer(UnitPrinter[Expressions]):
     """What a template asks of a unit."""
 
     def __init__(
@@ -86,11 +84,10 @@ class Printer(UnitPrinter):
         *,
         writing: bool,
     ) -> None:
-        super().__init__(program, unit, writing=writing)
+        super().__init__(program, unit, comments, writing=writing)
         self.names = names
         self.marked = marked
         self.types = Types(names)
-        self._comments = comments
         self.spell = Expressions(field=self.get, stored=self._stored)
         self._once = self._read_once()
 
@@ -132,9 +129,6 @@ class Printer(UnitPrinter):
         kind = self.unit.field(name).type
         return Maybe(kind) if name in self.computed and not isinstance(kind, Maybe) else kind
 
-    def comment(self, name: str = "") -> str:
-        return self._comments.get(name, "")
-
     def literal(self, value: object) -> str:
         return constant(value)
 
@@ -143,10 +137,6 @@ class Printer(UnitPrinter):
 
     def local(self, name: str) -> str:
         return local(name)
-
-    def name_of(self, name: str) -> str:
-        """A field's name in errors; what a unit stands for has none of its own."""
-        return '""' if name == self.unit.stands_for else constant(name)
 
     def _stored(self, name: str, kind: Type) -> Type:
         known = {each.name: each.type for each in self.unit.fields}
@@ -165,31 +155,21 @@ class Printer(UnitPrinter):
     def get(self, name: str) -> str:
         return self.field(name)
 
-    def place(self, slot: Slot) -> str:
-        """Where the value of a slot is."""
-        head = self.field(slot.path[0])
-        if self.writing:
-            return ".".join([head, *map(member, slot.path[1:])])
-        return "$".join([head, *map(member, slot.path[1:])])
+    @property
+    def apart(self) -> str:  # type: ignore[override]  # the variables of a reader are named by paths
+        return "." if self.writing else "$"
 
-    def inside(self, slot: Slot) -> Printer:
-        """What spells the rules of a slot, which speak of fields beside it."""
-        return self if len(slot.path) == 1 else _Inside(self, slot)
+    def beside(self, slot: Slot) -> Expressions:
+        return replace(super().beside(slot), stored=lambda _name, kind: kind)
 
     def is_read(self, slot: Slot) -> bool:
         return self.is_used(slot.path[0]) or bool(slot.rules) or slot.contents is not None
 
     # -- values -----------------------------------------------------------------------------------
 
-    def text(self, value: Value, item: str = "item") -> str:
-        return self.spell.of(item)(value)
-
     def number(self, value: Value) -> str:
         """A size or a count."""
         return self.spell(value, big=False)
-
-    def opposite(self, value: Value, item: str = "item") -> str:
-        return self.spell.of(item).opposite(value)
 
     def given(self, arguments: Iterable[Value], unit: str) -> str:
         """Arguments of another unit's function, after others."""
@@ -197,17 +177,11 @@ class Printer(UnitPrinter):
         pairs = zip(arguments, kinds, strict=True)
         return "".join(f", {self.spell(value, big=is_big(kind))}" for value, kind in pairs)
 
-    def plus(self, part: Any, big: bool) -> str:
+    def added(self, part: Any, big: bool) -> str:
         return "" if part.plus is None else f" + {self.spell(part.plus, big=big)}"
 
     def big(self, name: str) -> bool:
         return is_big(self.unit.field(name).type)
-
-    def in_versions(self, versions: VersionRange) -> str:
-        version = self.field(self.unit.version_name)
-        if versions.first == versions.last:
-            return f"{version} === {versions.first}"
-        return f"{version} >= {versions.first} && {version} <= {versions.last}"
 
     def initial(self, spec: FieldPlan, absent: bool) -> str:
         """What a field is in a new object, or where it is not read."""
@@ -323,10 +297,6 @@ class Printer(UnitPrinter):
             found.append(name if name == place else f"{name}: {place}")
         return _object(found)
 
-    def is_version(self, step: Fixed) -> bool:
-        """Whether the version that the unit says itself ends this run."""
-        return self.unit.version is not None and step.slots[-1].path == (self.unit.version.name,)
-
     def peeked(self, peek: Peeked) -> str:
         form = WIRE[peek.wire]
         size = _BY_VIEW[form.least]
@@ -339,10 +309,6 @@ class Printer(UnitPrinter):
     def cases(self, choice: Choice) -> list[Case]:
         """The cases, one for each type, for a value that says itself what it is."""
         return list({self.ts(each.type): each for each in self.cases_of(choice)}.values())
-
-    def has_bytes(self, choice: Choice) -> bool:
-        """Whether bytes are what a value is where there is no case."""
-        return choice.other is None and all(bare(each.type) != OCTETS for each in choice.cases)
 
     def case_value(self, choice: Choice, case: Case) -> str:
         assert case.value is not None
@@ -434,7 +400,7 @@ class Printer(UnitPrinter):
         big = self.big(part.name)
         text = self._converted(f"each.{'.'.join(map(member, part.member))}", big, is_big(kind))
         name = "last" if isinstance(part, CheckLast) or getattr(part, "kind", "") == "last" else "most"
-        return f"{name}({self.field(part.of)}, (each) => {text}{self.plus(part, big)})"
+        return f"{name}({self.field(part.of)}, (each) => {text}{self.added(part, big)})"
 
     def outside_versions(self) -> str:
         """The test that the version is none that the unit has."""
@@ -448,18 +414,8 @@ class Printer(UnitPrinter):
     def sign(self, value: int, big: bool) -> str:
         return constant(value, big)
 
-    def unread(self, step: When) -> Iterator[tuple[str, str, str]]:
-        """(name, value, test that it holds something) of what is not written where a condition fails."""
-        for spec in self.unit.unwritten(step):
-            name = spec.name
-            differs = [self._differs(name, spec.type, each) for each in (spec.default, spec.absent)]
-            if isinstance(spec.type, Maybe) and not self.unit.is_of_version(step.test):
-                differs.append(f"{self.field(name)} !== null")
-            yield name, self.field(name), " && ".join(dict.fromkeys(differs))
-
-    def _differs(self, name: str, kind: Type, found: Constant | None) -> str:
-        """The test that a field has another value; no constant is an empty list, a new object, and so on."""
-        field = self.field(name)
+    def differs(self, name: str, found: Constant | None) -> str:
+        field, kind = self.field(name), self.unit.field(name).type
         inner = bare(kind)
         if found is not None and found.value is None:
             return f"{field} !== null"
@@ -471,26 +427,6 @@ class Printer(UnitPrinter):
         if isinstance(inner, (ObjectOf, Real)) or inner == OCTETS:
             return f"!same({field}, {self._initial(kind, value)})"
         return f"{field} !== {self._initial(kind, value)}"
-
-    def holds_something(self, tag: TagPlan) -> str:
-        """The test that a tagged field is not its default."""
-        return self._differs(tag.name, tag.type, tag.default)
-
-    # -- compressed content -----------------------------------------------------------------------
-
-
-class _Inside(Printer):
-    """Spells the names of an object that is part of a run."""
-
-    def __init__(self, outer: Printer, slot: Slot) -> None:
-        super().__init__(outer.names, outer.program, outer.unit, {}, outer.marked, writing=outer.writing)
-        self._head, self._sign = outer.place(slot).rpartition("." if outer.writing else "$")[:2]
-
-    def get(self, name: str) -> str:
-        return f"{self._head}{self._sign}{member(name)}"
-
-    def _stored(self, name: str, kind: Type) -> Type:
-        return kind
 
 
 def _object(parts: list[str]) -> str:
