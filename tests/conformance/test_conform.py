@@ -187,27 +187,11 @@ def test_files_of_another_form(text: str, what: str, tmp_path: Path) -> None:
         from_folder(tmp_path)
 
 
-STREAMED = """\
-meta: {id: lines, endian: be}
-seq:
-- {id: magic, contents: LN}
-- {id: count, type: u1}
-- {id: all, type: line, repeat: expr, repeat-expr: count}
-- {id: rest, type: line, repeat: eos}
-types:
-  line:
-    seq:
-    - {id: kind, type: b4}
-    - {id: size, type: b4}
-    - {id: text, type: str, size: size, encoding: UTF-8, if: kind != 0}
-    - {id: end, type: strz, encoding: ASCII, if: kind == 0}
-"""
-
-
 def test_a_streamed_schema_has_vectors_for_what_reads_it(tmp_path: Path) -> None:
-    for name, text in (("own", STREAMED), ("other", STREAMED.replace("size: size", "size: size + 1"))):
+    text = (LANGUAGES.with_name("streams") / "lines.ksy").read_text()
+    for name, changed in (("own", text), ("other", text.replace("size: size", "size: size + 1"))):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "lines.ksy").write_text(text)
+        (tmp_path / name / "lines.ksy").write_text(changed)
     suite = from_schemas(tmp_path / "own")
     assert {each.type for each in suite.vectors} == {"lines", "lines::line"}
     assert {(each.error or {}).get("code") for each in suite.vectors} >= {None, "truncated", "malformed"}

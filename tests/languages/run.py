@@ -27,6 +27,7 @@ from kodec.conformance.process import Failed, Limits, Testee
 from kodec.conformance.report import as_text
 from kodec.conformance.run import Report, run
 from kodec.conformance.suite import Suite, Vector, from_schemas
+from kodec.generator.problems import SchemaError
 from tests.ksc.oracle import node
 
 from . import ksc_testee, peer_testee
@@ -34,6 +35,7 @@ from .real import ROWS, rows_of, segments
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
+STREAMS = Path(__file__).with_name("streams")
 TABLE = ROOT / "docs" / "languages.md"
 KNOWN = Path(__file__).with_name("known")
 _COUNTED = {
@@ -46,10 +48,13 @@ _START, _END = "<!-- the {} of `make languages` -->\n", "<!-- the end of {} -->\
 _HEADS = {
     "languages": ("language", "compiler", "runtime", "schemas", *_COUNTED, "segments", "known"),
     "judges": ("judge", "version", "types", *_COUNTED, "segments", "known", "not known"),
+    "streams": ("language", "schemas", "decoded", "refused"),
 }
+_VERSIONS = {"languages": 2, "judges": 1, "streams": 0}
+"""How many columns of each table say versions, behind the name."""
 _LIMITS = Limits(60.0, start=300.0)
 
-Build = Callable[[Path], tuple[list[str], int]]
+Build = Callable[[Path, Path], tuple[list[str], int]]
 Version = Callable[[], str]
 
 
@@ -57,7 +62,7 @@ Version = Callable[[], str]
 class Language:
     """One row.
 
-    `needs` are programs, `build` gives a command and how many schemas could not be compiled,
+    `needs` are programs, `build` gives a command and how many of a folder's schemas could not be compiled,
     `compiler` the compiler's name and version.
     """
 
@@ -88,21 +93,21 @@ class Language:
 
 
 def _python(*before: str) -> Build:
-    return lambda folder: ([*before, sys.executable, "-m", "kodec.conformance.testee"], 0)
+    return lambda schemas, _: ([*before, sys.executable, "-m", "kodec.conformance.testee", str(schemas)], 0)
 
 
 def _ours(module: str) -> Build:
     """What `build` of one of the modules beside this one makes."""
 
-    def build(folder: Path) -> tuple[list[str], int]:
-        return importlib.import_module(f"tests.languages.{module}").build(SCHEMAS, folder), 0
+    def build(schemas: Path, folder: Path) -> tuple[list[str], int]:
+        return importlib.import_module(f"tests.languages.{module}").build(schemas, folder), 0
 
     return build
 
 
 def _ksc(language: str) -> Build:
-    def build(folder: Path) -> tuple[list[str], int]:
-        command, failures = ksc_testee.build(SCHEMAS, folder, language)
+    def build(schemas: Path, folder: Path) -> tuple[list[str], int]:
+        command, failures = ksc_testee.build(schemas, folder, language)
         return command, len(failures)
 
     return build
@@ -145,11 +150,11 @@ def _testee(module: str, *arguments: str, path: str = "") -> list[str]:
     return ["env", f"PYTHONPATH={ROOT}{path}", sys.executable, "-m", f"tests.languages.{module}", *arguments]
 
 
-def _kafka(folder: Path) -> tuple[list[str], int]:
+def _kafka(schemas: Path, folder: Path) -> tuple[list[str], int]:
     return _testee("kafka_testee"), 0
 
 
-def _kio(folder: Path) -> tuple[list[str], int]:
+def _kio(schemas: Path, folder: Path) -> tuple[list[str], int]:
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), _KIO]
     subprocess.run(install, check=True, capture_output=True)
     return _testee("kio_testee", path=f":{folder}"), 0
@@ -158,7 +163,7 @@ def _kio(folder: Path) -> tuple[list[str], int]:
 def _peer(name: str) -> Build:
     """One of `peer_testee`."""
 
-    def build(folder: Path) -> tuple[list[str], int]:
+    def build(schemas: Path, folder: Path) -> tuple[list[str], int]:
         return _testee("peer_testee", name, str(peer_testee.BUILDS[name](folder))), 0
 
     return build
@@ -266,7 +271,7 @@ def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[Language, 
         print(f"{language.name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="kodec-language-") as folder:
             try:
-                command, uncompiled = language.build(Path(folder))
+                command, uncompiled = language.build(SCHEMAS, Path(folder))
             except ksc_testee.Missing as missing:
                 print(f"{language.name}: missing {missing}", file=sys.stderr)
                 continue
@@ -285,15 +290,29 @@ def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[Language, 
             yield language, row, is_right
 
 
-def _put(language: Language, cells: list[str]) -> None:
-    """Write a language's row, in place of its earlier one."""
-    name, all_of_it = ("judges", JUDGES) if language.is_judge else ("languages", LANGUAGES)
+def _streams(language: Language, suite: Suite) -> tuple[list[str], bool]:
+    """The row of a language that reads streamed schemas, or names each as a problem; whether it does."""
+    count = ksc_testee.count(STREAMS)
+    with tempfile.TemporaryDirectory(prefix="kodec-language-") as folder:
+        try:
+            command, _ = language.build(STREAMS, Path(folder))
+        except SchemaError as error:
+            named = {each.place.file for each in error.problems if "read from streams" in each.text}
+            cells = [language.shown, f"0 of {count}; named as a problem: {len(named)}", "-", "-"]
+            return cells, len(named) == count
+        report = run(suite, command, _LIMITS)
+    decoded, _, refused, _ = _counts(report)
+    return [language.shown, f"{count} of {count}", decoded, refused], report.is_right
+
+
+def _put(name: str, cells: list[str]) -> None:
+    """Write a language's row of a table, in place of its earlier one."""
     start, end = _START.format(name), _END.format(name)
     before, _, rest = TABLE.read_text().partition(start)
     written, _, after = rest.partition(end)
     rows = {line.split(" | ")[0]: line for line in (*written.splitlines(), _line(cells))}
     head = [_line(list(_HEADS[name])), "|---" * len(_HEADS[name]) + "|"]
-    lines = [*head, *filter(None, (rows.get(f"| {each.shown}") for each in all_of_it))]
+    lines = [*head, *filter(None, (rows.get(f"| {each.shown}") for each in (*LANGUAGES, *JUDGES)))]
     text = "\n".join(lines)
     TABLE.write_text(f"{before}{start}\n{text}\n\n{end}{after}")
 
@@ -302,17 +321,17 @@ def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _is_written(language: Language, cells: list[str]) -> bool:
-    """Whether the table has the row, but for versions of compilers and runtimes."""
+def _is_written(name: str, cells: list[str]) -> bool:
+    """Whether a table has the row, but for versions of compilers and runtimes."""
 
     def counts(line: str) -> list[str]:
-        name, *others = line.strip("| ").split(" | ")
-        return [name, *others[1 if language.is_judge else 2 :]]
+        shown, *others = line.strip("| ").split(" | ")
+        return [shown, *others[_VERSIONS[name] :]]
 
-    text = TABLE.read_text()
+    text = TABLE.read_text().partition(_START.format(name))[2].partition(_END.format(name))[0]
     is_written = counts(_line(cells)) in map(counts, text.splitlines())
     if not is_written:
-        print(f"{language.name}: {TABLE.relative_to(ROOT)} has another row", file=sys.stderr)
+        print(f"{cells[0]}: the {name} of {TABLE.relative_to(ROOT)} have another row", file=sys.stderr)
     return is_written
 
 
@@ -325,13 +344,23 @@ def main(arguments: list[str]) -> int:
         if (each.name in names if names else each.is_ours or not checks)
     ]
     all_right = True
-    for language, row, is_right in table(chosen, from_schemas(SCHEMAS)):
-        print(_line(row), flush=True)
+
+    def tell(name: str, cells: list[str]) -> None:
+        nonlocal all_right
+        print(_line(cells), flush=True)
         if checks:
-            is_right &= _is_written(language, row)
+            all_right &= _is_written(name, cells)
         else:
-            _put(language, row)
+            _put(name, cells)
+
+    streams = from_schemas(STREAMS)
+    for language, row, is_right in table(chosen, from_schemas(SCHEMAS)):
+        tell("judges" if language.is_judge else "languages", row)
         all_right &= is_right
+        if language.is_ours:
+            row, is_right = _streams(language, streams)
+            tell("streams", row)
+            all_right &= is_right
     return 0 if all_right else 1
 
 

@@ -11,8 +11,8 @@ from .run import LANGUAGES, TABLE, Language, _is_written
 def test_a_row_of_other_counts_is_not_in_the_table(
     language: Language, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (line,) = (each for each in TABLE.read_text().splitlines() if each.startswith(f"| {language.shown} |"))
+    (line, _) = (each for each in TABLE.read_text().splitlines() if each.startswith(f"| {language.shown} |"))
     cells = line.strip("| ").split(" | ")
-    assert _is_written(language, [cells[0], "another", "another", *cells[3:]])
-    assert not _is_written(language, [*cells[:-1], "1"])
-    assert "has another row" in capsys.readouterr().err
+    assert _is_written("languages", [cells[0], "another", "another", *cells[3:]])
+    assert not _is_written("languages", [*cells[:-1], "1"])
+    assert "have another row" in capsys.readouterr().err
