@@ -742,13 +742,20 @@ class Printer:
         if isinstance(step, One):
             return self.put(step.element, value, self.fields[step.name].type, path, to)
         wanted = self._wanted(step.count)
-        if step.element == FixedNumber("s4", "be") and not step.rules:
+        if self._has_list_writer(step):
             return f"{to}.s4beList({path}, {value}{wanted})"
         item = self.put(step.element, "item", self.item(step.type), EMPTY, to)
         if step.rules:
             rules = "".join(f"    {self.required(each, 'item', EMPTY)};\n" for each in step.rules)
             item = f"{{\n{rules}    {deeper(item, 1)};\n}}"
         return f"{to}.list({path}, {value}{wanted}, item -> {item})"
+
+    def _has_list_writer(self, step: Many) -> bool:
+        """Whether the runtime writes the whole list at once: it does for what Java's int holds exactly."""
+        if step.rules or not isinstance(step.element, FixedNumber):
+            return False
+        row, order = WIRE[step.element.wire], step.element.order
+        return (self.java(self.item(step.type)), row.least, order) == ("int", 4, "be")
 
     def required(self, rule: Rule, value: str, path: str, spell: Expressions | None = None) -> str:
         test = (spell or self.put_text).of(value).condition(rule.test)
