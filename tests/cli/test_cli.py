@@ -203,7 +203,7 @@ def test_without_the_libraries_of_the_command_line_a_plain_message(tmp_path: Pat
         "raise ModuleNotFoundError('no typer', name='typer')\n", encoding="utf-8"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "kodec", "--version"], cwd=ROOT, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "kodec", "ls"], cwd=ROOT, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
     )  # fmt: skip
     assert done.returncode == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,11 +12,12 @@ from kodec.generator.problems import SchemaError
 
 from . import go_testee
 from .cases import ask, cases
+from .compilers import is_here
 from .test_plan import FOLDERS
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("go") is None, reason="no Go here: https://go.dev"),
+    pytest.mark.skipif(not is_here("go"), reason="no Go here: https://go.dev"),
     pytest.mark.xdist_group("go"),
 ]
 
