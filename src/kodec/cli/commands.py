@@ -14,6 +14,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "ls": "A log directory at a glance: offsets, times, bytes, health",
         "find": "Find records by offset, time, key, value, header, producer",
         "dump": "Print the batches and records of log files",
+        "explain": "Which bytes of a file are which field, in hex or as a page",
         "inventory": "List all segments: offsets, counts, times, codecs, gaps",
     },
     "Ask what a broker would say": {
