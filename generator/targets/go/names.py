@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kodec.generator.reserved import Reserved
 from kodec.generator.schema.model import Model
 from kodec.generator.target import type_prefixes
 
@@ -15,15 +16,18 @@ WORDS = """
     struct switch true type uint64 var binary bytes math reflect strconv
 """
 _OF_TEMPLATES = """
-    at b before bits codec compress content count data each end err field floorDiv floorMod found grown have i
-    inner item last most n need notEncodable nth number on pick pointer r reader rest size section inFront
-    sortedTags start stored tags text unused v value within x
+    at b before bits checksumCrc32 checksumCrc32c codec content data each end err field floorDiv floorMod
+    found grown have i inner item last most n need newSection notEncodable nth number on opt packing pick
+    pointer r section start stored text v value within x
 """
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
 """
-_LOCALS = frozenset(f"{WORDS} {_OF_TEMPLATES}".split())
-_EXPORTED = frozenset(_OF_RUNTIME.split())
+# functions of types are called `readX` and `appendX`, places in bytes `startOfX`
+_LOCALS = Reserved(
+    WORDS.split(), _OF_TEMPLATES.split(), prefixes=("append", "bytesOf", "endOf", "read", "startOf")
+)
+_EXPORTED = Reserved(_OF_RUNTIME.split())
 _AS_INITIALS = "api crc id ip url uuid"
 _INITIALS = frozenset(_AS_INITIALS.split())
 
@@ -31,8 +35,7 @@ _INITIALS = frozenset(_AS_INITIALS.split())
 def exported(name: str) -> str:
     """`topic_id` is `TopicID`."""
     parts = [part.upper() if part in _INITIALS else part[:1].upper() + part[1:] for part in name.split("_")]
-    text = "".join(parts)
-    return f"{text}_" if text in _EXPORTED else text
+    return _EXPORTED.free("".join(parts))
 
 
 def local(name: str) -> str:
@@ -41,7 +44,7 @@ def local(name: str) -> str:
     head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", made)
     assert head is not None or made
     text = made if head is None else head[0].lower() + made[head.end() :]
-    return f"{text}_" if text in _LOCALS or text[0].isdigit() else text
+    return f"{text}_" if text[0].isdigit() else _LOCALS.free(text)
 
 
 class Names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kodec.generator.plan.printing import UnitPrinter
+from kodec.generator.plan.spelling import Computed
 from kodec.generator.plan.steps import (
     Case,
     Chars,
@@ -37,14 +38,13 @@ from kodec.generator.plan.values import (
     bare,
     is_number,
 )
-from kodec.generator.targets.go.expressions import Computed, Expressions, Types, literal, whole
+from kodec.generator.targets.go.expressions import Expressions, Types, literal, whole
 from kodec.generator.targets.go.names import Names, exported, local
 from kodec.generator.wire import WIRE
 
 __all__ = ["Printer"]
 
 _ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.BigEndian"}
-_WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 
 
 class Printer(UnitPrinter[Expressions]):
@@ -62,6 +62,7 @@ class Printer(UnitPrinter[Expressions]):
 
     literal = staticmethod(literal)
     member = staticmethod(exported)
+    local = staticmethod(local)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -70,30 +71,17 @@ class Printer(UnitPrinter[Expressions]):
         """The parameters of a function, after others."""
         return "".join(f", {local(each.name)} {self.go(each.type)}" for each in self.unit.parameters)
 
-    @property
-    def arguments(self) -> str:
-        return "".join(f", {local(each.name)}" for each in self.unit.parameters)
-
-    def _is_local(self, name: str) -> bool:
-        return name not in self.kept or (self.writing and self.unit.derivation(name) is not None)
-
     def field(self, name: str) -> str:
         if name == self.unit.stands_for:
             return "value"
-        return local(name) if self._is_local(name) else f"v.{exported(name)}"
-
-    def field_type(self, name: str) -> Type:
-        kind = self.unit.field(name).type
-        if name in self.computed:
-            return kind if isinstance(kind, Maybe) else Maybe(kind)
-        return _WIDE if self._is_local(name) and name != self.unit.stands_for and is_number(kind) else kind
+        derived = self.writing and self.unit.derivation(name) is not None
+        place = f"v.{exported(name)}" if name in self.kept and not derived else local(name)
+        return Computed(place) if self.is_wide(name) else place
 
     def get(self, name: str) -> str:
         """The value of a field that may be computed."""
-        if name in self.computed:
-            return f"*{self.field(name)}"
-        known = any(each.name == name for each in self.unit.fields)
-        return Computed(self.field(name)) if known and self.field_type(name) == _WIDE else self.field(name)
+        place = self.field(name)
+        return f"*{place}" if name in self.computed and not self.writing else place
 
     def number(self, name: str) -> str:
         """A field as int64."""
@@ -104,18 +92,14 @@ class Printer(UnitPrinter[Expressions]):
         """A value among the arguments of a call."""
         return Expressions(field=self.get, depth=2)(value)
 
-    def given(self, arguments: Iterable[Value], unit: str) -> str:
-        """Arguments of another unit's function, after others."""
-        pairs = zip(map(self.argument, arguments), self.program.units[unit].parameters, strict=True)
-        return "".join(
-            f", {self.go(each.type)}({text})" if isinstance(each.type, Whole) else f", {text}"
-            for text, each in pairs
-        )
+    def told(self, value: Value, kind: Type) -> str:
+        text = self.argument(value)
+        return f"{self.go(kind)}({text})" if isinstance(kind, Whole) else text
 
     def append(self, unit: str, to: str, value: str, arguments: Iterable[Value]) -> str:
         """The call that writes what another unit reads."""
         if self.is_object(unit):
-            return f"{value}.append({to}{self.given(arguments, unit)})"
+            return f"{value}.Append({to}{self.given(arguments, unit)})"
         return f"append{self.names.type(unit)}({to}, {value}{self.given(arguments, unit)})"
 
     # -- types and constants ----------------------------------------------------------------------
@@ -139,8 +123,8 @@ class Printer(UnitPrinter[Expressions]):
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
-            is_local = self._is_local(each.name) and each.name != self.unit.stands_for
-            if is_local or (absent and each.name in self.always_read):
+            is_value = each.name in self.kept or each.name == self.unit.stands_for
+            if not is_value or (absent and each.name in self.always_read):
                 continue
             kind, constant = self.field_type(each.name), each.absent if absent else each.default
             value, inner = None if constant is None else constant.value, bare(kind)
@@ -231,7 +215,7 @@ class Printer(UnitPrinter[Expressions]):
         """The value of a slot that is no bits, as its place takes it."""
         if slot.wire is None:
             return f"{x}[{offset}:{offset + slot.size}:{offset + slot.size}]"
-        kind = self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
+        kind = self.slot_type(slot)
         text = self.converted(kind, slot.wire, self.load(slot.wire, slot.order, x, offset))
         return f"pointer({text})" if self.is_pointer(kind) else text
 
