@@ -11,6 +11,7 @@ from kodec.generator.plan.spelling import Spelling
 from kodec.generator.plan.steps import (
     Case,
     Chars,
+    CheckCount,
     CheckLast,
     CheckMost,
     Choice,
@@ -93,7 +94,8 @@ class UnitPrinter(ABC, Generic[S]):
         self.ranged = {each.name for each in unit.ranges}
         self.computed = [each.name for each in unit.derived if each.kind in ("last", "most")]
         parts = [*values_of((unit.steps, unit.packed))]
-        self.used = {each.name for each in parts if isinstance(each, (FieldOf, Peeked))}
+        checks = (CheckCount, CheckLast, CheckMost)
+        self.used = {each.name for each in parts if isinstance(each, (FieldOf, Peeked, *checks))}
         self.used |= {each.name for each in parts if isinstance(each, (One, Many)) and each.rules}
         self.used |= {each.path[0] for each in parts if isinstance(each, Slot) and each.rules}
 
@@ -284,7 +286,8 @@ class UnitPrinter(ABC, Generic[S]):
 
     def place_of(self, path: tuple[str, ...]) -> str:
         """Where the value at a path is kept."""
-        return self.apart.join([self.field(path[0]), *map(self.member, path[1:])])
+        first, *rest = path
+        return self.apart.join([self.field(first), *map(self.member, rest)]) if rest else self.field(first)
 
     def place(self, slot: Slot) -> str:
         return self.place_of(slot.path)

@@ -267,14 +267,20 @@ func (r *reader) tooMany(name string) {
 	r.fail(LimitExceeded, name, "too many elements", r.pos, most+1, most)
 }
 
-// more says whether there is an element behind the one at a place; the last that there can be ends with the bytes.
-func (r *reader) more(name string, index, at int) bool {
-	if r.pos == at {
-		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
-	} else if r.pos < r.end && index >= r.opt.elements() {
+// more says whether there is another element; the last that there can be ends with the bytes.
+func (r *reader) more(name string, index int) bool {
+	if r.pos < r.end && index >= r.opt.elements() {
 		r.tooMany(name)
 	}
 	return r.pos < r.end
+}
+
+// stays says whether an element had no bytes, which is an error where as many follow as there are bytes.
+func (r *reader) stays(name string, at int) bool {
+	if r.pos == at {
+		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
+	}
+	return r.pos == at
 }
 
 // uvarint32 is an unsigned LEB128 number of at most 5 bytes.

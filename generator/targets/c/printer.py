@@ -268,10 +268,6 @@ class Printer(UnitPrinter[Expressions]):
         wanted = self.types.of(bare(kind))
         return value if wanted == "int64_t" else f"({wanted}){value}"
 
-    def place_of(self, path: tuple[str, ...]) -> str:
-        found = super().place_of(path)
-        return Computed(found) if isinstance(self.field(path[0]), Computed) else found
-
     def value_of(self, slot: Slot) -> str:
         """The value of a slot: what a rule speaks of, and what is written."""
         place = self.place(slot)

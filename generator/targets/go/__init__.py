@@ -25,13 +25,7 @@ __all__ = ["TARGET"]
 FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
-_IMPORTS = {
-    "binary.": "encoding/binary",
-    "bytes.": "bytes",
-    "math.": "math",
-    "reflect.": "reflect",
-    "strconv.": "strconv",
-}
+_IMPORTS = ("bytes", "encoding/binary", "math", "reflect")
 
 
 class _Go:
@@ -70,7 +64,7 @@ class _Go:
         for schema in plan.model.schemas:
             body = ""
             for unit in plan.program.units_of(schema):
-                comments = _comments(plan.model, unit, names)
+                comments = dict(_comments(plan.model, unit, names))
                 read, write = (
                     Printer(names, plan.program, unit, comments, writing=way) for way in (False, True)
                 )
@@ -78,21 +72,18 @@ class _Go:
             if not body:
                 continue
             code = re.sub(r"(?m)^\s*//.*$", "", body)
-            imports = sorted(
-                path for word, path in _IMPORTS.items() if re.search(rf"\b{re.escape(word)}", code)
-            )
+            imports = [path for path in _IMPORTS if re.search(rf"\b{path.rpartition('/')[2]}\.", code)]
             head = {"mark": mark(schema), "package": plan.name, "imports": imports, "type": names.type}
             text = _TEMPLATES.render("file.go.j2", id=schema.id, enums=schema.enums, body=body, **head)
             path = schema.path.removesuffix(".ksy").replace("/", "_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
 
 
-def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:
+def _comments(model: Model, unit: Unit, names: Names) -> Iterator[tuple[str, str]]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    found = dict(documentation(model, model.struct(unit.name)))
-    about = Text.of(f"{names.type(unit.name)}: ", found.pop(""))
-    fields = {name: line_comment(doc, "\t// ") for name, doc in found.items()}
-    return {"": line_comment(about, "// ")} | fields
+    for name, doc in documentation(model, model.struct(unit.name)):
+        about = doc if name else Text.of(f"{names.type(unit.name)}: ", doc)
+        yield name, line_comment(about, "\t// " if name else "// ")
 
 
 TARGET = _Go()

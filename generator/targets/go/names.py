@@ -13,7 +13,7 @@ __all__ = ["Names", "exported", "local"]
 WORDS = """
     any append bool break byte case chan const continue copy default defer else error fallthrough false for
     func go goto if import int int64 interface len make map max min new nil package range return select string
-    struct switch true type uint64 var binary bytes math reflect strconv
+    struct switch true type uint64 var binary bytes math reflect
 """
 _OF_TEMPLATES = """
     at b before bits checksumCrc32 checksumCrc32c codec content data each end err field floorDiv floorMod
@@ -24,9 +24,8 @@ _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
 """
 # functions of types are called `readX` and `appendX`, places in bytes `startOfX`
-_LOCALS = Reserved(
-    WORDS.split(), _OF_TEMPLATES.split(), prefixes=("append", "bytesOf", "endOf", "read", "startOf")
-)
+_PREFIXES = ("append", "bytesOf", "endOf", "read", "startOf")
+_LOCALS = Reserved(WORDS.split(), _OF_TEMPLATES.split(), prefixes=_PREFIXES)
 _EXPORTED = Reserved(_OF_RUNTIME.split())
 _AS_INITIALS = "api crc id ip url uuid"
 _INITIALS = frozenset(_AS_INITIALS.split())
@@ -40,10 +39,7 @@ def exported(name: str) -> str:
 
 def local(name: str) -> str:
     """`len_body` is `lenBody`."""
-    made = exported(name)
-    head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", made)
-    assert head is not None or made
-    text = made if head is None else head[0].lower() + made[head.end() :]
+    text = re.sub(r"^([A-Z]+(?![a-z])|[A-Z])", lambda head: head[0].lower(), exported(name))
     return f"{text}_" if text[0].isdigit() else _LOCALS.free(text)
 
 
@@ -54,8 +50,7 @@ class Names:
         self._types: dict[str, str] = {}
         for schema, head in type_prefixes(model, exported):
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
-                path = name.split("::")[1:]
-                self._types[name] = head + "".join(exported(part) for part in path)
+                self._types[name] = head + "".join(map(exported, name.split("::")[1:]))
 
     def type(self, name: str) -> str:
         """The type of a unit, or of an enum."""

@@ -9,6 +9,7 @@ from kodec.generator.plan.spelling import Computed
 from kodec.generator.plan.steps import (
     Case,
     Chars,
+    CheckCount,
     CheckLast,
     CheckLength,
     CheckMost,
@@ -27,7 +28,6 @@ from kodec.generator.plan.steps import (
 from kodec.generator.plan.values import (
     FLAG,
     Constant,
-    EnumOf,
     ListOf,
     Maybe,
     ObjectOf,
@@ -55,10 +55,10 @@ class Printer(UnitPrinter[Expressions]):
     ) -> None:
         super().__init__(program, unit, comments, writing=writing)
         self.names = names
-        self.types = Types(names)
-        self.go = self.types.of
+        self.go = Types(names).of
         self.type = names.type(unit.name)
         self.spell = Expressions(field=self.get)
+        self.here = "len(b)" if writing else "r.pos"
 
     literal = staticmethod(literal)
     member = staticmethod(exported)
@@ -107,18 +107,14 @@ class Printer(UnitPrinter[Expressions]):
     def is_pointer(self, kind: Type) -> bool:
         return self.go(kind).startswith("*")
 
-    def whole_type(self, kind: Type) -> str:
-        """The type of a whole number; empty of others."""
-        return self.go(bare(kind)) if is_number(kind) else ""
-
     def wire_type(self, wire: str) -> str:
         """The type of a wire type's numbers; empty of others."""
         found = WIRE[wire].range
         return "" if found is None else whole(Whole(*found))
 
-    def is_set_before(self, name: str) -> bool:
+    def is_set_before(self, place: str) -> bool:
         """Whether an object has its defaults already when it is read."""
-        return isinstance(self.field_type(name), ObjectOf) and name not in self.always_read
+        return place in dict(self.initial(absent=True))
 
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
@@ -189,8 +185,9 @@ class Printer(UnitPrinter[Expressions]):
 
     def converted(self, kind: Type, wire: str, text: str) -> str:
         """A number of a wire type as a place of this type takes it."""
-        wanted = self.whole_type(kind)
-        return text if not wanted or wanted == self.wire_type(wire) else f"{wanted}({text})"
+        wanted = self.go(bare(kind)) if is_number(kind) else self.wire_type(wire)
+        text = text if wanted == self.wire_type(wire) else f"{wanted}({text})"
+        return f"pointer({text})" if self.is_pointer(kind) else text
 
     def reading(self, element: Element, kind: Type, name: str) -> str:
         """What reads an element that is no object and no switch; `name` is the Go of its name in errors."""
@@ -199,15 +196,14 @@ class Printer(UnitPrinter[Expressions]):
                 return f"read{self.names.type(unit)}(r{self.given(arguments, unit)})"
             case FixedNumber(wire, order):
                 text = self.load(wire, order, f"r.take({name}, {WIRE[wire].least})")
-                text = self.converted(kind, wire, text)
+                return self.converted(kind, wire, text)
             case Varint(wire):
-                text = self.converted(kind, wire, f"r.{wire}({name})")
+                return self.converted(kind, wire, f"r.{wire}({name})")
             case Octets(size) | Chars(size):
                 text = "r.rest()" if size is None else f"r.octets({name}, {self.argument(size.value)})"
                 text = f"string({text})" if isinstance(element, Chars) else text
-            case _:
-                raise TypeError(element)
-        return f"pointer({text})" if self.is_pointer(kind) else text
+                return f"pointer({text})" if self.is_pointer(kind) else text
+        raise TypeError(element)
 
     # -- runs of fixed width ----------------------------------------------------------------------
 
@@ -215,20 +211,15 @@ class Printer(UnitPrinter[Expressions]):
         """The value of a slot that is no bits, as its place takes it."""
         if slot.wire is None:
             return f"{x}[{offset}:{offset + slot.size}:{offset + slot.size}]"
-        kind = self.slot_type(slot)
-        text = self.converted(kind, slot.wire, self.load(slot.wire, slot.order, x, offset))
-        return f"pointer({text})" if self.is_pointer(kind) else text
+        return self.converted(self.slot_type(slot), slot.wire, self.load(slot.wire, slot.order, x, offset))
 
     def value_of(self, slot: Slot) -> str:
         return self.get(slot.path[0]) if len(slot.path) == 1 else self.place(slot)
 
-    def bits(self, slot: Slot, x: str) -> str:
-        return f"uint64({self.load(f'u{slot.size}', slot.order, x, slot.offset)})"
-
     def bit_field(self, slot: Slot, bits: str) -> str:
         assert slot.bits is not None
         shift, mask = slot.bits[0], hex((1 << slot.bits[1]) - 1)
-        if isinstance(slot.type, (Whole, EnumOf)):
+        if is_number(slot.type):
             return f"{self.go(slot.type)}({bits}{f' >> {shift}' if shift else ''} & {mask})"
         return f"{bits}{f'>>{shift}' if shift else ''}&{mask} != 0"
 
@@ -245,13 +236,19 @@ class Printer(UnitPrinter[Expressions]):
     # -- what is derived --------------------------------------------------------------------------
 
     def end(self, check: CheckLength | Checksum) -> str:
-        return f"endOf{exported(check.last)}" if check.last else "len(b)" if self.writing else "r.pos"
+        return f"endOf{exported(check.last)}" if check.last else self.here
 
-    def checksum(self, check: Checksum) -> str:
-        return f"checksum{check.function.capitalize()}"
+    def where(self, check: CheckCount | CheckLast | CheckMost) -> str:
+        """The test that a field has to say what follows from a list; empty where it always has."""
+        tests = [f"!r.opt.IgnoreDerived && len({self.field(check.of)}) != 0"]
+        tests = [] if isinstance(check, CheckCount) else tests
+        tests += [] if check.when is None else [self.spell(check.when, self.spell.binds["and"])]
+        return " && ".join(tests)
 
-    def of_list(self, part: CheckLast | CheckMost | Derived) -> str:
-        """The last or the largest member of a list, and what is added."""
+    def of_list(self, part: CheckCount | CheckLast | CheckMost | Derived) -> str:
+        """The number of a list's elements, or the last or the largest of their members, and what is added."""
+        if isinstance(part, CheckCount):
+            return f"int64(len({self.field(part.of)})){self.plus(part, tight=True)}"
         kind = self.item(self.unit.field(part.of).type)
         member = ".".join(["each", *map(exported, part.member)])
         call = f"{'last' if self.is_last(part) else 'most'}({self.field(part.of)}"
@@ -260,9 +257,7 @@ class Printer(UnitPrinter[Expressions]):
 
     def measured_value(self, derived: Derived) -> str:
         """What the length or the count of is taken."""
-        if derived.kind == "length" and self.is_packed(derived.of):
-            return "stored"
-        if derived.kind == "length" and derived.of in self.measured():
+        if derived.kind == "length" and (derived.of in self.measured() or self.is_packed(derived.of)):
             return f"bytesOf{exported(derived.of)}"
         text = self.field(derived.of)
         return f"text({text})" if self.is_pointer(self.unit.field(derived.of).type) else text
