@@ -188,12 +188,16 @@ class UnitPrinter(ABC, Generic[S]):
 
     def locals(self) -> list[FieldPlan]:
         """The fields that are no part of the object, and that a reader needs for another one."""
-        apart = self.kept | {self.unit.stands_for}
-        return [each for each in self.unit.fields if each.name not in apart and self.is_used(each.name)]
+        apart = (each for each in self.unit.fields if not self.is_value(each.name))
+        return [each for each in apart if self.is_used(each.name)]
+
+    def is_value(self, name: str) -> bool:
+        """Whether a field is a part of what the unit gives."""
+        return name in self.kept or name == self.unit.stands_for
 
     def is_used(self, name: str) -> bool:
         """Whether what was read is needed: in the object, or for another field."""
-        return name in self.kept or name == self.unit.stands_for or name in self.used or name in self.ranged
+        return self.is_value(name) or name in self.used or name in self.ranged
 
     def field_type(self, name: str) -> Type:
         """The type of a field's place: numbers that no object has, or that a writer derives, have 64 bits."""
@@ -202,8 +206,7 @@ class UnitPrinter(ABC, Generic[S]):
             return WIDE
         if name in self.computed:
             return Maybe(bare(kind))
-        is_value = name in self.kept or name == self.unit.stands_for
-        return kind if is_value or not is_number(kind) else WIDE
+        return kind if self.is_value(name) or not is_number(kind) else WIDE
 
     def is_wide(self, name: str) -> bool:
         """Whether that is a signed number of 64 bits already."""
@@ -273,6 +276,10 @@ class UnitPrinter(ABC, Generic[S]):
     def cases_of(self, choice: Choice) -> list[Case]:
         """All cases, with the one for all other values."""
         return [*choice.cases, *(() if choice.other is None else (choice.other,))]
+
+    def by_type(self, choice: Choice, spelled: Callable[[Type], str]) -> list[Case]:
+        """The cases, one for each type of a language."""
+        return list({spelled(each.type): each for each in self.cases_of(choice)}.values())
 
     def has_bytes(self, choice: Choice) -> bool:
         """Whether bytes are what a value is where there is no case."""

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from kodec.generator.plan.printing import UnitPrinter
 from kodec.generator.plan.spelling import Computed
 from kodec.generator.plan.steps import (
-    Case,
     Chars,
     CheckCount,
     CheckLast,
     CheckLength,
     CheckMost,
     Checksum,
-    Choice,
     Derived,
     Element,
     FixedNumber,
@@ -119,8 +117,7 @@ class Printer(UnitPrinter[Expressions]):
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
-            is_value = each.name in self.kept or each.name == self.unit.stands_for
-            if not is_value or (absent and each.name in self.always_read):
+            if not self.is_value(each.name) or (absent and each.name in self.always_read):
                 continue
             kind, constant = self.field_type(each.name), each.absent if absent else each.default
             value, inner = None if constant is None else constant.value, bare(kind)
@@ -261,7 +258,3 @@ class Printer(UnitPrinter[Expressions]):
             return f"bytesOf{exported(derived.of)}"
         text = self.field(derived.of)
         return f"text({text})" if self.is_pointer(self.unit.field(derived.of).type) else text
-
-    def by_type(self, choice: Choice) -> list[Case]:
-        """The cases, one for each Go type."""
-        return list({self.go(each.type): each for each in self.cases_of(choice)}.values())

@@ -303,10 +303,6 @@ class Printer(UnitPrinter[Expressions]):
 
     # -- switches ---------------------------------------------------------------------------------
 
-    def cases(self, choice: Choice) -> list[Case]:
-        """The cases, one for each type, for a value that says itself what it is."""
-        return list({self.ts(each.type): each for each in self.cases_of(choice)}.values())
-
     def case_value(self, choice: Choice, case: Case) -> str:
         assert case.value is not None
         return self.spell(case.value, big=self.spell.is_big(choice.on))
