@@ -95,3 +95,7 @@ def test_a_page_has_each_byte_and_each_field_once(tmp_path: Path, capsys: pytest
     assert "records[0].body.key = &quot;only&quot;" in text and "http" not in text
     assert main(["explain", str(LOG), "--html", str(page)]) == 1
     assert "page.html" in capsys.readouterr().err
+    assert main(["explain", str(LOG), "--count", "1", "--html", str(page), "--overwrite"]) == 0
+    assert page.stat().st_size < len(text)
+    before = LOG.read_bytes()
+    assert main(["explain", str(LOG), "--html", str(LOG), "--overwrite"]) == 2 and LOG.read_bytes() == before

@@ -42,10 +42,18 @@ document.addEventListener("mouseover", event => {
 """
 
 
-def write_page(path: Path, source: Path, sections: Iterable[tuple[str, Explanation]]) -> bool:
-    """Write the page; whether something was wrong. The page ends behind 4 MiB of bytes, and says so."""
+def write_page(
+    path: Path, source: Path, sections: Iterable[tuple[str, Explanation]], *, overwrite: bool
+) -> bool:
+    """Write the page; whether something was wrong. The page ends behind 4 MiB of bytes, and says so.
+
+    Raises: FileExistsError; ValueError where it would take the place of what it explains.
+    """
+    if path.resolve() == source.resolve():
+        raise ValueError(f"--html: {path} is what is explained")
+    path.parent.mkdir(parents=True, exist_ok=True)
     wrong, size, number = False, 0, 0
-    with path.open("x", encoding="utf-8") as page:
+    with path.open("w" if overwrite else "x", encoding="utf-8") as page:
         page.write(_HEAD.format(title=escape(source.name)))
         for title, found in sections:
             size += sum(len(area.data) for area in found.areas)

@@ -70,6 +70,7 @@ def explain(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page to point at, instead of lines.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page that is there.")] = False,
 ) -> None:
     """Show which bytes of a file are which field, into what is compressed.
 
@@ -86,7 +87,10 @@ def explain(
         try:
             sections = _sections(file, schema, type, version, at, offset)
             chosen = islice(sections, count)
-            wrong = write_page(html, file, chosen) if html is not None else _print(chosen, whole)
+            if html is None:
+                wrong = _print(chosen, whole)
+            else:
+                wrong = write_page(html, file, chosen, overwrite=overwrite)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
     raise typer.Exit(FAILED if wrong else 0)
