@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kodec.generator.plan.spelling import Spelling
@@ -18,6 +19,7 @@ from kodec.generator.plan.steps import (
     Derived,
     FieldPlan,
     Fixed,
+    FixedNumber,
     Many,
     One,
     Packed,
@@ -25,6 +27,7 @@ from kodec.generator.plan.steps import (
     Rule,
     Slot,
     Unit,
+    Varint,
     When,
     fields_in,
     values_of,
@@ -190,6 +193,17 @@ class UnitPrinter(ABC, Generic[S]):
         """The fields that are no part of the object, and that a reader needs for another one."""
         apart = (each for each in self.unit.fields if not self.is_value(each.name))
         return [each for each in apart if self.is_used(each.name)]
+
+    @cached_property
+    def first_local(self) -> str:
+        """The local that the first step sets to one number, which need not be declared before; or empty."""
+        found = ""
+        match next(iter(self.unit.steps), None):
+            case Fixed(slots=(Slot(path=(found,), bits=None),)):
+                pass
+            case One(name=found, element=FixedNumber() | Varint()):
+                pass
+        return self.local(found) if found in {each.name for each in self.locals()} else ""
 
     def is_value(self, name: str) -> bool:
         """Whether a field is a part of what the unit gives."""

@@ -21,6 +21,8 @@ pytestmark = [
     pytest.mark.xdist_group("go"),
 ]
 
+STATICCHECK = ["go", "run", "honnef.co/go/tools/cmd/staticcheck@v0.8.2", "./..."]
+
 
 @pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
 def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
@@ -33,6 +35,8 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
         ["gofmt", "-l", *files], cwd=tmp_path / "go", capture_output=True, text=True, check=True
     )
     assert shown.stdout == ""
+    checked = subprocess.run(STATICCHECK, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
 
 
 def test_what_go_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
