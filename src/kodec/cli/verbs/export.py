@@ -1,4 +1,4 @@
-"""kodec export: records to Parquet, by Spark."""
+"""kodec export: records to Parquet."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def export(
     ] = False,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    engine: Annotated[Engine, ENGINE] = Engine.spark,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:
-    """Write the records of a log directory to Parquet, by Spark.
+    """Write the records of a log directory to Parquet.
 
     example:  kodec export /data/kafka-logs --to out
 

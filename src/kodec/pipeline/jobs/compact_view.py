@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.directories.segment import Segment
-from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.jobs.export import (
     ExportSummary,
     FileWriter,
@@ -31,7 +31,7 @@ from kodec.runtime.errors import KodecError
 
 __all__ = ["compact_view"]
 
-_KEYS = arrow_schema(schema(names=("key", "value", "offset")))
+_KEYS = arrow_columns(chosen_columns(names=("key", "value", "offset")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _View:
     def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
         folder, owner = self.staging.attempt(), task[0].topic_partition
         newest = self._newest(task)
-        columns = arrow_schema(schema(headers=self.options.include_headers))
+        columns = arrow_columns(chosen_columns(headers=self.options.include_headers))
         writer = FileWriter(folder, owner, columns, self.compression)
         for part in task:
             writer.add(part, self.options, lambda batch: self._kept(batch, newest))

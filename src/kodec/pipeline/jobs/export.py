@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
-from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import SegmentRows
@@ -200,8 +200,9 @@ class ExportWork:
 
     def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
         """The folder with the files of this attempt, and a summary for each topic-partition in the task."""
-        columns = arrow_schema(
-            schema(headers=self.options.include_headers, decoded=self.options.include_decoded)
+        options = self.options
+        columns = arrow_columns(
+            chosen_columns(headers=options.include_headers, decoded=options.include_decoded)
         )
         folder = self.staging.attempt()
         found = []
