@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from kodec.runtime.errors import MissingDependency
 
-__all__ = ["TASK_BYTES", "Engine", "Workers", "workers"]
+__all__ = ["TASK_BYTES", "Engine", "Workers", "cores", "workers"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -23,6 +25,11 @@ TASK_BYTES = 256 << 20
 _OPEN_COST = 256 << 10
 
 
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Each(Generic[P, R]):
     work: Callable[[P], R]
@@ -32,7 +39,10 @@ class _Each(Generic[P, R]):
 
 
 class Workers:
-    """This process: one piece after the other."""
+    """This process: one piece after the other, or several at once in threads."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
 
     def run(self, work: Callable[[P], R], pieces: Sequence[P]) -> list[R]:
         """What `work` returns of each piece, in their order.
@@ -40,7 +50,13 @@ class Workers:
         For Spark all three are pickled: `work` is a function of a module or an object of one.
         Raises: what `work` raises.
         """
-        return [work(piece) for piece in pieces]
+        if self._threads == 1 or len(pieces) < 2:
+            return [work(piece) for piece in pieces]
+        pool = ThreadPoolExecutor(self._threads, "kodec")
+        try:
+            return list(pool.map(work, pieces))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
         """As `run_sized`; each result as soon as it is there."""
@@ -80,16 +96,18 @@ def workers(
     master: str = "local[*]",
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
+    threads: int = 1,
 ) -> Iterator[Workers]:
     """The workers of a job: this process, or a Spark session, which runs already or is started and stopped.
 
-    Args: as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency where there
+    Args: threads are those of this process, for work that leaves Python alone for most of its time; the rest
+    as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency where there
     is no Spark or no Java, and KodecError where Spark does not start.
     """
     if engine not in ("local", "spark"):
         raise ValueError(f"engine={engine!r}: expected 'local' or 'spark'")
     if engine == "local":
-        yield Workers()
+        yield Workers(threads)
         return
     try:  # only here: what is done in this process is done without Spark installed
         from kodec.pipeline.spark_workers import spark_workers
