@@ -11,13 +11,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kodec import __version__
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
@@ -216,7 +216,7 @@ class ExportWork:
             status = part.segment.log.stat()
             stored.append((*map(str, part), status.st_ino, status.st_size, status.st_mtime_ns))
         asked = replace(self.options, min_tasks=None, task_bytes=None)
-        return hashlib.sha256(repr((__version__, asked, self.form, stored)).encode()).hexdigest()
+        return hashlib.sha256(repr((version("kodec"), asked, self.form, stored)).encode()).hexdigest()
 
     def _finished(self, key: str) -> tuple[Path, list[PartitionSummary]] | None:
         """What a run that was stopped has made of the same; None where it is not all there."""
