@@ -35,6 +35,10 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
         ["gofmt", "-l", *files], cwd=tmp_path / "go", capture_output=True, text=True, check=True
     )
     assert shown.stdout == ""
+    tested = subprocess.run(
+        ["go", "test", "."], cwd=tmp_path / "go", capture_output=True, text=True, check=False
+    )
+    assert tested.returncode == 0, tested.stdout
     checked = subprocess.run(STATICCHECK, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
 
