@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -35,10 +36,11 @@ def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Pat
         ["gofmt", "-l", *files], cwd=tmp_path / "go", capture_output=True, text=True, check=True
     )
     assert shown.stdout == ""
-    tested = subprocess.run(
-        ["go", "test", "."], cwd=tmp_path / "go", capture_output=True, text=True, check=False
-    )
-    assert tested.returncode == 0, tested.stdout
+    if folder == FOLDERS["kafka"]:  # others do without codecs
+        shutil.copy(Path(__file__).parent / "go" / "runtime_test.go", tmp_path / "go")
+        line = ["go", "test", "."]
+        tested = subprocess.run(line, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
+        assert tested.returncode == 0, tested.stdout
     checked = subprocess.run(STATICCHECK, cwd=tmp_path / "go", capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stdout) == (0, ""), checked.stderr
 
