@@ -11,16 +11,17 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kodec import __version__
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
+from kodec.log.reading.ahead import cores
 from kodec.log.values.formats import ValueFormat
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
@@ -28,7 +29,7 @@ from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
-from kodec.pipeline.workers import Engine, cores, workers
+from kodec.pipeline.workers import Engine, workers
 
 __all__ = [
     "ExportSummary",
@@ -216,7 +217,7 @@ class ExportWork:
             status = part.segment.log.stat()
             stored.append((*map(str, part), status.st_ino, status.st_size, status.st_mtime_ns))
         asked = replace(self.options, min_tasks=None, task_bytes=None)
-        return hashlib.sha256(repr((__version__, asked, self.form, stored)).encode()).hexdigest()
+        return hashlib.sha256(repr((version("kodec"), asked, self.form, stored)).encode()).hexdigest()
 
     def _finished(self, key: str) -> tuple[Path, list[PartitionSummary]] | None:
         """What a run that was stopped has made of the same; None where it is not all there."""
