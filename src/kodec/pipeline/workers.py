@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 
 from kodec.runtime.errors import MissingDependency
 
-__all__ = ["TASK_BYTES", "Engine", "Workers", "cores", "workers"]
+__all__ = ["TASK_BYTES", "Engine", "Workers", "workers"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -23,11 +22,6 @@ TASK_BYTES = 256 << 20
 """What a task reads, that only reads: a second or so of work, so that what a task costs does not count."""
 # What opening a file costs, in bytes read.
 _OPEN_COST = 256 << 10
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

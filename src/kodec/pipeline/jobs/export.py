@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
+from kodec.log.reading.ahead import cores
 from kodec.log.values.formats import ValueFormat
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
@@ -28,7 +29,7 @@ from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
-from kodec.pipeline.workers import Engine, cores, workers
+from kodec.pipeline.workers import Engine, workers
 
 __all__ = [
     "ExportSummary",
