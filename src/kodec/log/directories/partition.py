@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Self, TypeVar
@@ -130,6 +130,11 @@ class PartitionLog:
 
     def __repr__(self) -> str:
         return f"<PartitionLog {self.path}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process lists the folder anew, and opens its own files.
+        again = partial(PartitionLog, log_start_offset=self._given_start, limits=self.limits)
+        return again, (self.path,)
 
     def __enter__(self) -> Self:
         return self

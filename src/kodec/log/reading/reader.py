@@ -64,6 +64,9 @@ class Reader(Generic[T]):
         """The ranges skipped with `on_error="skip"`, in order; of many the first, see `SkippedRanges`."""
         return self._walk.skipped
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._walk.name or 'bytes'}, at byte {self.position}>"
+
     def __iter__(self) -> Iterator[T]:
         return self._items
 
