@@ -23,6 +23,9 @@ class Progress(Protocol):
     """The way of a reader through its source, or through several: what `Walk` says of it."""
 
     @property
+    def name(self) -> str | None: ...
+
+    @property
     def position(self) -> int: ...
 
     @property
