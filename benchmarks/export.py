@@ -23,6 +23,7 @@ from kafka.record import MemoryRecords
 from benchmarks.spark import build, cpu, folder_of
 from kodec.pipeline import export, session
 from kodec.pipeline.spark import QUIET
+from kodec.repair import plan_reindex
 
 _COLUMNS = ["topic", "partition", "offset", "timestamp", "key", "value"]
 _SCHEMA = pa.schema(
@@ -98,6 +99,9 @@ def main() -> None:
 def measure(folder: Path, rows: int, rounds: int, cores: int, codec: str) -> None:
     logs = folder / "logs"
     build(logs, rows, codec)
+    for log in logs.iterdir():
+        # a broker's logs have them
+        plan_reindex(log).apply()
     spark = session(f"local[{cores}]", config=QUIET)
 
     def written(source: str) -> Callable[[Path], None]:

@@ -29,6 +29,9 @@ def test_readers_say_what_they_read() -> None:
         next(reader)
         assert repr(reader) == f"<RecordReader of {FILE}, at byte {reader.position}>"
     assert repr(kodec.read_batches(b"")) == "<BatchReader of bytes, at byte 0>"
+    assert (
+        repr(kodec.scan_table([LOG, FILE.parent.parent / "orders-1"])) == "<TableReader of 2 logs, at byte 0>"
+    )
 
 
 def test_other_processes_get_logs_and_segments() -> None:

@@ -67,10 +67,10 @@ def read_records(
         reader, first = RecordReader(walk, options), part.offsets.first
         return reader, ((each.offset, each) for each in reader if each.offset >= first)
 
-    return _Records(SeveralLogs(chosen, options, opened))
+    return SeveralRecords(SeveralLogs(chosen, options, opened))
 
 
-class _Records(RecordReader):
+class SeveralRecords(RecordReader):
     """The records of several logs."""
 
     def __init__(self, logs: SeveralLogs[Record]) -> None:

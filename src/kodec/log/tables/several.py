@@ -215,6 +215,11 @@ class SeveralLogs(Generic[T]):
     # -- what a reader says of the whole ------------------------------------------------------------
 
     @property
+    def name(self) -> str:
+        """How many there are."""
+        return f"{len(self.chosen.logs)} logs"
+
+    @property
     def order(self) -> None:
         """Each file has its own."""
 
