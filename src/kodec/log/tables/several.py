@@ -224,12 +224,6 @@ class SeveralLogs(Generic[T]):
         """Each file has its own."""
 
     @property
-    def name(self) -> str:
-        """How many logs they are."""
-        count = len(self.chosen.logs)
-        return f"{count} log{'' if count == 1 else 's'}"
-
-    @property
     def position(self) -> int:
         """The bytes of all files that were read."""
         return sum(end.position for end in self.ends)
