@@ -74,10 +74,12 @@ def test_nothing_is_added_to_the_class() -> None:
     assert kodec.Record.__bases__ == (object,)
 
 
-def test_it_has_no_hash_and_no_other_attribute() -> None:
+def test_it_has_the_hash_of_its_fields_and_no_other_attribute() -> None:
     found = one()
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(found)
+    names = [each.name for each in dataclasses.fields(found)]
+    again = kodec.Record(**{name: getattr(found, name) for name in names})
+    assert again == found and hash(again) == hash(found)
+    assert hash(dataclasses.replace(found, offset=found.offset + 1)) != hash(found)
     with pytest.raises(AttributeError, match="'Record' object has no attribute 'nothing'"):
         found.nothing  # noqa: B018  # that it raises is the test
     with pytest.raises(AttributeError):
