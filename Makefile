@@ -16,7 +16,7 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@$(BIN)/kodec generate
 	@echo "== 2. export $(LOGS) to $(OUT) with Spark"
 	@rm -rf $(OUT)
-	@$(BIN)/kodec export $(LOGS) --to $(OUT)
+	@$(BIN)/kodec export $(LOGS) --to $(OUT) --engine spark
 	@echo "== 3. what $(OUT) holds"
 	@$(BIN)/python tools/show.py $(OUT)
 	@echo "== 4. the same log as a table of Spark's"

@@ -1,10 +1,14 @@
 """How tests run: in random order, in one process or several; properties draw fresh examples each time."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+# As wide as they need, as in a pipe: xdist says of its processes how wide the terminal is.
+os.environ.pop("COLUMNS", None)
 
 # pytest-randomly seeds `random` before each test; hypothesis draws from a generator of its own. What fails is
 # printed so that it can be run again as it was.

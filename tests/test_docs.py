@@ -43,7 +43,7 @@ def python_of(page: Path) -> str:
 # Those with Spark share a process, so that its JVM starts once.
 TOGETHER = [page for page in PAGES if "session()" in python_of(page)]
 ALONE = [[page] for page in PAGES if blocks(page, "python") and page not in TOGETHER]
-SPARK = re.compile(r"kodec (export|compact-view|restore)\b|--engine spark")
+SPARK = re.compile(r"--engine spark")
 RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
 
 

@@ -67,7 +67,7 @@ from kodec.runtime.compression import decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions, bounded_count, ends_exactly, read_tags, span, unknown_version
 
-__all__ = ["Frame", "Leaf", "Object", "PlanReader", "objects_of"]
+__all__ = ["Content", "Frame", "Leaf", "Object", "PlanReader", "objects_of"]
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -121,6 +121,7 @@ class Leaf:
         depth: how many units it is in.
         value: what was read.
         covers: of a checksum: the bytes that it covers.
+        within: the fields and indexes that lead to its unit.
     """
 
     path: tuple[str, ...]
@@ -130,6 +131,18 @@ class Leaf:
     depth: int
     value: Any = None
     covers: tuple[int, int] = (0, 0)
+    within: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes from `start` to `end`, and how what is inside was read; `codec` is "none" where they are it."""
+
+    within: tuple[str | int, ...]
+    start: int
+    end: int
+    codec: str
+    reader: PlanReader
 
 
 @dataclass
@@ -148,7 +161,8 @@ class Frame:
 class PlanReader:
     """Reads units: an object is an `Object`, what a unit stands for is its value. Raises FormatError.
 
-    `leaves` are the parts that the bytes were read as, in order; not those of what was decompressed.
+    `leaves` are the parts that the bytes were read as, in order; not those of `contents`, whose stored bytes
+    are `stored`, by what leads to them.
     """
 
     def __init__(self, program: Program, buf: bytes, opt: ReadOptions = ReadOptions()) -> None:
@@ -157,6 +171,9 @@ class PlanReader:
         self.opt = opt
         self.pos = 0
         self.leaves: list[Leaf] = []
+        self.stored: list[tuple[tuple[str | int, ...], int, int]] = []
+        self.contents: list[Content] = []
+        self._within: list[str | int] = []
         self._depth = 0
 
     def read(self, name: str, end: int, arguments: tuple[Any, ...] = ()) -> Any:
@@ -252,7 +269,9 @@ class PlanReader:
                 case Tagged():
                     self._tags(step, frame, end)
                 case Stored(name, size):
+                    start = self.pos
                     frame.values[name] = self._octets(size, frame, end, name)
+                    self.stored.append(((*self._within, name), start, self.pos))
                 case SetNull(name):
                     frame.values[name] = None
                 case Require(name, rule):
@@ -305,12 +324,14 @@ class PlanReader:
                 return
             if step.count is None and step.until is None and self.pos >= end:
                 return
-            before = self.pos
+            before, depth = self.pos, len(self._within)
+            self._within += [shown, len(found)]
             try:
                 item = self._element(step.element, frame, end, "")
                 self._rules(step.rules, item, frame, "", before)
             except FormatError as error:
                 raise error.within(shown, len(found)) from None
+            del self._within[depth:]
             found.append(item)
             if step.count is None and step.until is None and self.pos == before:
                 raise Malformed(step.name, "an element without bytes would repeat for ever", at=self.pos)
@@ -361,6 +382,8 @@ class PlanReader:
             except FormatError as error:
                 raise error.within(packed.name, shift=at) from None
         inner = PlanReader(self.program, data, opt)
+        within = (*self._within, packed.name)
+        self.contents.append(Content(within, at, self.pos, codec, inner))
         try:
             frame.values[packed.name] = inner.read(packed.unit, len(data))
             ends_exactly("", inner.pos, len(data))
@@ -374,7 +397,8 @@ class PlanReader:
         return self.buf[start:stop]
 
     def _seen(self, path: tuple[str, ...], what: Any, start: int, end: int, value: Any = None) -> None:
-        self.leaves.append(Leaf(path, what, start, end, self._depth, value))
+        within = tuple(self._within)
+        self.leaves.append(Leaf(path, what, start, end, self._depth, value, within=within))
 
     def _element(self, element: Element, frame: Frame, end: int, name: str) -> Any:
         start = self.pos
@@ -407,12 +431,15 @@ class PlanReader:
             case Nested(unit, arguments, size, fills):
                 stop = end if size is None else span(name, self.value(size.value, frame), self.pos, end)
                 given = tuple(self.value(each, frame) for each in arguments)
+                depth = len(self._within)
+                self._within += [name] if name else []
                 try:
                     made = self.read(unit, stop, given)
                     if size is not None or fills:
                         ends_exactly("", self.pos, stop)
                 except FormatError as error:
                     raise (error.within(name) if name else error) from None
+                del self._within[depth:]
                 return made
             case Choice():
                 return self._switch(element, frame, end, name)

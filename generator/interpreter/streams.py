@@ -157,6 +157,7 @@ class Node:
     little: bool | None = None
     found: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, Any] = field(default_factory=dict)
+    path: tuple[str | int, ...] = ()
 
 
 @dataclass
@@ -176,11 +177,25 @@ class _At:
         return self.node.values if self.target is None else self.target
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A value that was read from `bits` of `buf`, the first one and the one after the last.
+
+    `what` is the element or slot; `path` the fields and indexes that lead to it, an instance's too.
+    """
+
+    path: tuple[str | int, ...]
+    what: Element | Slot
+    buf: bytes
+    bits: tuple[int, int]
+    value: Any
+
+
 _READING = object()
 
 
 class StreamReader:
-    """`StreamReader(program, data).read("x")`, with arguments."""
+    """`StreamReader(program, data).read("x")`, with arguments. `reads` are the values that were read."""
 
     def __init__(self, program: Program, data: bytes, opt: ReadOptions = ReadOptions()) -> None:
         self.units = program.units
@@ -189,6 +204,8 @@ class StreamReader:
         self.depth = self.empty = 0
         self.room = len(data) + _SPARE
         self.sought: list[Stream] = []
+        self.reads: list[Read] = []
+        self._within: list[str | int] = []
 
     def read(self, name: str, arguments: tuple[Any, ...] = ()) -> Node:
         return self._object(name, arguments, self.stream, None, None, "", None)
@@ -214,12 +231,15 @@ class StreamReader:
         node = Node(unit, io, parent, io.at, self.depth, given)
         node.root = root or (node if parent is None else parent.root)
         node.little = None if parent is None else parent.little
+        node.path = (*self._within, *([shown] if shown else []), *([] if index is None else [index]))
+        around, self._within = self._within, list(node.path)
         try:
             self._steps(unit.steps, _At(node, io))
         except FormatError as error:
             raise error.within(shown, index) from None
         finally:
             self.depth -= 1
+            self._within = around
         return node
 
     # -- steps ------------------------------------------------------------------------------------
@@ -265,6 +285,13 @@ class StreamReader:
         start = io.at
         io.at += step.size
         found = [self._slot(slot, at, start) for slot in step.slots]
+        for group in step.groups:
+            place = 8 * start
+            for slot in group:
+                first = place if slot.bits is not None else 8 * (start + slot.offset)
+                place = first + (8 * slot.size if slot.bits is None else slot.bits[1])
+                value = found[step.slots.index(slot)]
+                self._seen(slot.path[0], None, slot, io.buf, (first, place), value)
         for slot, value in zip(step.slots, found, strict=True):
             if slot.bits is None:
                 at.values[slot.path[0]] = value
@@ -344,7 +371,30 @@ class StreamReader:
 
     # -- elements ---------------------------------------------------------------------------------
 
+    def _seen(
+        self,
+        name: str,
+        index: int | None,
+        what: Element | Slot,
+        buf: bytes,
+        bits: tuple[int, int],
+        value: Any,
+    ) -> None:
+        path = (*self._within, name, *([] if index is None else [index]))
+        self.reads.append(Read(path, what, buf, bits, value))
+
     def _element(self, element: Element, at: _At, name: str, index: int | None) -> Any:
+        io = at.part or at.io
+        if isinstance(element, (Nested, Choice)):
+            return self._value_of(element, at, name, index)
+        before = 8 * io.at - max(io.left, 0)
+        found = self._value_of(element, at, name, index)
+        if not isinstance(element, Bits):
+            before = (before + 7) // 8 * 8
+        self._seen(name, index, element, io.buf, (before, 8 * io.at - max(io.left, 0)), found)
+        return found
+
+    def _value_of(self, element: Element, at: _At, name: str, index: int | None) -> Any:
         match element:
             case FixedNumber(wire, order):
                 if order == "by":
@@ -507,7 +557,11 @@ class StreamReader:
             io = Stream(stream.buf, stream.base, stream.end, stream.base + pos, stand=stream.stand)
             io.stand[0] = io
         target: dict[str, Any] = {}
-        self._steps((instance.step,), _At(node, io, target=target))
+        around, self._within = self._within, list(node.path)
+        try:
+            self._steps((instance.step,), _At(node, io, target=target))
+        finally:
+            self._within = around
         return target.get(instance.step.name)
 
     # -- values -----------------------------------------------------------------------------------

@@ -99,6 +99,8 @@ class PlanWriter:
                     made[derived.of] = self._measured(derived.of, frame)
                 found = len(made[derived.of])
             case kind:
+                if not of or (derived.when is not None and not self.values.value(derived.when, frame)):
+                    raise EncodeError(derived.name, "cannot be derived here: give it")
                 members = [self.values.member(each, derived.member) for each in of]
                 found = members[-1] if kind == "last" else max(members)
         frame.values[derived.name] = found + plus

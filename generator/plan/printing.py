@@ -1,22 +1,25 @@
-"""What the templates of all languages ask of a unit of the plan."""
+"""What the templates of C, Go, Rust and TypeScript ask of a unit of the plan."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kodec.generator.plan.spelling import Spelling
 from kodec.generator.plan.steps import (
     Case,
     Chars,
+    CheckCount,
     CheckLast,
     CheckMost,
     Choice,
     Derived,
     FieldPlan,
     Fixed,
+    FixedNumber,
     Many,
     One,
     Packed,
@@ -24,6 +27,7 @@ from kodec.generator.plan.steps import (
     Rule,
     Slot,
     Unit,
+    Varint,
     When,
     fields_in,
     values_of,
@@ -49,10 +53,24 @@ from kodec.generator.schema.model import Model
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["UnitPrinter", "collisions", "strict_texts"]
+__all__ = ["WIDE", "Package", "UnitPrinter", "collisions", "strict_texts"]
 
-
+WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 S = TypeVar("S", bound=Spelling)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What is printed into one package, and how that is called."""
+
+    model: Model
+    program: Program
+    name: str
+
+    @property
+    def packed(self) -> bool:
+        """Whether something in it may be compressed."""
+        return any(unit.packed is not None for unit in self.program.units.values())
 
 
 class UnitPrinter(ABC, Generic[S]):
@@ -79,7 +97,8 @@ class UnitPrinter(ABC, Generic[S]):
         self.ranged = {each.name for each in unit.ranges}
         self.computed = [each.name for each in unit.derived if each.kind in ("last", "most")]
         parts = [*values_of((unit.steps, unit.packed))]
-        self.used = {each.name for each in parts if isinstance(each, (FieldOf, Peeked))}
+        checks = (CheckCount, CheckLast, CheckMost)
+        self.used = {each.name for each in parts if isinstance(each, (FieldOf, Peeked, *checks))}
         self.used |= {each.name for each in parts if isinstance(each, (One, Many)) and each.rules}
         self.used |= {each.path[0] for each in parts if isinstance(each, Slot) and each.rules}
 
@@ -94,6 +113,14 @@ class UnitPrinter(ABC, Generic[S]):
     @abstractmethod
     def member(self, name: str) -> str:
         """What a field of an object is called."""
+
+    @abstractmethod
+    def local(self, name: str) -> str:
+        """The variable of a field, or of what a unit is told."""
+
+    def told(self, value: Value, kind: Type) -> str:
+        """A value among the arguments of a unit's function."""
+        raise NotImplementedError
 
     def differs(self, name: str, default: Constant | None) -> str:
         """The test that a field does not hold a constant; None is an empty list, a new object, and so on."""
@@ -145,6 +172,18 @@ class UnitPrinter(ABC, Generic[S]):
         tests += [f"{place} > {versions.last}"] if versions.last < kind.high else []
         return f" {self.spell.words['or']} ".join(tests)
 
+    # -- what units are told ----------------------------------------------------------------------
+
+    @property
+    def arguments(self) -> str:
+        """What it was told itself, after other arguments."""
+        return "".join(f", {self.local(each.name)}" for each in self.unit.parameters)
+
+    def given(self, arguments: Iterable[Value], unit: str) -> str:
+        """Arguments of another unit's function, after others."""
+        pairs = zip(arguments, self.program.units[unit].parameters, strict=True)
+        return "".join(f", {self.told(value, each.type)}" for value, each in pairs)
+
     # -- fields -----------------------------------------------------------------------------------
 
     def kept_fields(self) -> list[FieldPlan]:
@@ -152,12 +191,40 @@ class UnitPrinter(ABC, Generic[S]):
 
     def locals(self) -> list[FieldPlan]:
         """The fields that are no part of the object, and that a reader needs for another one."""
-        apart = self.kept | {self.unit.stands_for}
-        return [each for each in self.unit.fields if each.name not in apart and self.is_used(each.name)]
+        apart = (each for each in self.unit.fields if not self.is_value(each.name))
+        return [each for each in apart if self.is_used(each.name)]
+
+    @cached_property
+    def first_local(self) -> str:
+        """The local that the first step sets to one number, which need not be declared before; or empty."""
+        found = ""
+        match next(iter(self.unit.steps), None):
+            case Fixed(slots=(Slot(path=(found,), bits=None),)):
+                pass
+            case One(name=found, element=FixedNumber() | Varint()):
+                pass
+        return self.local(found) if found in {each.name for each in self.locals()} else ""
+
+    def is_value(self, name: str) -> bool:
+        """Whether a field is a part of what the unit gives."""
+        return name in self.kept or name == self.unit.stands_for
 
     def is_used(self, name: str) -> bool:
         """Whether what was read is needed: in the object, or for another field."""
-        return name in self.kept or name == self.unit.stands_for or name in self.used or name in self.ranged
+        return self.is_value(name) or name in self.used or name in self.ranged
+
+    def field_type(self, name: str) -> Type:
+        """The type of a field's place: numbers that no object has, or that a writer derives, have 64 bits."""
+        kind = self.unit.field(name).type
+        if self.writing and self.unit.derivation(name) is not None:
+            return WIDE
+        if name in self.computed:
+            return Maybe(bare(kind))
+        return kind if self.is_value(name) or not is_number(kind) else WIDE
+
+    def is_wide(self, name: str) -> bool:
+        """Whether that is a signed number of 64 bits already."""
+        return any(each.name == name for each in self.unit.fields) and self.field_type(name) == WIDE
 
     def name(self, name: str) -> str:
         """A literal of a field's name in errors; what a unit stands for has none of its own."""
@@ -224,6 +291,10 @@ class UnitPrinter(ABC, Generic[S]):
         """All cases, with the one for all other values."""
         return [*choice.cases, *(() if choice.other is None else (choice.other,))]
 
+    def by_type(self, choice: Choice, spelled: Callable[[Type], str]) -> list[Case]:
+        """The cases, one for each type of a language."""
+        return list({spelled(each.type): each for each in self.cases_of(choice)}.values())
+
     def has_bytes(self, choice: Choice) -> bool:
         """Whether bytes are what a value is where there is no case."""
         open_end = choice.other is None and (choice.size is not None or choice.fills)
@@ -236,10 +307,15 @@ class UnitPrinter(ABC, Generic[S]):
 
     def place_of(self, path: tuple[str, ...]) -> str:
         """Where the value at a path is kept."""
-        return self.apart.join([self.field(path[0]), *map(self.member, path[1:])])
+        first, *rest = path
+        return self.apart.join([self.field(first), *map(self.member, rest)]) if rest else self.field(first)
 
     def place(self, slot: Slot) -> str:
         return self.place_of(slot.path)
+
+    def slot_type(self, slot: Slot) -> Type:
+        """The type of that place."""
+        return self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
 
     def is_patched(self, slot: Slot) -> bool:
         """Whether a slot is known only when the rest is written."""

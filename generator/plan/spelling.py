@@ -29,7 +29,13 @@ from kodec.generator.plan.values import (
     opposite_of,
 )
 
-__all__ = ["Precedence", "Spelling"]
+__all__ = ["Computed", "Precedence", "Spelling"]
+
+
+class Computed(str):
+    """Text of a place that holds a signed number of 64 bits already."""
+
+    __slots__ = ()
 
 
 class Precedence(dict[str, int]):

@@ -171,6 +171,20 @@ func compress(codec string, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// packing is how the content of a field is stored.
+type packing struct{ name, codec string }
+
+// of is content compressed, or an error with the field's name in front of its path.
+func (p packing) of(content []byte, err error) ([]byte, error) {
+	if err == nil {
+		content, err = compress(p.codec, content)
+	}
+	if err != nil {
+		return nil, within(err, p.name)
+	}
+	return content, nil
+}
+
 // snap writes xerial's blocks of 32 KiB, as Java clients do.
 func snap(data []byte) []byte {
 	out := append(append([]byte(nil), xerial...), 0, 0, 0, 1, 0, 0, 0, 1)

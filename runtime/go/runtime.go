@@ -267,14 +267,20 @@ func (r *reader) tooMany(name string) {
 	r.fail(LimitExceeded, name, "too many elements", r.pos, most+1, most)
 }
 
-// more says whether there is an element behind the one at a place; the last that there can be ends with the bytes.
-func (r *reader) more(name string, index, at int) bool {
-	if r.pos == at {
-		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
-	} else if r.pos < r.end && index >= r.opt.elements() {
+// more says whether there is another element; the last that there can be ends with the bytes.
+func (r *reader) more(name string, index int) bool {
+	if r.pos < r.end && index >= r.opt.elements() {
 		r.tooMany(name)
 	}
 	return r.pos < r.end
+}
+
+// stays says whether an element had no bytes, which is an error where as many follow as there are bytes.
+func (r *reader) stays(name string, at int) bool {
+	if r.pos == at {
+		r.fail(Malformed, name, "an element without bytes would repeat for ever", at, nil, nil)
+	}
+	return r.pos == at
 }
 
 // uvarint32 is an unsigned LEB128 number of at most 5 bytes.
@@ -447,8 +453,17 @@ func appendZigzag64(b []byte, value int64) []byte {
 	return appendUvarint64(b, uint64(value)<<1^uint64(value>>63))
 }
 
-// sortedTags is unknown tags in ascending order, each once.
-func sortedTags(name string, tags []RawTag) ([]RawTag, error) {
+// section is a tagged section that is written: known tags, and unknown ones between them, in ascending order.
+type section struct {
+	name    string
+	tags    []RawTag // the unknown ones that are not written yet
+	count   int
+	start   int // where the first tag begins
+	content int // where that of the last known one begins
+}
+
+// newSection begins behind b; it refuses an unknown tag that stands there twice.
+func newSection(b []byte, name string, tags []RawTag) (section, error) {
 	byNumber := func(a, b RawTag) int { return cmp.Compare(a.Number, b.Number) }
 	if !slices.IsSortedFunc(tags, byNumber) {
 		tags = slices.Clone(tags)
@@ -456,10 +471,10 @@ func sortedTags(name string, tags []RawTag) ([]RawTag, error) {
 	}
 	for i := 1; i < len(tags); i++ {
 		if tags[i-1].Number == tags[i].Number {
-			return nil, twice(name, tags[i].Number)
+			return section{}, twice(name, tags[i].Number)
 		}
 	}
-	return tags, nil
+	return section{name: name, tags: tags, count: len(tags), start: len(b)}, nil
 }
 
 func twice(name string, number uint32) error {
@@ -475,16 +490,29 @@ func appendTags(b []byte, tags []RawTag) []byte {
 	return b
 }
 
-// appendTagsBelow writes the tags in front of a number, and returns those behind it.
-func appendTagsBelow(b []byte, name string, tags []RawTag, number uint32) ([]byte, []RawTag, error) {
+// begin writes the unknown tags in front of a known one, and its number; the content follows.
+func (s *section) begin(b []byte, number uint32) ([]byte, error) {
 	n := 0
-	for n < len(tags) && tags[n].Number < number {
+	for n < len(s.tags) && s.tags[n].Number < number {
 		n++
 	}
-	if n < len(tags) && tags[n].Number == number {
-		return nil, nil, twice(name, number)
+	if n < len(s.tags) && s.tags[n].Number == number {
+		return nil, twice(s.name, number)
 	}
-	return appendTags(b, tags[:n]), tags[n:], nil
+	b = appendUvarint32(appendTags(b, s.tags[:n]), number)
+	s.tags, s.content = s.tags[n:], len(b)
+	s.count++
+	return b, nil
+}
+
+// end puts the size of a known tag's content in front of it.
+func (s *section) end(b []byte) []byte {
+	return inFront(b, s.content, len(b)-s.content)
+}
+
+// closed writes the unknown tags that are left, and in front of all how many there are.
+func (s *section) closed(b []byte) []byte {
+	return inFront(appendTags(b, s.tags), s.start, s.count)
 }
 
 // inFront puts a number in front of what begins at a place.

@@ -10,8 +10,11 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
-from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
+from kodec.log.reading.reader import BatchReader, RecordReader, read_batches
+from kodec.log.tables.count import count_rows
+from kodec.log.tables.plugs import log_dataset, scan_polars
 from kodec.log.tables.reader import TableReader
+from kodec.log.tables.records import read_records
 from kodec.log.tables.table import encode_table, read_batch_table, read_table, scan_batch_table, scan_table
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
@@ -37,13 +40,16 @@ __all__ = [
     "TimestampType",
     "TopicPartition",
     "backend",
+    "count_rows",
     "encode",
     "encode_table",
+    "log_dataset",
     "partition_of",
     "read_batch_table",
     "read_batches",
     "read_records",
     "read_table",
     "scan_batch_table",
+    "scan_polars",
     "scan_table",
 ]

@@ -188,7 +188,10 @@ def test_what_is_appended_is_printed(tmp_path: Path) -> None:
         "--format",
         r"%o=%v\n",
     ]
+    # a shell that starts the tests in the background has them ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     following = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
     try:
         assert following.stdout is not None
         assert following.stdout.readline() == "1=2\n"
@@ -200,9 +203,11 @@ def test_what_is_appended_is_printed(tmp_path: Path) -> None:
         other.close()
         assert following.stdout.readline() == "0=first\n"
         time.sleep(0.1)
-    finally:
         following.send_signal(signal.SIGINT)
         assert following.wait(20) == 130
+    finally:
+        following.kill()
+        following.wait()
         following.stdout.close()
         writer.close()
 

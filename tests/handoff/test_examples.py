@@ -17,6 +17,7 @@ import pytest
 import kodec
 from kodec.handoff import make_kit, write_folder
 from tests.handoff.expected import LOGS, rows
+from tests.languages.compilers import is_here
 
 pytestmark = pytest.mark.thorough
 
@@ -63,7 +64,7 @@ def run(kit: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 def compiled(kit: Path, language: str) -> str:
     """Compile the program; the command that runs it."""
-    if lacks := [each for each in TOOLS[language] if shutil.which(each) is None]:
+    if lacks := [each for each in TOOLS[language] if not is_here(each)]:
         pytest.skip(f"no {', '.join(lacks)} here")
     (kit / "build").mkdir(exist_ok=True)
     if language == "Java":

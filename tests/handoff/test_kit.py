@@ -149,7 +149,7 @@ def test_an_archive_that_leads_outside_is_refused(schemas: Path, tmp_path: Path)
 
 def test_the_command(schemas: Path, tmp_path: Path) -> None:
     run = CliRunner().invoke
-    app = _application(["handoff", "generate"])
+    app = _application()
     out = str(tmp_path / "kit")
     done = run(app, ["handoff", "--schemas", str(schemas), "--out", out, "--option", "go.package=orders"])
     assert done.exit_code == 0, done.output

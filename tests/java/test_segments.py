@@ -14,9 +14,9 @@ import pytest
 import kodec
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.files.listing import SegmentFiles, TopicPartition
-from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.plan import SourceSegment
 from kodec.pipeline.rows import SegmentRows
+from kodec.pipeline.spark_schema import arrow_schema, schema
 from kodec.runtime.errors import KodecError
 from tests.java.conftest import ROOT, Ask
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from kodec.generator.problems import SchemaError
 from tests.ksc.oracle import node
 
 from . import ksc_testee, peer_testee
+from .compilers import is_here
 from .real import ROWS, rows_of, segments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -178,9 +178,9 @@ JUDGES = (
 )
 
 
-def _is_here(language: Language) -> str:
+def _missing(language: Language) -> str:
     """What is missing; empty where nothing is."""
-    lacks = [each for each in language.needs if shutil.which(each) is None]
+    lacks = [each for each in language.needs if not is_here(each)]
     known = language.name.startswith(("ksc-", "py", "pure"))
     if (
         not language.is_judge
@@ -265,7 +265,7 @@ def _known(language: Language, report: Report) -> str:
 def table(chosen: Iterable[Language], suite: Suite) -> Iterator[tuple[Language, list[str], bool]]:
     """A row for each language, and whether it is as it has to be."""
     for language in chosen:
-        if lacks := _is_here(language):
+        if lacks := _missing(language):
             print(f"{language.name}: missing {lacks}", file=sys.stderr)
             continue
         print(f"{language.name} ...", file=sys.stderr, flush=True)

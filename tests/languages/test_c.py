@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +16,12 @@ from tests.handoff.expected import LOGS, rows
 
 from . import c_testee
 from .cases import ask, cases
+from .compilers import is_here
 from .test_plan import FOLDERS
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
+    pytest.mark.skipif(not is_here("cc"), reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def test_c_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path
 
 
 def test_the_library_is_built_installed_and_used_to_read_real_logs(tmp_path: Path) -> None:
-    if shutil.which("cmake") is None:
+    if not is_here("cmake"):
         pytest.skip("no CMake here")
     generate(ROOT / "schemas", tmp_path, targets=["c"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import kodec
 from kodec.generator.driver import generate
 
 from . import c_testee
+from .compilers import is_here
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/logs/*/*.log"))
@@ -23,7 +23,7 @@ PARTS = ("kodec_*.c", "columns_*.c", "log_log_segment.c", "log_record*.c", "log_
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
+    pytest.mark.skipif(not is_here("cc"), reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.generator.any_name import FIXED, GZIP, VERSIONS, put, rounds, sources
 from tests.generator.any_name import renamed as with_names
 
 from . import c_testee
+from .compilers import is_here
 from .test_c import answers
 
 SCHEMAS = ("z000", "z100", "z200", "z400")
@@ -28,7 +28,7 @@ WORDS = """
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here"),
+    pytest.mark.skipif(not is_here("cc"), reason="no C compiler here"),
     pytest.mark.xdist_group("c"),
 ]
 

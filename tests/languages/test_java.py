@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +11,12 @@ from kodec.generated.log.record import Record, RecordBody
 
 from . import java_testee
 from .cases import ask, case_of, cases
+from .compilers import is_here
 from .test_plan import FOLDERS
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("javac") is None, reason="no JDK is here: there is no javac"),
+    pytest.mark.skipif(not is_here("javac"), reason="no JDK is here: there is no javac"),
     pytest.mark.xdist_group("java"),
 ]
 

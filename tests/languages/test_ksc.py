@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from kodec.conformance.run import run
 from kodec.conformance.suite import from_schemas
 
 from . import ksc_testee
+from .compilers import is_here
 from .run import JUDGES, KNOWN, LANGUAGES
 
 SCHEMA = """
@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.languages, pytest.mark.xdist_group("ksc")]
 @pytest.mark.parametrize("name", ksc_testee.LANGUAGES)
 def test_a_reader_gives_the_values_of_vectors(name: str, tmp_path: Path) -> None:
     ksc = ksc_testee.LANGUAGES[name]
-    if lacks := [each for each in ksc.needs if shutil.which(each) is None]:
+    if lacks := [each for each in ksc.needs if not is_here(each)]:
         pytest.skip(f"no {', '.join(lacks)} here")
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "sensor_message.ksy").write_text(SCHEMA)

@@ -15,6 +15,8 @@ from kodec.conformance.run import run
 from kodec.conformance.suite import Suite, from_schemas
 from kodec.generator.driver import render_all
 
+from .compilers import is_here
+
 pytestmark = [pytest.mark.languages, pytest.mark.xdist_group("new version")]
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -95,7 +97,7 @@ def test_vectors_and_pages_follow(before: Suite, after: Suite, edited: Path) -> 
 
 @pytest.mark.parametrize("language", BUILDERS)
 def test_the_language_has_the_field(language: str, edited: Path, after: Suite, tmp_path: Path) -> None:
-    if shutil.which(program := COMPILERS.get(language, sys.executable)) is None:
+    if not is_here(program := COMPILERS.get(language, sys.executable)):
         pytest.skip(f"no {program} here")
     report = run(after, BUILDERS[language](edited, tmp_path))
     assert [(each.vector.id, each.text) for each in report.failures] == [] and report.gave_up is None
@@ -104,7 +106,7 @@ def test_the_language_has_the_field(language: str, edited: Path, after: Suite, t
 
 @pytest.mark.parametrize("language", BUILDERS)
 def test_a_changed_field_fails_with_the_old_vectors(language: str, before: Suite, tmp_path: Path) -> None:
-    if shutil.which(program := COMPILERS.get(language, sys.executable)) is None:
+    if not is_here(program := COMPILERS.get(language, sys.executable)):
         pytest.skip(f"no {program} here")
     schemas = _copy(tmp_path)
     path = schemas / MESSAGE

@@ -13,12 +13,13 @@ from kodec.generator.problems import SchemaError
 
 from . import rust_testee
 from .cases import ask, cases
+from .compilers import is_here
 from .rust_testee import cargo
 from .test_plan import FOLDERS
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust here: https://rustup.rs"),
+    pytest.mark.skipif(not is_here("cargo"), reason="no Rust here: https://rustup.rs"),
     pytest.mark.xdist_group("rust"),
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from kodec.generator.driver import render_all
 from tests.generator.any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, unnamed, vocabulary
 
 from . import rust_testee
+from .compilers import is_here
 from .protocol import Conversation
 
 pytestmark = [
     pytest.mark.languages,
-    pytest.mark.skipif(shutil.which("cargo") is None, reason="no Rust here: https://rustup.rs"),
+    pytest.mark.skipif(not is_here("cargo"), reason="no Rust here: https://rustup.rs"),
     pytest.mark.xdist_group("rust"),
 ]
 

@@ -94,14 +94,20 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: any_kodec.Segment.of(None), "a path is needed"),
     (lambda: log().read("0"), "offset: a whole number is needed, not str"),
     (lambda: list(log().records(isolation="committed")), "isolation='committed': expected"),
-    (lambda: any_kodec.read_records([SEGMENT]), "a path, bytes or a binary file is needed, not list"),
+    (
+        lambda: any_kodec.read_records([7]),
+        "a list may hold paths, logs, log directories and segments, not int",
+    ),
     (opened, "open it with mode 'rb'"),
     (lambda: any_kodec.read_records(SEGMENT, on_error="ignore"), "on_error='ignore': expected"),
     (lambda: any_kodec.read_records(SEGMENT, limits=5), r"limits: kodec.Limits\(...\) is needed, not int"),
     (lambda: any_kodec.Limits(batch_bytes="5"), "batch_bytes: a whole number is needed, not str"),
     (lambda: kodec.Limits(elements=-5), "elements=-5: at least 0"),
     (lambda: any_kodec.LogConfig(segment_bytes="5"), "segment_bytes: a whole number is needed"),
-    (lambda: kodec.read_table(SEGMENT, ["valu"]), "no such column: 'valu'; there are offset"),
+    (
+        lambda: kodec.read_table(SEGMENT, ["valu"]),
+        "no such column: 'valu'; there are topic, partition, offset",
+    ),
     (
         lambda: list(
             any_kodec.operations.convert_batches(str(SEGMENT), kodec.operations.ConvertOptions(magic=1))

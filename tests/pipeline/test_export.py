@@ -1,22 +1,35 @@
 """The parts of an export that need no JVM: what tasks write, and what is merged."""
 
+import csv
+import io
+import os
 import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.pipeline import PartitionSummary, export
+from kodec.pipeline import ExportSummary, PartitionSummary, export
+from kodec.pipeline.files import FILE_FORMATS, FileFormat, RowFormat
 from kodec.pipeline.jobs import export as job
 from kodec.pipeline.options import Options
-from kodec.pipeline.plan import list_segments, tasks_of
+from kodec.pipeline.plan import Task, list_segments, tasks_of
 from kodec.pipeline.staging import staged
 
 DATA = Path(__file__).parents[1] / "data"
+
+
+def read(folder: Path) -> pa.Table:
+    """The rows of all files in a folder, by their names."""
+    return pa.concat_tables([pq.ParquetFile(path).read() for path in sorted(folder.rglob("*.parquet"))])
 
 
 def run_tasks(log_dir: Path, folder: Path, **given: str) -> list[PartitionSummary]:
@@ -24,7 +37,7 @@ def run_tasks(log_dir: Path, folder: Path, **given: str) -> list[PartitionSummar
     options = Options.parse({"path": str(log_dir), **given})
     found: list[PartitionSummary] = []
     with staged(folder) as staging:
-        work = pickle.loads(pickle.dumps(job.ExportWork(options, "zstd", staging)))
+        work = pickle.loads(pickle.dumps(job.ExportWork(options, FileFormat(), staging)))
         for task in tasks_of(options, list_segments(options)):
             attempt, summaries = work(task)
             for file in (file for row in summaries for file in row.files):
@@ -144,3 +157,123 @@ def test_messages_by_name_are_two_columns_more(tmp_path: Path) -> None:
     assert table["keyDecoded"][0].as_py().startswith('{"name": "OffsetCommitKey"')
     (plain,) = run_tasks(log, tmp_path / "plain")
     assert "keyDecoded" not in pq.read_schema(tmp_path / "plain" / plain.files[0]).names
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize(
+    "resume",
+    [pytest.param([], marks=pytest.mark.thorough, id="anew"), pytest.param(["resume"], id="resumed")],
+)
+def test_a_kill_at_any_step_leaves_the_old_export_or_the_new_one(
+    tmp_path: Path, write_segment: Callable[..., Path], resume: list[str]
+) -> None:
+    for first in (0, 4):
+        write_segment(tmp_path / "logs" / "orders-0", first, 4)
+    (tmp_path / "made").mkdir()
+    program = [sys.executable, Path(__file__).parent / "kill_export.py", tmp_path / "logs", tmp_path / "made"]
+    done = subprocess.run([*program, *resume], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 20
+
+
+def test_what_is_finished_is_not_made_again(
+    log_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    real, limit = job.ExportWork._attempt, 3
+
+    def counted(work: job.ExportWork, task: Task) -> tuple[Path, list[PartitionSummary]]:
+        if len(made) == limit:
+            raise KeyboardInterrupt
+        made.append(str(task[0].segment.log))
+        return real(work, task)
+
+    monkeypatch.setattr(job.ExportWork, "_attempt", counted)
+
+    def run(**given: Any) -> ExportSummary:
+        return export(log_dir, tmp_path / "out", engine="local", threads=1, task_bytes="1", **given)
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert list(tmp_path.iterdir()) == []
+    made.clear()
+    with pytest.raises(KeyboardInterrupt):
+        run(resume=True)
+    (left,) = tmp_path.iterdir()
+    assert len(list((left / "finished").iterdir())) == 3
+    limit = 100
+    summary = run(resume=True)
+    assert len(made) == len(set(made)) == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    made.clear()
+    (tmp_path / "out").rename(tmp_path / "first")
+    again = run()
+    assert len(made) == 5
+    assert (again.partitions, again.records) == (summary.partitions, 340)
+    assert read(tmp_path / "first").equals(read(tmp_path / "out"))
+
+
+def test_a_large_segment_is_cut_for_the_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_segment: Callable[..., Path]
+) -> None:
+    write_segment(tmp_path / "logs" / "t-0", 0, 400)
+    monkeypatch.setattr(job, "_LEAST_TASK", 1_000)
+    one = export(tmp_path / "logs", tmp_path / "one", engine="local", threads=1)
+    two = export(tmp_path / "logs", tmp_path / "two", engine="local", threads=2)
+    assert (one.tasks, two.tasks) == (1, 2)
+    assert (one.records, two.records) == (400, 400)
+    assert [len(summary.partitions[0].files) for summary in (one, two)] == [1, 2]
+    assert read(tmp_path / "one").equals(read(tmp_path / "two"))
+
+
+def rows_of(table: pa.Table) -> list[Any]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("compression", [None, "zstd"])
+@pytest.mark.parametrize("format", FILE_FORMATS)
+def test_each_format_has_the_rows(
+    tmp_path: Path, format: RowFormat, compression: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs, out = DATA / "kafka-4.3.1" / "logs", tmp_path / "out"
+    topics = ["orders", "transactions", "codec-gzip"]
+    words = ["--format", format, *(["--compression", compression] if compression else [])]
+    words += [word for topic in topics for word in ("--topic", topic)]
+    assert main(["export", str(logs), "--to", str(out), *words]) == 0
+    capsys.readouterr()
+    files = sorted(path for path in out.rglob("topic=*/*/*"))
+    form = FileFormat.of(format, compression)
+    assert files and all(path.name.endswith(form.suffix) for path in files)
+    export(logs, tmp_path / "parquet", engine="local", topics=topics)
+    wanted = pa.concat_tables(
+        [pq.ParquetFile(path).read() for path in (tmp_path / "parquet").rglob("*.parquet")]
+    )
+    if format in ("parquet", "arrow"):
+        found = [
+            pq.ParquetFile(path).read() if format == "parquet" else pa.ipc.open_file(path).read_all()
+            for path in files
+        ]
+        assert rows_of(pa.concat_tables(found)) == rows_of(wanted)
+        return
+    assert main(["find", str(logs), *words[-6:], "--json" if format == "jsonl" else "--csv"]) == 0
+    shown = capsys.readouterr().out
+    text = [pa.input_stream(path, compression=compression).read().decode() for path in files]
+    if format == "jsonl":
+        assert sorted("".join(text).splitlines()) == sorted(shown.splitlines())
+        return
+    names = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
+    found = [
+        {name: row[name] for name in names} for each in text for row in csv.DictReader(io.StringIO(each))
+    ]
+    assert sorted(map(repr, found)) == sorted(map(repr, csv.DictReader(io.StringIO(shown))))
+
+
+def test_formats_and_their_compressions_are_named(log_dir: Path, tmp_path: Path) -> None:
+    for given, said in (
+        ({"format": "orc"}, "format is one of parquet, arrow, csv, jsonl, not 'orc'"),
+        ({"format": "csv", "compression": "lz4"}, "one of none, gzip, zstd for csv, not 'lz4'"),
+        ({"key_format": "xml"}, "key_format is one of auto, text"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            export(log_dir, tmp_path / "out", engine="local", **given)
+    assert list(tmp_path.iterdir()) == []

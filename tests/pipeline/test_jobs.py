@@ -107,13 +107,19 @@ def test_the_command_prints_the_same_by_spark(
     assert "--master is for --engine spark" in capsys.readouterr().err
 
 
-def test_what_is_done_in_this_process_needs_no_spark(damaged: Path) -> None:
-    program = "import sys; sys.modules['pyspark'] = None; from kodec.cli.main import main; sys.exit(main())"
+def test_what_is_done_in_this_process_needs_no_spark(damaged: Path, tmp_path: Path) -> None:
+    blocked = "sys.modules['pyspark'] = sys.modules['py4j'] = None"
+    program = f"import sys; {blocked}; from kodec.cli.main import main; sys.exit(main())"
+    out = str(tmp_path / "out")
     for words, code, told in (
         (["verify", str(damaged)], 1, "problem"),
         (["inventory", str(damaged), "--json"], 0, '"baseOffset"'),
         (["verify", str(damaged), "--engine", "spark"], 1, "pip install 'kodec[spark]'"),
-        (["export", str(damaged), "--to", "out"], 1, "pip install 'kodec[spark]'"),
+        (["export", str(LOGS), "--to", out], 0, "orders"),
+        (["restore", out, "--to", f"{out}-restored"], 0, "orders-0"),
+        (["compact-view", str(LOGS), "--topic", "compacted", "--to", f"{out}-view"], 0, "compacted"),
+        (["convert", str(LOGS), "--to", "c", "--topic", "orders", "--compression", "none"], 3, "orders-0"),
+        (["export", str(LOGS), "--to", f"{out}-spark", "--engine", "spark"], 1, "pip install 'kodec[spark]'"),
     ):
         done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True)
         assert done.returncode == code, done.stderr

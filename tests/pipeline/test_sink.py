@@ -17,10 +17,10 @@ from kodec.errors import KodecError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.writing import add_segments as addition
 from kodec.pipeline import export
-from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.segments import Cut, PartitionRows
 from kodec.pipeline.sink import BatchSink, StreamSink, WriteOptions
+from kodec.pipeline.spark_schema import arrow_schema, schema
 
 LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 ALL = "key binary, value binary, topic string, partition int, timestamp timestamp"

@@ -243,3 +243,25 @@ def test_an_export_that_stops_halfway_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         export(log_dir, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("format", ["parquet", "jsonl"])
+def test_both_engines_export_the_same(spark: Any, tmp_path: Path, format: str) -> None:
+    logs = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
+    given: dict[str, Any] = {"format": format, "task_bytes": "20k", "include_internal": True}
+    by_spark = export(logs, tmp_path / "spark", **given)
+    here = export(logs, tmp_path / "local", engine="local", threads=2, **given)
+    assert (here.partitions, here.tasks) == (by_spark.partitions, by_spark.tasks)
+    files = {name: files_of(tmp_path / name) for name in ("spark", "local")}
+    assert files["spark"] == files["local"] and len(files["local"]) > 20
+    # cut for the threads there are other files, of the same rows
+    export(logs, tmp_path / "cut", engine="local", threads=3, format="parquet", include_internal=True)
+    export(logs, tmp_path / "rows", engine="local", threads=1, format="parquet", include_internal=True)
+    rows = spark.read.schema(schema(headers=True)).parquet
+    assertDataFrameEqual(rows(str(tmp_path / "cut")), rows(str(tmp_path / "rows")))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }

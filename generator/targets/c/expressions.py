@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kodec.generator.plan.spelling import Precedence, Spelling
+from kodec.generator.plan.spelling import Computed, Precedence, Spelling
 from kodec.generator.plan.steps import Program
 from kodec.generator.plan.values import (
     FLAG,
@@ -37,7 +37,7 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.targets.c.names import PREFIX, Names, member
 
-__all__ = ["Computed", "Expressions", "Member", "Types", "is_null", "literal", "text", "whole"]
+__all__ = ["Expressions", "Member", "Types", "is_null", "literal", "text", "whole"]
 
 _PLAIN = {
     FLAG: "bool",
@@ -46,12 +46,6 @@ _PLAIN = {
     IDENTITY: "kodec_uuid",
     SECTION: "kodec_tags",
 }
-
-
-class Computed(str):
-    """Text of a place that holds an int64_t already."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator.plan.printing import UnitPrinter
+from kodec.generator.plan.printing import WIDE, UnitPrinter
+from kodec.generator.plan.spelling import Computed
 from kodec.generator.plan.steps import (
     Case,
     CheckLength,
@@ -42,13 +43,11 @@ from kodec.generator.plan.values import (
     bare,
     is_number,
 )
-from kodec.generator.targets.c.expressions import Computed, Expressions, Member, Types, is_null, literal, text
+from kodec.generator.targets.c.expressions import Expressions, Member, Types, is_null, literal, text
 from kodec.generator.targets.c.names import local, member
 from kodec.generator.wire import WIRE
 
 __all__ = ["Defaults", "Printer"]
-
-_WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 
 
 class Defaults:
@@ -156,10 +155,6 @@ class Printer(UnitPrinter[Expressions]):
         """The parameters of a function, after others."""
         return "".join(f", {self.types.of(each.type)} {local(each.name)}" for each in self.unit.parameters)
 
-    @property
-    def arguments(self) -> str:
-        return "".join(f", {local(each.name)}" for each in self.unit.parameters)
-
     def unused(self) -> Iterator[str]:
         """The parameters that a function does not look at."""
         held = (self.unit.steps, self.unit.packed, [] if not self.writing else self.unit.derived)
@@ -172,24 +167,11 @@ class Printer(UnitPrinter[Expressions]):
 
     def field(self, name: str) -> str:
         """Where a field is while it is read or written."""
-        if self.writing and self.unit.derivation(name) is not None:
-            return Computed(local(name))
-        if name in self.kept:
-            return f"v->{member(name)}"
         if name == self.unit.stands_for:
             return "(*value)"
-        kind = next((each.type for each in self.unit.fields if each.name == name), None)
-        return Computed(local(name)) if kind is not None and is_number(kind) else local(name)
-
-    def field_type(self, name: str) -> Type:
-        kind = self.unit.field(name).type
-        if self.writing and self.unit.derivation(name) is not None:
-            return _WIDE
-        if name in self.computed:
-            return kind if isinstance(kind, Maybe) else Maybe(kind)
-        if name not in self.kept and name != self.unit.stands_for and is_number(kind):
-            return _WIDE
-        return kind
+        derived = self.writing and self.unit.derivation(name) is not None
+        place = f"v->{member(name)}" if name in self.kept and not derived else local(name)
+        return Computed(place) if self.is_wide(name) else place
 
     def _get(self, name: str) -> str:
         if name in self.computed and not self.writing:
@@ -203,14 +185,9 @@ class Printer(UnitPrinter[Expressions]):
             return place
         return f"(int64_t)*{place}" if self.types.is_pointer(self.field_type(name)) else f"(int64_t){place}"
 
-    def given(self, arguments: Iterable[Value], unit: str) -> str:
-        """Arguments of another unit's function, after others."""
-        kinds = [each.type for each in self.program.units[unit].parameters]
-        spell, found = self.spell, []
-        for value, kind in zip(arguments, kinds, strict=True):
-            shown = spell(value, spell.binds.sign)
-            found.append(f", ({self.types.of(kind)}){shown}" if isinstance(kind, Whole) else f", {shown}")
-        return "".join(found)
+    def told(self, value: Value, kind: Type) -> str:
+        shown = self.spell(value, self.spell.binds.sign)
+        return f"({self.types.of(kind)}){shown}" if isinstance(kind, Whole) else shown
 
     def call(self, unit: str) -> str:
         return self.names.type(unit)
@@ -278,7 +255,7 @@ class Printer(UnitPrinter[Expressions]):
         """The least and the largest number; None where int64_t has no other."""
         found = WIRE[wire].range
         assert found is not None
-        return None if Whole(*found) == _WIDE else (literal(found[0]), literal(min(found[1], _WIDE.high)))
+        return None if Whole(*found) == WIDE else (literal(found[0]), literal(min(found[1], WIDE.high)))
 
     def varint(self, wire: str, value: str) -> str:
         """A number as the groups of bits that stand for it."""
@@ -290,13 +267,6 @@ class Printer(UnitPrinter[Expressions]):
         """An int64_t as a place of this type takes it."""
         wanted = self.types.of(bare(kind))
         return value if wanted == "int64_t" else f"({wanted}){value}"
-
-    def place_of(self, path: tuple[str, ...]) -> str:
-        found = super().place_of(path)
-        return Computed(found) if isinstance(self.field(path[0]), Computed) else found
-
-    def slot_type(self, slot: Slot) -> Type:
-        return self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
 
     def value_of(self, slot: Slot) -> str:
         """The value of a slot: what a rule speaks of, and what is written."""
@@ -341,7 +311,7 @@ class Printer(UnitPrinter[Expressions]):
         if self.types.is_pointer(kind) or isinstance(inner, ObjectOf):
             return "kd_show_bytes((kodec_bytes){0})" if isinstance(kind, Maybe) else "kd_show_count(1)"
         match inner:
-            case Whole(low=0, high=high) if high > _WIDE.high:
+            case Whole(low=0, high=high) if high > WIDE.high:
                 return f"kd_show_uint({place})"
             case Whole() | EnumOf():
                 return f"kd_show_int({place})"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.printing import collisions, strict_texts
-from kodec.generator.plan.steps import Program, Unit, values_of
+from kodec.generator.plan.printing import Package, collisions, strict_texts
+from kodec.generator.plan.steps import Unit, values_of
 from kodec.generator.plan.values import exceeds_64_bits
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Model
@@ -26,24 +25,7 @@ __all__ = ["TARGET"]
 FOLDER = "go"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TEMPLATES = Templates("kodec.generator.targets.go", exported=exported, local=local)
-_IMPORTS = {
-    "binary.": "encoding/binary",
-    "bytes.": "bytes",
-    "math.": "math",
-    "reflect.": "reflect",
-    "strconv.": "strconv",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    model: Model
-    program: Program
-    package: str
-
-
-def _package(request: Request) -> str:
-    return request.option("go", "package", "formats")
+_IMPORTS = ("bytes", "encoding/binary", "math", "reflect")
 
 
 class _Go:
@@ -55,38 +37,34 @@ class _Go:
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits."""
-        package = _package(request)
-        if _NAME.fullmatch(package) is None or package in WORDS.split():
-            raise ValueError(f"`{package}` is no name of a Go package: letters, digits, `_`, in lower case")
-        yield from read_from_streams(request.model, request.model.schemas, "Go types yet")
-        program = program_of(request.model)
-        names = Names(request.model)
-        yield from collisions(request.model, program, "Go", names.declared, exported)
+        plan = self.plan(request)
+        if _NAME.fullmatch(plan.name) is None or plan.name in WORDS.split():
+            raise ValueError(f"`{plan.name}` is no name of a Go package: letters, digits, `_`, in lower case")
+        yield from read_from_streams(plan.model, plan.model.schemas, "Go types yet")
+        yield from collisions(plan.model, plan.program, "Go", Names(plan.model).declared, exported)
         # a string of Go holds the bytes of other encodings as they are
-        yield from strict_texts(request.model, program, "Go")
-        for unit in program.units.values():
-            place = request.model.struct(unit.name).place
-            if any(
-                hasattr(each, "type") and exceeds_64_bits(each)
-                for each in values_of((unit.steps, unit.derived))
-            ):
+        yield from strict_texts(plan.model, plan.program, "Go")
+        for unit in plan.program.units.values():
+            parts = (each for each in values_of((unit.steps, unit.derived)) if hasattr(each, "type"))
+            if any(map(exceeds_64_bits, parts)):
+                place = plan.model.struct(unit.name).place
                 yield SchemaProblem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
 
-    def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model), _package(request))
+    def plan(self, request: Request) -> Package:
+        name = request.option("go", "package", "formats")
+        return Package(request.model, program_of(request.model), name)
 
-    def emit(self, plan: _Plan) -> Iterator[File]:
+    def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
         runtime = files("kodec.runtime").joinpath("go")
-        packed = any(unit.packed is not None for unit in plan.program.units.values())
-        for name in ("runtime.go", *(("codecs.go",) if packed else ())):
+        for name in ("runtime.go", *(("codecs.go",) if plan.packed else ())):
             text = runtime.joinpath(name).read_text("utf-8")
-            text = text.replace("package kodec", f"package {plan.package}", 1)
+            text = text.replace("package kodec", f"package {plan.name}", 1)
             yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
         for schema in plan.model.schemas:
             body = ""
             for unit in plan.program.units_of(schema):
-                comments = _comments(plan.model, unit, names)
+                comments = dict(_comments(plan.model, unit, names))
                 read, write = (
                     Printer(names, plan.program, unit, comments, writing=way) for way in (False, True)
                 )
@@ -94,21 +72,18 @@ class _Go:
             if not body:
                 continue
             code = re.sub(r"(?m)^\s*//.*$", "", body)
-            imports = sorted(
-                path for word, path in _IMPORTS.items() if re.search(rf"\b{re.escape(word)}", code)
-            )
-            head = {"mark": mark(schema), "package": plan.package, "imports": imports, "type": names.type}
+            imports = [path for path in _IMPORTS if re.search(rf"\b{path.rpartition('/')[2]}\.", code)]
+            head = {"mark": mark(schema), "package": plan.name, "imports": imports, "type": names.type}
             text = _TEMPLATES.render("file.go.j2", id=schema.id, enums=schema.enums, body=body, **head)
             path = schema.path.removesuffix(".ksy").replace("/", "_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
 
 
-def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:
+def _comments(model: Model, unit: Unit, names: Names) -> Iterator[tuple[str, str]]:
     """The comment of a type, and those of its fields, from the schema's documentation."""
-    found = dict(documentation(model, model.struct(unit.name)))
-    about = Text.of(f"{names.type(unit.name)}: ", found.pop(""))
-    fields = {name: line_comment(doc, "\t// ") for name, doc in found.items()}
-    return {"": line_comment(about, "// ")} | fields
+    for name, doc in documentation(model, model.struct(unit.name)):
+        about = doc if name else Text.of(f"{names.type(unit.name)}: ", doc)
+        yield name, line_comment(about, "\t// " if name else "// ")
 
 
 TARGET = _Go()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from kodec.generator.plan.spelling import Precedence, Spelling
+from kodec.generator.plan.spelling import Computed, Precedence, Spelling
 from kodec.generator.plan.values import (
     FLAG,
     IDENTITY,
@@ -35,16 +35,10 @@ from kodec.generator.plan.values import (
 )
 from kodec.generator.targets.go.names import Names, exported
 
-__all__ = ["Computed", "Expressions", "Types", "literal", "whole"]
+__all__ = ["Expressions", "Types", "literal", "whole"]
 
 _KEPT = (FieldOf, Peeked, Item, MemberOf)
 _PLAIN = {FLAG: "bool", TEXT: "string", OCTETS: "[]byte", IDENTITY: "UUID", SECTION: "[]RawTag"}
-
-
-class Computed(str):
-    """Text of a place that holds an int64 already."""
-
-    __slots__ = ()
 
 
 class Types:
@@ -128,10 +122,8 @@ class Expressions(Spelling):
     def kept(self, value: FieldOf | Peeked | Item | MemberOf) -> tuple[int, str]:
         """What is kept as a narrower number, as int64."""
         place, kind = self.place(value), value.type
-        if is_number(kind) and isinstance(kind, Maybe):
-            place = f"int64(*{place})"
-        elif is_number(kind) and not isinstance(place, Computed):
-            place = f"int64({place})"
+        if is_number(kind) and not isinstance(place, Computed):
+            place = f"int64({'*' if isinstance(kind, Maybe) else ''}{place})"
         return self.binds.atom, place
 
     def size(self, of: Value) -> tuple[int, str]:

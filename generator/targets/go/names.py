@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kodec.generator.reserved import Reserved
 from kodec.generator.schema.model import Model
 from kodec.generator.target import type_prefixes
 
@@ -12,18 +13,20 @@ __all__ = ["Names", "exported", "local"]
 WORDS = """
     any append bool break byte case chan const continue copy default defer else error fallthrough false for
     func go goto if import int int64 interface len make map max min new nil package range return select string
-    struct switch true type uint64 var binary bytes math reflect strconv
+    struct switch true type uint64 var binary bytes math reflect
 """
 _OF_TEMPLATES = """
-    at b before bits codec compress content count data each end err field floorDiv floorMod found grown have i
-    inner item last most n need notEncodable nth number on pick pointer r reader rest size section inFront
-    sortedTags start stored tags text unused v value within x
+    at b before bits checksumCrc32 checksumCrc32c codec content data each end err field floorDiv floorMod
+    found grown have i inner item last most n need newSection notEncodable nth number on opt packing pick
+    pointer r section start stored text v value within x
 """
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
 """
-_LOCALS = frozenset(f"{WORDS} {_OF_TEMPLATES}".split())
-_EXPORTED = frozenset(_OF_RUNTIME.split())
+# functions of types are called `readX` and `appendX`, places in bytes `startOfX`
+_PREFIXES = ("append", "bytesOf", "endOf", "read", "startOf")
+_LOCALS = Reserved(WORDS.split(), _OF_TEMPLATES.split(), prefixes=_PREFIXES)
+_EXPORTED = Reserved(_OF_RUNTIME.split())
 _AS_INITIALS = "api crc id ip url uuid"
 _INITIALS = frozenset(_AS_INITIALS.split())
 
@@ -31,17 +34,13 @@ _INITIALS = frozenset(_AS_INITIALS.split())
 def exported(name: str) -> str:
     """`topic_id` is `TopicID`."""
     parts = [part.upper() if part in _INITIALS else part[:1].upper() + part[1:] for part in name.split("_")]
-    text = "".join(parts)
-    return f"{text}_" if text in _EXPORTED else text
+    return _EXPORTED.free("".join(parts))
 
 
 def local(name: str) -> str:
     """`len_body` is `lenBody`."""
-    made = exported(name)
-    head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", made)
-    assert head is not None or made
-    text = made if head is None else head[0].lower() + made[head.end() :]
-    return f"{text}_" if text in _LOCALS or text[0].isdigit() else text
+    text = re.sub(r"^([A-Z]+(?![a-z])|[A-Z])", lambda head: head[0].lower(), exported(name))
+    return f"{text}_" if text[0].isdigit() else _LOCALS.free(text)
 
 
 class Names:
@@ -51,8 +50,7 @@ class Names:
         self._types: dict[str, str] = {}
         for schema, head in type_prefixes(model, exported):
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
-                path = name.split("::")[1:]
-                self._types[name] = head + "".join(exported(part) for part in path)
+                self._types[name] = head + "".join(map(exported, name.split("::")[1:]))
 
     def type(self, name: str) -> str:
         """The type of a unit, or of an enum."""

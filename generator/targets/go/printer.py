@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kodec.generator.plan.printing import UnitPrinter
+from kodec.generator.plan.spelling import Computed
 from kodec.generator.plan.steps import (
-    Case,
     Chars,
+    CheckCount,
     CheckLast,
     CheckLength,
     CheckMost,
     Checksum,
-    Choice,
     Derived,
     Element,
     FixedNumber,
@@ -26,7 +26,6 @@ from kodec.generator.plan.steps import (
 from kodec.generator.plan.values import (
     FLAG,
     Constant,
-    EnumOf,
     ListOf,
     Maybe,
     ObjectOf,
@@ -37,14 +36,13 @@ from kodec.generator.plan.values import (
     bare,
     is_number,
 )
-from kodec.generator.targets.go.expressions import Computed, Expressions, Types, literal, whole
+from kodec.generator.targets.go.expressions import Expressions, Types, literal, whole
 from kodec.generator.targets.go.names import Names, exported, local
 from kodec.generator.wire import WIRE
 
 __all__ = ["Printer"]
 
 _ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.BigEndian"}
-_WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 
 
 class Printer(UnitPrinter[Expressions]):
@@ -55,13 +53,14 @@ class Printer(UnitPrinter[Expressions]):
     ) -> None:
         super().__init__(program, unit, comments, writing=writing)
         self.names = names
-        self.types = Types(names)
-        self.go = self.types.of
+        self.go = Types(names).of
         self.type = names.type(unit.name)
         self.spell = Expressions(field=self.get)
+        self.here = "len(b)" if writing else "r.pos"
 
     literal = staticmethod(literal)
     member = staticmethod(exported)
+    local = staticmethod(local)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -70,30 +69,17 @@ class Printer(UnitPrinter[Expressions]):
         """The parameters of a function, after others."""
         return "".join(f", {local(each.name)} {self.go(each.type)}" for each in self.unit.parameters)
 
-    @property
-    def arguments(self) -> str:
-        return "".join(f", {local(each.name)}" for each in self.unit.parameters)
-
-    def _is_local(self, name: str) -> bool:
-        return name not in self.kept or (self.writing and self.unit.derivation(name) is not None)
-
     def field(self, name: str) -> str:
         if name == self.unit.stands_for:
             return "value"
-        return local(name) if self._is_local(name) else f"v.{exported(name)}"
-
-    def field_type(self, name: str) -> Type:
-        kind = self.unit.field(name).type
-        if name in self.computed:
-            return kind if isinstance(kind, Maybe) else Maybe(kind)
-        return _WIDE if self._is_local(name) and name != self.unit.stands_for and is_number(kind) else kind
+        derived = self.writing and self.unit.derivation(name) is not None
+        place = f"v.{exported(name)}" if name in self.kept and not derived else local(name)
+        return Computed(place) if self.is_wide(name) else place
 
     def get(self, name: str) -> str:
         """The value of a field that may be computed."""
-        if name in self.computed:
-            return f"*{self.field(name)}"
-        known = any(each.name == name for each in self.unit.fields)
-        return Computed(self.field(name)) if known and self.field_type(name) == _WIDE else self.field(name)
+        place = self.field(name)
+        return f"*{place}" if name in self.computed and not self.writing else place
 
     def number(self, name: str) -> str:
         """A field as int64."""
@@ -104,18 +90,14 @@ class Printer(UnitPrinter[Expressions]):
         """A value among the arguments of a call."""
         return Expressions(field=self.get, depth=2)(value)
 
-    def given(self, arguments: Iterable[Value], unit: str) -> str:
-        """Arguments of another unit's function, after others."""
-        pairs = zip(map(self.argument, arguments), self.program.units[unit].parameters, strict=True)
-        return "".join(
-            f", {self.go(each.type)}({text})" if isinstance(each.type, Whole) else f", {text}"
-            for text, each in pairs
-        )
+    def told(self, value: Value, kind: Type) -> str:
+        text = self.argument(value)
+        return f"{self.go(kind)}({text})" if isinstance(kind, Whole) else text
 
     def append(self, unit: str, to: str, value: str, arguments: Iterable[Value]) -> str:
         """The call that writes what another unit reads."""
         if self.is_object(unit):
-            return f"{value}.append({to}{self.given(arguments, unit)})"
+            return f"{value}.Append({to}{self.given(arguments, unit)})"
         return f"append{self.names.type(unit)}({to}, {value}{self.given(arguments, unit)})"
 
     # -- types and constants ----------------------------------------------------------------------
@@ -123,24 +105,19 @@ class Printer(UnitPrinter[Expressions]):
     def is_pointer(self, kind: Type) -> bool:
         return self.go(kind).startswith("*")
 
-    def whole_type(self, kind: Type) -> str:
-        """The type of a whole number; empty of others."""
-        return self.go(bare(kind)) if is_number(kind) else ""
-
     def wire_type(self, wire: str) -> str:
         """The type of a wire type's numbers; empty of others."""
         found = WIRE[wire].range
         return "" if found is None else whole(Whole(*found))
 
-    def is_set_before(self, name: str) -> bool:
+    def is_set_before(self, place: str) -> bool:
         """Whether an object has its defaults already when it is read."""
-        return isinstance(self.field_type(name), ObjectOf) and name not in self.always_read
+        return place in dict(self.initial(absent=True))
 
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
         """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
-            is_local = self._is_local(each.name) and each.name != self.unit.stands_for
-            if is_local or (absent and each.name in self.always_read):
+            if not self.is_value(each.name) or (absent and each.name in self.always_read):
                 continue
             kind, constant = self.field_type(each.name), each.absent if absent else each.default
             value, inner = None if constant is None else constant.value, bare(kind)
@@ -205,8 +182,9 @@ class Printer(UnitPrinter[Expressions]):
 
     def converted(self, kind: Type, wire: str, text: str) -> str:
         """A number of a wire type as a place of this type takes it."""
-        wanted = self.whole_type(kind)
-        return text if not wanted or wanted == self.wire_type(wire) else f"{wanted}({text})"
+        wanted = self.go(bare(kind)) if is_number(kind) else self.wire_type(wire)
+        text = text if wanted == self.wire_type(wire) else f"{wanted}({text})"
+        return f"pointer({text})" if self.is_pointer(kind) else text
 
     def reading(self, element: Element, kind: Type, name: str) -> str:
         """What reads an element that is no object and no switch; `name` is the Go of its name in errors."""
@@ -215,15 +193,14 @@ class Printer(UnitPrinter[Expressions]):
                 return f"read{self.names.type(unit)}(r{self.given(arguments, unit)})"
             case FixedNumber(wire, order):
                 text = self.load(wire, order, f"r.take({name}, {WIRE[wire].least})")
-                text = self.converted(kind, wire, text)
+                return self.converted(kind, wire, text)
             case Varint(wire):
-                text = self.converted(kind, wire, f"r.{wire}({name})")
+                return self.converted(kind, wire, f"r.{wire}({name})")
             case Octets(size) | Chars(size):
                 text = "r.rest()" if size is None else f"r.octets({name}, {self.argument(size.value)})"
                 text = f"string({text})" if isinstance(element, Chars) else text
-            case _:
-                raise TypeError(element)
-        return f"pointer({text})" if self.is_pointer(kind) else text
+                return f"pointer({text})" if self.is_pointer(kind) else text
+        raise TypeError(element)
 
     # -- runs of fixed width ----------------------------------------------------------------------
 
@@ -231,20 +208,15 @@ class Printer(UnitPrinter[Expressions]):
         """The value of a slot that is no bits, as its place takes it."""
         if slot.wire is None:
             return f"{x}[{offset}:{offset + slot.size}:{offset + slot.size}]"
-        kind = self.field_type(slot.path[0]) if len(slot.path) == 1 else slot.type
-        text = self.converted(kind, slot.wire, self.load(slot.wire, slot.order, x, offset))
-        return f"pointer({text})" if self.is_pointer(kind) else text
+        return self.converted(self.slot_type(slot), slot.wire, self.load(slot.wire, slot.order, x, offset))
 
     def value_of(self, slot: Slot) -> str:
         return self.get(slot.path[0]) if len(slot.path) == 1 else self.place(slot)
 
-    def bits(self, slot: Slot, x: str) -> str:
-        return f"uint64({self.load(f'u{slot.size}', slot.order, x, slot.offset)})"
-
     def bit_field(self, slot: Slot, bits: str) -> str:
         assert slot.bits is not None
         shift, mask = slot.bits[0], hex((1 << slot.bits[1]) - 1)
-        if isinstance(slot.type, (Whole, EnumOf)):
+        if is_number(slot.type):
             return f"{self.go(slot.type)}({bits}{f' >> {shift}' if shift else ''} & {mask})"
         return f"{bits}{f'>>{shift}' if shift else ''}&{mask} != 0"
 
@@ -261,13 +233,19 @@ class Printer(UnitPrinter[Expressions]):
     # -- what is derived --------------------------------------------------------------------------
 
     def end(self, check: CheckLength | Checksum) -> str:
-        return f"endOf{exported(check.last)}" if check.last else "len(b)" if self.writing else "r.pos"
+        return f"endOf{exported(check.last)}" if check.last else self.here
 
-    def checksum(self, check: Checksum) -> str:
-        return f"checksum{check.function.capitalize()}"
+    def where(self, check: CheckCount | CheckLast | CheckMost) -> str:
+        """The test that a field has to say what follows from a list; empty where it always has."""
+        tests = [f"!r.opt.IgnoreDerived && len({self.field(check.of)}) != 0"]
+        tests = [] if isinstance(check, CheckCount) else tests
+        tests += [] if check.when is None else [self.spell(check.when, self.spell.binds["and"])]
+        return " && ".join(tests)
 
-    def of_list(self, part: CheckLast | CheckMost | Derived) -> str:
-        """The last or the largest member of a list, and what is added."""
+    def of_list(self, part: CheckCount | CheckLast | CheckMost | Derived) -> str:
+        """The number of a list's elements, or the last or the largest of their members, and what is added."""
+        if isinstance(part, CheckCount):
+            return f"int64(len({self.field(part.of)})){self.plus(part, tight=True)}"
         kind = self.item(self.unit.field(part.of).type)
         member = ".".join(["each", *map(exported, part.member)])
         call = f"{'last' if self.is_last(part) else 'most'}({self.field(part.of)}"
@@ -276,13 +254,7 @@ class Printer(UnitPrinter[Expressions]):
 
     def measured_value(self, derived: Derived) -> str:
         """What the length or the count of is taken."""
-        if derived.kind == "length" and self.is_packed(derived.of):
-            return "stored"
-        if derived.kind == "length" and derived.of in self.measured():
+        if derived.kind == "length" and (derived.of in self.measured() or self.is_packed(derived.of)):
             return f"bytesOf{exported(derived.of)}"
         text = self.field(derived.of)
         return f"text({text})" if self.is_pointer(self.unit.field(derived.of).type) else text
-
-    def by_type(self, choice: Choice) -> list[Case]:
-        """The cases, one for each Go type."""
-        return list({self.go(each.type): each for each in self.cases_of(choice)}.values())

@@ -20,7 +20,8 @@ _WORDS = """
 _LOCALS = Reserved(
     _WORDS,
     """
-    at codec computed data each error found in item opt out part rest start stop stored tag tags wanted
+    at buf codec computed data each error found from in isKept item opt out part rest start stop stored tag
+    tags to wanted
     """.split(),  # noqa: SIM905  # the same
 )
 _ROWS = Reserved(

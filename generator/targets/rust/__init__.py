@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.printing import collisions
+from kodec.generator.plan.printing import Package, collisions
 from kodec.generator.plan.steps import Chars, Checksum, Choice, Nested, Program, Unit, values_of
 from kodec.generator.plan.values import Maybe, MemberOf, ObjectOf, OneOf, is_number
 from kodec.generator.problems import SchemaProblem
@@ -41,17 +40,6 @@ _CODECS = {
 _CHECKSUMS = {"crc32": 'crc32fast = "1.5"', "crc32c": 'crc32c = "0.6"'}
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    model: Model
-    program: Program
-    crate: str
-
-
-def _crate(request: Request) -> str:
-    return request.option("rust", "crate", "formats")
-
-
 def _lacking(part: object) -> str:
     """Why a part of a unit cannot be printed; nothing where it can."""
     match part:
@@ -74,23 +62,23 @@ class _Rust:
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, parts of what may be null."""
-        if _NAME.fullmatch(_crate(request)) is None:
+        plan = self.plan(request)
+        if _NAME.fullmatch(plan.name) is None:
             text = "letters, digits, `_` and `-`, in lower case"
-            raise ValueError(f"`{_crate(request)}` is no name of a Rust crate: {text}")
-        yield from read_from_streams(request.model, request.model.schemas, "Rust types yet")
-        program = program_of(request.model)
-        types = Names(request.model).type
-        yield from collisions(request.model, program, "Rust", lambda name: [types(name)])
-        for unit in program.units.values():
-            place = request.model.struct(unit.name).place
+            raise ValueError(f"`{plan.name}` is no name of a Rust crate: {text}")
+        yield from read_from_streams(plan.model, plan.model.schemas, "Rust types yet")
+        types = Names(plan.model).type
+        yield from collisions(plan.model, plan.program, "Rust", lambda name: [types(name)])
+        for unit in plan.program.units.values():
+            place = plan.model.struct(unit.name).place
             for text in dict.fromkeys(map(_lacking, values_of((unit.steps, unit.derived)))):
                 if text:
                     yield SchemaProblem(place, unit.name, text)
 
-    def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model), _crate(request))
+    def plan(self, request: Request) -> Package:
+        return Package(request.model, program_of(request.model), request.option("rust", "crate", "formats"))
 
-    def emit(self, plan: _Plan) -> Iterator[File]:
+    def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
         types = Types(names, plan.program)
         choices: dict[str, list[OneOf]] = {}
@@ -121,7 +109,7 @@ class _Rust:
         yield from self._frame(plan, modules)
 
     @staticmethod
-    def _frame(plan: _Plan, modules: list[tuple[str, bool]]) -> Iterator[File]:
+    def _frame(plan: Package, modules: list[tuple[str, bool]]) -> Iterator[File]:
         parts = [*values_of([(each.steps, each.packed) for each in plan.program.units.values()])]
         checksums = sorted({each.function for each in parts if isinstance(each, Checksum)})
         packed = [each.packed for each in plan.program.units.values() if each.packed is not None]
@@ -136,7 +124,7 @@ class _Rust:
         if packed:
             text = runtime.joinpath("codecs.rs").read_text("utf-8")
             yield File(f"{FOLDER}/src/codecs.rs", f"// {mark()}\n\n{text}")
-        names = {"mark": mark(), "crate": plan.crate, "modules": sorted(modules), "packed": bool(packed)}
+        names = {"mark": mark(), "crate": plan.name, "modules": sorted(modules), "packed": bool(packed)}
         yield File(f"{FOLDER}/src/lib.rs", _TEMPLATES.render("lib.rs.j2", **names))
         lines = [line for each in codecs.values() for line in each] + [_CHECKSUMS[name] for name in checksums]
         features = {

@@ -119,10 +119,6 @@ class Printer(UnitPrinter[Expressions]):
         return "".join(f", {local(each.name)}: {self.types.of(each.type)}" for each in self.unit.parameters)
 
     @property
-    def arguments(self) -> str:
-        return "".join(f", {local(each.name)}" for each in self.unit.parameters)
-
-    @property
     def unpacks(self) -> bool:
         """Whether something in it may be compressed."""
         return self.unit.name in self._packing

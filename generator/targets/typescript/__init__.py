@@ -5,13 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.generator.passes import read_from_streams
 from kodec.generator.plan.build import program_of
-from kodec.generator.plan.printing import collisions, strict_texts
-from kodec.generator.plan.steps import Program, Unit
+from kodec.generator.plan.printing import Package, collisions, strict_texts
+from kodec.generator.plan.steps import Unit
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Enum, Model, Schema
 from kodec.generator.target import File, Request, documentation, mark
@@ -28,21 +27,6 @@ _TEMPLATES = Templates("kodec.generator.targets.typescript")
 _CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*(?s:.*?)\*/')
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    model: Model
-    program: Program
-    package: str
-
-    @property
-    def packed(self) -> bool:
-        return any(unit.packed is not None for unit in self.program.units.values())
-
-
-def _package(request: Request) -> str:
-    return request.option("typescript", "package", "kodec-formats")
-
-
 class _TypeScript:
     """An npm package: a module for each schema, the runtime and its tests beside them."""
 
@@ -52,19 +36,20 @@ class _TypeScript:
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         """Streamed schemas, texts that are neither UTF-8 nor ASCII, names that cannot be told apart."""
-        if _NAME.fullmatch(_package(request)) is None:
-            text = "letters, digits, `-`, `.`, `_` and `~`, in lower case, `@scope/` in front or not"
-            raise ValueError(f"`{_package(request)}` is no name of an npm package: {text}")
-        yield from read_from_streams(request.model, request.model.schemas, "TypeScript types yet")
         plan = self.plan(request)
+        if _NAME.fullmatch(plan.name) is None:
+            text = "letters, digits, `-`, `.`, `_` and `~`, in lower case, `@scope/` in front or not"
+            raise ValueError(f"`{plan.name}` is no name of an npm package: {text}")
+        yield from read_from_streams(plan.model, plan.model.schemas, "TypeScript types yet")
         types = Names(plan.model).type
         yield from collisions(plan.model, plan.program, "TypeScript", lambda name: [types(name)], member)
-        yield from strict_texts(request.model, plan.program, "TypeScript")
+        yield from strict_texts(plan.model, plan.program, "TypeScript")
 
-    def plan(self, request: Request) -> _Plan:
-        return _Plan(request.model, program_of(request.model), _package(request))
+    def plan(self, request: Request) -> Package:
+        name = request.option("typescript", "package", "kodec-formats")
+        return Package(request.model, program_of(request.model), name)
 
-    def emit(self, plan: _Plan) -> Iterator[File]:
+    def emit(self, plan: Package) -> Iterator[File]:
         names = Names(plan.model)
         without = () if plan.packed else ("codecs",)
         own = [
@@ -76,7 +61,7 @@ class _TypeScript:
             if name.endswith(".ts") and not name.partition("/")[2].startswith(without):
                 text = RUNTIME.joinpath(*name.split("/")).read_text("utf-8")
                 yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text}")
-        values = {"mark": mark(), "package": plan.package, "packed": plan.packed}
+        values = {"mark": mark(), "package": plan.name, "packed": plan.packed}
         for name in ("package.json", "tsconfig.json"):
             yield File(f"{FOLDER}/{name}", _TEMPLATES.render(f"{name}.j2", **values))
         modules = ["runtime"]
@@ -93,7 +78,7 @@ class _TypeScript:
         yield File(f"{FOLDER}/src/index.ts", f"// {mark()}\n\n{index}")
 
     @staticmethod
-    def _body(plan: _Plan, names: Names, schema: Schema) -> str:
+    def _body(plan: Package, names: Names, schema: Schema) -> str:
         """The types of a schema, each after an empty line; nothing where it has none."""
         units = plan.program.units_of(schema)
         body = "".join(_enum(names, schema, each) for each in schema.enums) if units else ""

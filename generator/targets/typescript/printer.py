@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -171,11 +171,8 @@ class Printer(UnitPrinter[Expressions]):
         """A size or a count."""
         return self.spell(value, big=False)
 
-    def given(self, arguments: Iterable[Value], unit: str) -> str:
-        """Arguments of another unit's function, after others."""
-        kinds = [each.type for each in self.program.units[unit].parameters]
-        pairs = zip(arguments, kinds, strict=True)
-        return "".join(f", {self.spell(value, big=is_big(kind))}" for value, kind in pairs)
+    def told(self, value: Value, kind: Type) -> str:
+        return self.spell(value, big=is_big(kind))
 
     def added(self, part: Any, big: bool) -> str:
         return "" if part.plus is None else f" + {self.spell(part.plus, big=big)}"
@@ -305,10 +302,6 @@ class Printer(UnitPrinter[Expressions]):
         return f"r.view.get{method}({at}{', true' if peek.order == 'le' else ''})"
 
     # -- switches ---------------------------------------------------------------------------------
-
-    def cases(self, choice: Choice) -> list[Case]:
-        """The cases, one for each type, for a value that says itself what it is."""
-        return list({self.ts(each.type): each for each in self.cases_of(choice)}.values())
 
     def case_value(self, choice: Choice, case: Case) -> str:
         assert case.value is not None

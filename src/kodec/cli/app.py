@@ -6,7 +6,8 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from kodec import __version__
+from kodec.cli.commands import VERBS, help_page
 from kodec.cli.lines import printable, warn
 
 __all__ = ["run"]
@@ -21,41 +23,39 @@ __all__ = ["run"]
 # As in `main`.
 _BAD_USAGE = 2
 
-# In the order of --help: each verb's function, in a module of the verb's name with `_` for `-`.
-_VERBS = {
-    "generate": "generate",
-    "import-kafka": "import_kafka",
-    "check-evolution": "check_evolution",
-    "conform": "conform",
-    "handoff": "handoff",
-    "find": "find",
-    "dump": "dump",
-    "ls": "list_logs",
-    "inventory": "inventory",
-    "verify": "verify",
-    "offsets": "offsets",
-    "groups": "list_groups",
-    "transactions": "transactions",
-    "producers": "producers",
-    "metadata": "metadata",
-    "epochs": "epochs",
-    "retention": "retention",
-    "recover": "recover",
-    "salvage": "salvage",
-    "reindex": "reindex",
-    "trim": "trim",
-    "compact": "compact",
-    "convert": "convert",
-    "adopt": "adopt",
-    "export": "export",
-    "compact-view": "compact_view",
-    "restore": "restore",
-    "scan": "scan",
-}
+# A verb's function, where it is not called as its module.
+_FUNCTIONS = {"groups": "list_groups", "ls": "list_logs"}
+
+
+@cache
+def _command(verb: str) -> Any:
+    """A verb. Its module is imported when it is asked for: what others need may be missing, or slow."""
+    module = importlib.import_module(f"kodec.cli.verbs.{verb.replace('-', '_')}")
+    function = _FUNCTIONS.get(verb, verb.replace("-", "_"))
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(verb, short_help=VERBS[verb])(getattr(module, function))
+    return typer.main.get_command(app)
 
 
 class _Verbs(TyperGroup):
-    """What is wrong with an argument is said without what a terminal would act on."""
+    """All verbs. What is wrong with an argument is said without what a terminal would act on."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb of this name, or None."""
+        return _command(cmd_name) if cmd_name in VERBS else None
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of the help."""
+        return list(VERBS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As it was, with suggestions among all verbs."""
+        self.commands = dict.fromkeys(VERBS)  # type: ignore[assignment]  # only names are looked at
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The page of `commands.py`."""
+        print(help_page())
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
@@ -68,21 +68,15 @@ class _Verbs(TyperGroup):
             raise
 
 
-def _application(verbs: Iterable[str]) -> typer.Typer:
-    """The command with these verbs, and no others."""
+def _application() -> typer.Typer:
     app = typer.Typer(
         name="kodec",
         cls=_Verbs,
-        help="Codecs for Apache Kafka's record formats, generated from Kaitai schemas.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(options)
-    for verb in verbs:
-        module = importlib.import_module(f"kodec.cli.verbs.{verb.replace('-', '_')}")
-        app.command(verb)(getattr(module, _VERBS[verb]))
     return app
 
 
@@ -97,17 +91,14 @@ def _url(given: Sequence[str]) -> str | None:
 
 
 def run(arguments: list[str] | None) -> int:
-    """Parse and run; the exit code. Bad usage is reported on stderr.
-
-    A verb that is named first is imported alone: `generate` has to run where what it made before does not.
-    """
+    """Parse and run; the exit code. Bad usage is reported on stderr."""
     given = sys.argv[1:] if arguments is None else arguments
     if (url := _url(given)) is not None:
         text = "commands read and write file systems of this machine, those that are mounted too"
         warn(f"kodec: {url} is not a path of this machine: {text}")
         return _BAD_USAGE
     try:
-        _application(given[:1] if given and given[0] in _VERBS else _VERBS)(arguments)
+        _application()(arguments)
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
             # The reader of our output has gone, as in `kodec dump ... | head`: nothing is to report it again.

@@ -1,4 +1,4 @@
-"""The option --compression: of Kafka's batches, and of Parquet."""
+"""The option --compression: of Kafka's batches, of Parquet, and of other files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import typer
 
 from kodec.log.batches.batch import CODECS
 
-__all__ = ["BATCHES", "PARQUET"]
+__all__ = ["BATCHES", "FILES", "PARQUET"]
 
-# `kodec.pipeline.jobs.export.COMPRESSIONS`, whose module takes long to import.
+# As in `kodec.pipeline.files.COMPRESSIONS`, whose module takes long to import.
 _OF_PARQUET = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
@@ -31,3 +31,4 @@ def _option(names: Sequence[str], what: str) -> typer.models.OptionInfo:
 
 BATCHES = _option(CODECS, "")
 PARQUET = _option(_OF_PARQUET, "Of Parquet: ")
+FILES = _option(_OF_PARQUET, "Of Parquet and Arrow zstd, else none, where not given: ")

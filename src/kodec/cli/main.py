@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sys
 
+from kodec import __version__
+from kodec.cli.commands import help_page
 from kodec.cli.lines import lines_of, warn
 from kodec.runtime.errors import KodecError
 
@@ -17,6 +19,13 @@ BAD_USAGE = 2
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; give its exit code: 0 done, 1 bad bytes or a failed check, 2 bad usage, 3 dry run."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given in (["-h"], ["--help"]):
+        print(help_page())
+        return 0
+    if given == ["--version"]:
+        print(f"kodec {__version__}")
+        return 0
     try:
         from kodec.cli.app import run
     except ImportError as error:

@@ -1,28 +1,141 @@
-"""A table for people: columns by name, numbers to the right."""
+"""A table for people: columns by name, numbers to the right and never cut."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from textwrap import wrap
+from unicodedata import east_asian_width
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
 from kodec.cli import output
+from kodec.cli.commands import may_style
 
-__all__ = ["print_table"]
+__all__ = ["COLUMNS", "WIDE", "Layout", "print_table"]
 
-# Where no person looks, as wide as what people look at later.
-_WIDTH = 160
+WIDE = typer.Option("--wide", help="All columns, however wide they are.")
+COLUMNS = typer.Option("--columns", metavar="NAME,...", help="Only these columns, in this order.")
+
+# What is between two columns, and how narrow a text may get before a column is left out.
+_GAP = 2
+_TEXT = 16
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], left: str) -> None:
-    """Print a row for each of `rows`; those named in `left` have text, None is shown as `-`."""
-    table = Table(title=escape(output.printable(title)))
-    for name in columns:
-        justify = "left" if name in left.split(", ") else "right"
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(*("-" if each is None else escape(output.printable(str(each))) for each in row))
-    Console(width=None if sys.stdout.isatty() else _WIDTH).print(table)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a person wants to see of a table: `columns` by name, None for what fits; `wide` for all."""
+
+    columns: str | None = None
+    wide: bool = False
+
+
+class _Column:
+    """A column's name and cells, and how wide it is at most and at least."""
+
+    def __init__(self, name: str, cells: list[str], is_text: bool) -> None:
+        self.name, self.cells, self.is_text = name, cells, is_text
+        self.width = max(map(_cells, [*name.split(), *cells]))
+        self.least = min(self.width, max(_TEXT, *map(_cells, name.split()))) if is_text else self.width
+
+    def lines(self, text: str) -> list[str]:
+        """A cell as so many lines as it needs."""
+        if text.isascii():
+            return wrap(text, self.width, break_on_hyphens=False) or [""]
+        lines = [""]
+        for char in text:
+            if _cells(lines[-1]) + _cells(char) > self.width:
+                lines.append("")
+            lines[-1] += char
+        return lines
+
+    def heading(self) -> list[str]:
+        """The name, a word to a line where it is wider than the column."""
+        return [self.name] if _cells(self.name) <= self.width else self.name.split()
+
+    def aligned(self, text: str) -> str:
+        """A line of a cell as wide as the column."""
+        space = " " * (self.width - _cells(text))
+        return text + space if self.is_text else space + text
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    left: str,
+    least: str = "",
+    layout: Layout = Layout(),
+) -> None:
+    """Print a row for each of `rows`; those named in `left` have text, None is shown as `-`.
+
+    Numbers stay whole: where the terminal, or `$COLUMNS`, is too narrow, text is folded, and then the columns
+    named in `least` are left out, the first one first, which a line below says. Elsewhere all is shown.
+
+    Raises: typer.BadParameter for a column that is not there.
+    """
+    output.show(title)
+    cells = [["-" if each is None else output.printable(str(each)) for each in row] for row in rows]
+    texts = left.split(", ")
+    found = {
+        name: _Column(name, [row[at] for row in cells], name in texts) for at, name in enumerate(columns)
+    }
+    width, hidden = None if layout.wide else _width(), []
+    if layout.columns is not None:
+        wanted = [name.strip() for name in layout.columns.split(",")]
+        if unknown := [name for name in wanted if name not in found]:
+            raise typer.BadParameter(f"--columns: no column {unknown[0]!r}; there are {', '.join(columns)}")
+        found = {name: found[name] for name in wanted}
+    elif width is not None:
+        hidden = [name for name in least.split(", ") if name in found]
+        while hidden and _sum(found[name].least for name in found) > width:
+            del found[hidden.pop(0)]
+        hidden = [name for name in columns if name not in found]
+    for line in _drawn(list(found.values()), width):
+        print(line)
+    if hidden:
+        output.show(*wrap(f"too narrow for {', '.join(hidden)}: --wide shows all", max(width or 0, _TEXT)))
+
+
+def _width() -> int | None:
+    """Columns there are; None where nobody says, as in a pipe."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _sum(widths: Iterable[int]) -> int:
+    found = list(widths)
+    return sum(found) + _GAP * (len(found) - 1)
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal text takes."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _drawn(columns: Sequence[_Column], width: int | None) -> Iterator[str]:
+    """The lines of a table: texts give way, the widest first, until it fits."""
+    while width is not None and _sum(each.width for each in columns) > width:
+        widest = max(columns, key=lambda each: each.width - each.least)
+        if widest.width == widest.least:
+            break
+        widest.width -= 1
+    heads = [each.heading() for each in columns]
+    high = max(map(len, heads))
+    head = list(_lines(columns, [[""] * (high - len(each)) + each for each in heads]))
+    yield from (f"\x1b[1m{line}\x1b[0m" for line in head) if may_style() else head
+    yield "-" * min(_sum(each.width for each in columns), width or 1 << 30)
+    for row in zip(*(each.cells for each in columns), strict=True):
+        yield from _lines(columns, [each.lines(cell) for each, cell in zip(columns, row, strict=True)])
+
+
+def _lines(columns: Sequence[_Column], row: Sequence[list[str]]) -> Iterator[str]:
+    for parts in zip_longest(*row, fillvalue=""):
+        aligned = (each.aligned(part) for each, part in zip(columns, parts, strict=True))
+        yield (" " * _GAP).join(aligned).rstrip()

@@ -1,4 +1,4 @@
-"""The columns of the `kafka-log` source, each with what it is made of: the one list of them."""
+"""The columns of the `kafka-log` source, each with what it is made of: the one list. No Spark in here."""
 
 from __future__ import annotations
 
@@ -6,100 +6,88 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 __all__ = [
+    "ARROW_TYPES",
     "COLUMNS",
     "QUARANTINE",
     "SparkColumn",
-    "arrow_schema",
-    "quarantine_schema",
-    "schema",
+    "arrow_columns",
+    "chosen_columns",
     "source_columns",
 ]
-
-_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
 
 class SparkColumn(NamedTuple):
     """A column as Spark has it.
 
     Attributes:
+        type: its type in Spark, by its simple name.
         source_columns: the columns of `scan_table` that it needs, the first of which has its values; none
             where it is the same for a whole segment.
         option: the option without which it is there only where it is asked for by name; "" for always.
     """
 
     name: str
-    type: DataType
+    type: str
     source_columns: tuple[str, ...] = ()
     option: str = ""
 
 
 _HEADERS, _DECODED, _BATCH = "includeHeaders", "includeDecoded", "includeBatchMetadata"
 
+_HEADER_LIST = "array<struct<key:string,value:binary>>"
+
 COLUMNS = (
-    SparkColumn("key", BinaryType(), ("key",)),
-    SparkColumn("value", BinaryType(), ("value",)),
-    SparkColumn("topic", StringType()),
-    SparkColumn("partition", IntegerType()),
-    SparkColumn("offset", LongType(), ("offset",)),
+    SparkColumn("key", "binary", ("key",)),
+    SparkColumn("value", "binary", ("value",)),
+    SparkColumn("topic", "string"),
+    SparkColumn("partition", "int"),
+    SparkColumn("offset", "bigint", ("offset",)),
     # the offset says which record has a timestamp that does not fit
-    SparkColumn("timestamp", TimestampType(), ("timestamp", "offset")),
-    SparkColumn("timestampType", IntegerType(), ("timestamp_type",)),
-    SparkColumn("headers", ArrayType(_HEADER), ("headers",), _HEADERS),
-    SparkColumn("keyDecoded", StringType(), ("key_decoded",), _DECODED),
-    SparkColumn("valueDecoded", StringType(), ("value_decoded",), _DECODED),
-    SparkColumn("leaderEpoch", IntegerType(), ("partition_leader_epoch",), _BATCH),
-    SparkColumn("producerId", LongType(), ("producer_id",), _BATCH),
-    SparkColumn("producerEpoch", IntegerType(), ("producer_epoch",), _BATCH),
-    SparkColumn("sequence", IntegerType(), ("sequence",), _BATCH),
-    SparkColumn("isTransactional", BooleanType(), ("is_transactional",), _BATCH),
-    SparkColumn("isControl", BooleanType(), ("is_control",), _BATCH),
-    SparkColumn("codec", StringType(), ("codec",), _BATCH),
-    SparkColumn("magic", IntegerType(), ("magic",), _BATCH),
-    SparkColumn("batchPosition", LongType(), ("position",), _BATCH),
-    SparkColumn("batchSize", LongType(), ("size",), _BATCH),
-    SparkColumn("file", StringType(), (), _BATCH),
+    SparkColumn("timestamp", "timestamp", ("timestamp", "offset")),
+    SparkColumn("timestampType", "int", ("timestamp_type",)),
+    SparkColumn("headers", _HEADER_LIST, ("headers",), _HEADERS),
+    SparkColumn("keyDecoded", "string", ("key_decoded",), _DECODED),
+    SparkColumn("valueDecoded", "string", ("value_decoded",), _DECODED),
+    SparkColumn("leaderEpoch", "int", ("partition_leader_epoch",), _BATCH),
+    SparkColumn("producerId", "bigint", ("producer_id",), _BATCH),
+    SparkColumn("producerEpoch", "int", ("producer_epoch",), _BATCH),
+    SparkColumn("sequence", "int", ("sequence",), _BATCH),
+    SparkColumn("isTransactional", "boolean", ("is_transactional",), _BATCH),
+    SparkColumn("isControl", "boolean", ("is_control",), _BATCH),
+    SparkColumn("codec", "string", ("codec",), _BATCH),
+    SparkColumn("magic", "int", ("magic",), _BATCH),
+    SparkColumn("batchPosition", "bigint", ("position",), _BATCH),
+    SparkColumn("batchSize", "bigint", ("size",), _BATCH),
+    SparkColumn("file", "string", (), _BATCH),
 )
 """The first eight in the order and with the types of Spark's own Kafka source."""
 
 QUARANTINE = (
-    SparkColumn("topic", StringType()),
-    SparkColumn("partition", IntegerType()),
-    SparkColumn("file", StringType()),
-    SparkColumn("position", LongType()),
-    SparkColumn("size", LongType()),
-    SparkColumn("firstOffset", LongType()),
-    SparkColumn("lastOffset", LongType()),
-    SparkColumn("kind", StringType()),
-    SparkColumn("message", StringType()),
+    SparkColumn("topic", "string"),
+    SparkColumn("partition", "int"),
+    SparkColumn("file", "string"),
+    SparkColumn("position", "bigint"),
+    SparkColumn("size", "bigint"),
+    SparkColumn("firstOffset", "bigint"),
+    SparkColumn("lastOffset", "bigint"),
+    SparkColumn("kind", "string"),
+    SparkColumn("message", "string"),
 )
 """What `mode=quarantine` gives: a row for each range of bytes, or of offsets, that is not among the rows."""
 
 _SOURCE_COLUMNS = {column.name: column.source_columns for column in COLUMNS}
-_ARROW = {
+ARROW_TYPES = {
     "binary": pa.binary(),
     "string": pa.string(),
     "int": pa.int32(),
     "bigint": pa.int64(),
     "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", tz="UTC"),
-    "array<struct<key:string,value:binary>>": pa.list_(
-        pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
-    ),
+    _HEADER_LIST: pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
 }
+"""The Arrow type that Spark demands for each of its own: what its `to_arrow_schema` gives."""
 
 
 def source_columns(name: str) -> tuple[str, ...]:
@@ -107,14 +95,14 @@ def source_columns(name: str) -> tuple[str, ...]:
     return _SOURCE_COLUMNS[name]
 
 
-def schema(
+def chosen_columns(
     *,
     headers: bool = False,
     decoded: bool = False,
     batch: bool = False,
     names: Iterable[str] | None = None,
-) -> StructType:
-    """The columns of the source, all nullable, as Spark's Kafka source has them.
+) -> list[SparkColumn]:
+    """The columns of the source.
 
     Args: headers, decoded, batch: those of includeHeaders, includeDecoded and includeBatchMetadata too;
     names: these alone, in their order.
@@ -122,18 +110,10 @@ def schema(
     options = {""} | {
         name for name, there in ((_HEADERS, headers), (_DECODED, decoded), (_BATCH, batch)) if there
     }
-    found = {c.name: StructField(c.name, c.type) for c in COLUMNS if names is not None or c.option in options}
-    return StructType([found[name] for name in (found if names is None else names)])
+    found = {c.name: c for c in COLUMNS if names is not None or c.option in options}
+    return [found[name] for name in (found if names is None else names)]
 
 
-def quarantine_schema(names: Iterable[str] | None = None) -> StructType:
-    """The columns of a load with `mode=quarantine`, or these alone, in this order."""
-    found = {c.name: StructField(c.name, c.type) for c in QUARANTINE}
-    return StructType([found[name] for name in (found if names is None else names)])
-
-
-def arrow_schema(wanted: StructType) -> pa.Schema:
-    """The Arrow schema that Spark demands of a batch with these columns: what its `to_arrow_schema` gives."""
-    return pa.schema(
-        [pa.field(column.name, _ARROW[column.dataType.simpleString()], column.nullable) for column in wanted]
-    )
+def arrow_columns(columns: Iterable[SparkColumn]) -> pa.Schema:
+    """The columns as an Arrow schema, all nullable."""
+    return pa.schema([pa.field(column.name, ARROW_TYPES[column.type]) for column in columns])

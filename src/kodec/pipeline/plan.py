@@ -6,10 +6,8 @@ tasks (`tasks_of`). docs/spark.md has the rules in words.
 
 from __future__ import annotations
 
-import glob
 import logging
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -35,6 +33,7 @@ from kodec.log.files.resolve import (
     RemoteStoragePath,
     SegmentPath,
     find_logs,
+    named_paths,
 )
 from kodec.log.files.tiered import TieredFolder, list_tiered
 from kodec.log.reading.reader import read_batches
@@ -350,24 +349,12 @@ class _Finder:
 
 def _expanded(text: str) -> list[Path]:
     """The paths that a glob names; a path that is there is none."""
-    if Path(text).exists():
-        return [Path(text)]
-    if not re.search(r"[*?\[{]", text):
-        raise NoSuchPath("path", f"there is no {shown(text)}")
-    patterns = _alternatives(text)
-    found = sorted({each for pattern in patterns for each in glob.glob(pattern)})  # noqa: PTH207 - absolute
+    found = named_paths(text)
     if not found:
         raise OptionError("path", f"{shown(text)}: nothing is called so")
-    return [Path(each) for each in found]
-
-
-def _alternatives(text: str) -> list[str]:
-    """A glob of Hadoop's, with `{a,b}`, as globs without them."""
-    match = re.search(r"\{([^{}]*)\}", text)
-    if match is None:
-        return [text]
-    before, after = text[: match.start()], text[match.end() :]
-    return [whole for each in match[1].split(",") for whole in _alternatives(f"{before}{each}{after}")]
+    if found == [Path(text)] and not found[0].exists():
+        raise NoSuchPath("path", f"there is no {shown(text)}")
+    return found
 
 
 def _content(path: Path) -> str:

@@ -13,10 +13,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
-from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, Task, shown
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
+from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 from kodec.runtime.errors import KodecError
 
 __all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]

@@ -26,8 +26,8 @@ from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.tiered import list_tiered, tiered_folders
-from kodec.log.reading.order import Order
 from kodec.log.tables.reader import TableReader, scan_rows
+from kodec.log.tables.several import part_of
 from kodec.pipeline.columns import source_columns
 from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, relisted, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
@@ -181,48 +181,20 @@ class SegmentRows:
             last = last if part.stop is None else min(last, part.stop - 1)
         # A tail is looked at for damage, as far as the segment went when it was listed.
         tail = part.tail and files is part.segment
-        start, stop, before, first = self._bytes(files, first, last)
-        stop, until = (files.size, None) if tail else (stop, last)
         # What is not the file that was listed may hold what the next one held.
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
-        order = Order(files.base_offset, str(files.log), after)
-        if before is not None:
-            order.passed(before)
-        within = replace(scan, offsets=Range(first, last))
+        ends = self.part.end is not None
+        found = part_of(files, Range(first, last), self._options, after=after, ends=ends)
         return scan_rows(
             files.log,
-            within,
+            replace(scan, offsets=found.offsets),
             self._options,
-            order=order,
-            start=start,
-            stop=stop,
-            last=until,
+            order=found.order,
+            start=found.start,
+            stop=files.size if tail else found.stop,
+            last=None if tail else last,
             drops=self._drops,
         )
-
-    def _bytes(self, files: SegmentFiles, first: int, last: int) -> tuple[int, int | None, int | None, int]:
-        """Where in the file the offsets are, by its index, for `Walk`; all where that does not help.
-
-        Also the last offset before, where it is known, and the first one to ask for: that of a batch whose
-        checksum is wrong where this may have hidden the offset, so that it is not passed over.
-        """
-        start, stop, before = 0, None, None
-        if first > files.base_offset or self.part.end is not None:
-            try:
-                with Segment(files, self._options.limits) as segment:
-                    if first > files.base_offset:
-                        place, before, known = segment.find_behind(first)
-                        start = 0 if place is None else place.position
-                        if place is not None and not known and self._options.check_crc:
-                            first = place.offset
-                    if self.part.end is not None and (place := segment.find(last)) is not None:
-                        stop = place.position + place.size
-            except FormatError:
-                # Whoever reads from the start says what is wrong, if it concerns what is wanted: with an end
-                # `Walk` stops as soon as a good batch has it.
-                ends = self.part.end is not None and self.part.start < self.part.end
-                start, stop, before = 0, 0 if ends else None, None
-        return start, stop, before, first
 
     def _now(self) -> list[SegmentFiles] | None:
         """The segments that may hold now what was in the one that has gone.

@@ -20,10 +20,10 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, relisted, tasks_of
 from kodec.pipeline.reading import TaskPartition, TaskReader
+from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 

@@ -19,6 +19,7 @@ from kodec.log.files.paths import require_outside_logs
 __all__ = ["Staging", "require_free", "staged"]
 
 _TRIES = 5
+_FINISHED = "finished"
 
 
 class Staging:
@@ -28,11 +29,13 @@ class Staging:
     and that still runs, disturbs nobody. What the tasks that were taken have reported is moved to `result` by
     the driver (`take`), which then becomes the target (`publish`).
 
-    Attributes: path, which is pickled with the work; result, the folder that becomes the target.
+    Attributes: path, which is pickled with the work; result, the folder that becomes the target; resumable,
+    whether what is finished outlives a job that is stopped.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, resumable: bool = False) -> None:
         self.path = path
+        self.resumable = resumable
         self.result = path / "result"
 
     def attempt(self) -> Path:
@@ -40,6 +43,20 @@ class Staging:
         folder = self.path / "attempts" / uuid.uuid4().hex
         folder.mkdir()
         return folder
+
+    def finished(self, key: str) -> Path:
+        """Where an attempt with this key is, if one was finished in this job or one before."""
+        return self.path / _FINISHED / key
+
+    def finish(self, attempt: Path, key: str) -> Path:
+        """Keep an attempt's folder for a job that goes on; where it is now. Raises OSError."""
+        kept = self.finished(key)
+        shutil.rmtree(kept, ignore_errors=True)
+        try:
+            return attempt.rename(kept)
+        except FileExistsError:
+            # another attempt at the same came first
+            return attempt
 
     def take(self, made: Path, name: str | Path) -> None:
         """Move a file or folder that an attempt has made into the result. Raises OSError."""
@@ -72,21 +89,17 @@ class Staging:
 
 
 @contextmanager
-def staged(target: Path) -> Iterator[Staging]:
+def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
     """A staging folder for a target, which is removed at the end, whatever happens.
 
     One whose process was killed is removed by the next job with the same target: whoever works holds its
-    lock. Raises ValueError for a target in a broker's log directory; OSError.
+    lock. With `resume` what is finished there is taken over before, and what is finished here stays where an
+    error ends the job. Raises ValueError for a target in a broker's log directory; OSError.
     """
     require_outside_logs(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
-    for left in target.parent.glob(f"{glob.escape(prefix)}*"):
-        with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
-            # a lock of this process would be no obstacle
-            if not is_locked(left):
-                with locked(left):
-                    _remove(left, target)
+    others = list(target.parent.glob(f"{glob.escape(prefix)}*"))
     for attempt in range(_TRIES):
         path = target.parent / f"{prefix}{uuid.uuid4().hex}"
         path.mkdir()
@@ -99,20 +112,41 @@ def staged(target: Path) -> Iterator[Staging]:
                 raise
             continue
         break
+    done = False
     try:
-        for name in ("attempts", "result"):
+        for name in ("attempts", "result", _FINISHED):
             (path / name).mkdir()
-        yield Staging(path)
+        for left in others:
+            with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
+                # a lock of this process would be no obstacle
+                if not is_locked(left):
+                    with locked(left):
+                        _remove(left, target, path / _FINISHED if resume else None)
+        yield Staging(path, resumable=resume)
+        done = True
     finally:
-        _remove(path, target)
+        if done or not resume or not any((path / _FINISHED).iterdir()):
+            _remove(path, target)
+        else:
+            _give_back(path, target)
+            shutil.rmtree(path / "attempts", ignore_errors=True)
+            shutil.rmtree(path / "result", ignore_errors=True)
         lock.__exit__(None, None, None)
 
 
-def _remove(path: Path, target: Path) -> None:
+def _remove(path: Path, target: Path, heir: Path | None = None) -> None:
+    """Remove a staging folder; what is finished there goes to `heir`."""
+    _give_back(path, target)
+    if heir is not None and (path / _FINISHED).is_dir():
+        for each in (path / _FINISHED).iterdir():
+            each.rename(heir / each.name)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _give_back(path: Path, target: Path) -> None:
     if (path / "replaced").exists() and not target.exists():
         # ended between the two renames of `publish`
         (path / "replaced").rename(target)
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def require_free(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -32,7 +33,10 @@ class _Each(Generic[P, R]):
 
 
 class Workers:
-    """This process: one piece after the other."""
+    """This process: one piece after the other, or several at once in threads."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
 
     def run(self, work: Callable[[P], R], pieces: Sequence[P]) -> list[R]:
         """What `work` returns of each piece, in their order.
@@ -40,7 +44,13 @@ class Workers:
         For Spark all three are pickled: `work` is a function of a module or an object of one.
         Raises: what `work` raises.
         """
-        return [work(piece) for piece in pieces]
+        if self._threads == 1 or len(pieces) < 2:
+            return [work(piece) for piece in pieces]
+        pool = ThreadPoolExecutor(self._threads, "kodec")
+        try:
+            return list(pool.map(work, pieces))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
         """As `run_sized`; each result as soon as it is there."""
@@ -80,16 +90,18 @@ def workers(
     master: str = "local[*]",
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
+    threads: int = 1,
 ) -> Iterator[Workers]:
     """The workers of a job: this process, or a Spark session, which runs already or is started and stopped.
 
-    Args: as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency where there
+    Args: threads are those of this process, for work that leaves Python alone for most of its time; the rest
+    as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency where there
     is no Spark or no Java, and KodecError where Spark does not start.
     """
     if engine not in ("local", "spark"):
         raise ValueError(f"engine={engine!r}: expected 'local' or 'spark'")
     if engine == "local":
-        yield Workers()
+        yield Workers(threads)
         return
     try:  # only here: what is done in this process is done without Spark installed
         from kodec.pipeline.spark_workers import spark_workers

@@ -9,7 +9,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
-from kodec.cli.tables import print_table
+from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
 from kodec.log.views.epochs import read_epochs
 from kodec.log.views.reading import Completeness
@@ -23,6 +23,8 @@ def epochs(
     topic: Annotated[list[str] | None, TOPICS] = None,
     partition: Annotated[int | None, PARTITION] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each epoch.")] = False,
+    columns: Annotated[str | None, COLUMNS] = None,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show the leader epochs of partitions: what the checkpoint says, and what the batches say.
 
@@ -68,5 +70,6 @@ def epochs(
                 for name, each in found
             ],
             left="topic",
+            layout=Layout(columns, wide),
         )
     raise typer.Exit(tell(account))

@@ -1,7 +1,8 @@
-"""kodec export: records to Parquet, by Spark."""
+"""kodec export: records to Parquet, Arrow IPC, CSV or JSON Lines."""
 
 from __future__ import annotations
 
+import enum
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
-from kodec.cli.compressions import PARQUET
+from kodec.cli.compressions import FILES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
 
@@ -22,15 +23,43 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 
+class FileFormatChoice(enum.Enum):
+    """`kodec.pipeline.files.RowFormat` for typer."""
+
+    parquet = "parquet"
+    arrow = "arrow"
+    csv = "csv"
+    jsonl = "jsonl"
+
+
+class ValueFormatChoice(enum.Enum):
+    """`kodec.log.values.formats.ValueFormat` for typer."""
+
+    auto = "auto"
+    text = "text"
+    json = "json"
+    hex = "hex"
+    base64 = "base64"
+
+
 def export(
     log_dir: Annotated[
         Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
     ],
-    to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the files.", file_okay=False)],
     topic: Annotated[
         list[str] | None, typer.Option(help="Only this topic; may be given several times.")
     ] = None,
-    compression: Annotated[str, PARQUET] = "zstd",
+    format: Annotated[
+        FileFormatChoice, typer.Option("--format", help="Of the files: arrow is Arrow IPC, jsonl JSON Lines.")
+    ] = FileFormatChoice.parquet,
+    compression: Annotated[str | None, FILES] = None,
+    key_format: Annotated[
+        ValueFormatChoice, typer.Option("--key-format", help="How CSV and JSON Lines show keys.")
+    ] = ValueFormatChoice.auto,
+    value_format: Annotated[
+        ValueFormatChoice, typer.Option("--value-format", help="How CSV and JSON Lines show values.")
+    ] = ValueFormatChoice.auto,
     internal: Annotated[
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
@@ -40,10 +69,21 @@ def export(
     ] = False,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
-    engine: Annotated[Engine, ENGINE] = Engine.spark,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on where a run with --resume was stopped, or killed; keep what is finished."
+        ),
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="For --engine local.  [default: one for each core]", min=1)
+    ] = None,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:
-    """Write the records of a log directory to Parquet, by Spark.
+    """Write the records of a log directory to files, in folders topic=T/partition=N.
+
+    The target appears whole, or not at all. CSV and JSON Lines have the fields of find.
 
     example:  kodec export /data/kafka-logs --to out
 
@@ -58,13 +98,18 @@ def export(
             to,
             engine=engine.value,
             master=master,
+            format=format.value,
             compression=compression,
+            key_format=key_format.value,
+            value_format=value_format.value,
             topics=topic or None,
             include_internal=internal,
             include_headers=not no_headers,
             include_decoded=decode,
             on_error=on_error.value,
             overwrite=overwrite,
+            resume=resume,
+            threads=threads,
             progress=output.say,
         )
     _print(summary)

@@ -9,7 +9,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import Missing, errors_reported
-from kodec.cli.tables import print_table
+from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import GROUPS, LOG_DIRS, id_text, tell
 from kodec.log.views.groups import Assigned, Group, GroupMember, read_groups
 
@@ -23,6 +23,8 @@ def list_groups(
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object for each group, with its members.")
     ] = False,
+    columns: Annotated[str | None, COLUMNS] = None,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show the groups of all protocols, their state and members, from __consumer_offsets.
 
@@ -43,7 +45,7 @@ def list_groups(
         for each in found.groups:
             output.show(output.as_json(_facts(each)))
     else:
-        _print(found.groups, members)
+        _print(found.groups, members, Layout(columns, wide))
     raise typer.Exit(tell(found.account))
 
 
@@ -86,7 +88,7 @@ def _assigned(each: Assigned) -> dict[str, object]:
     return {"topic": each.topic, "topicId": id_text(each.topic_id), "partitions": each.partitions}
 
 
-def _print(groups: list[Group], members: bool) -> None:
+def _print(groups: list[Group], members: bool, layout: Layout) -> None:
     print_table(
         output.count(len(groups), "group"),
         ["group", "type", "state", "protocol", "generation or epoch", "members"],
@@ -102,6 +104,7 @@ def _print(groups: list[Group], members: bool) -> None:
             for each in groups
         ],
         left="group, type, state, protocol",
+        layout=layout,
     )
     if members:
         print_table(
@@ -122,6 +125,8 @@ def _print(groups: list[Group], members: bool) -> None:
                 for one in each.members
             ],
             left="group, member, instance, client, host, state, assignment",
+            least="instance, host, client, epoch",
+            layout=Layout(wide=layout.wide),
         )
 
 

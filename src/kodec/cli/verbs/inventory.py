@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from kodec.cli import output
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.selection import LOGS
+from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.inventory import InventoryRow
@@ -28,6 +25,8 @@ def inventory(
     crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
+    columns: Annotated[str | None, COLUMNS] = None,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """List all segments: offsets, counts, times, bytes, codecs, gaps and health; read only.
 
@@ -47,7 +46,7 @@ def inventory(
         for row in summary.rows:
             print(output.as_json(_facts(row)))
     else:
-        _print(summary.rows)
+        _print(summary.rows, Layout(columns, wide))
     for row in summary.rows:
         if row.facts.problem:
             output.warn(row.facts.problem)
@@ -81,22 +80,28 @@ def _facts(row: InventoryRow) -> dict[str, object]:
     }
 
 
-def _print(rows: list[InventoryRow]) -> None:
-    table = Table(title=output.count(len(rows), "segment"))
-    names = ("topic", "partition", "base", "last", "records", "missing", "gap", "first timestamp")
-    for name in (*names, "last timestamp", "bytes", "codecs", "health"):
-        table.add_column(name, justify="left" if name in ("topic", "codecs", "health") else "right")
-    for row in rows:
-        facts, owner = row.facts, row.topic_partition
-        numbers = (facts.base_offset, facts.last_offset, facts.records, facts.missing, row.gap)
-        table.add_row(
-            "" if owner is None else escape(owner.topic),
-            "" if owner is None else str(owner.partition),
-            *("" if number is None else str(number) for number in numbers),
-            output.time_of(facts.first_timestamp).partition(".")[0],
-            output.time_of(facts.last_timestamp).partition(".")[0],
-            output.size_of(facts.bytes),
-            " ".join(facts.codecs),
-            facts.health,
-        )
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+def _print(rows: list[InventoryRow], layout: Layout) -> None:
+    names = "topic, partition, base, last, records, missing, gap, first timestamp, last timestamp, bytes"
+    print_table(
+        output.count(len(rows), "segment"),
+        [*names.split(", "), "codecs", "health"],
+        [
+            [
+                *((None, None) if row.topic_partition is None else row.topic_partition),
+                row.facts.base_offset,
+                row.facts.last_offset,
+                row.facts.records,
+                row.facts.missing,
+                row.gap,
+                output.time_of(row.facts.first_timestamp).partition(".")[0],
+                output.time_of(row.facts.last_timestamp).partition(".")[0],
+                output.size_of(row.facts.bytes),
+                " ".join(row.facts.codecs),
+                row.facts.health,
+            ]
+            for row in rows
+        ],
+        left="topic, codecs, health",
+        least="first timestamp, last timestamp, gap, codecs, missing",
+        layout=layout,
+    )

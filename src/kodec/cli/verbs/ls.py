@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +13,7 @@ from kodec.cli import output
 from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, logs_at
-from kodec.cli.tables import print_table
+from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind
@@ -28,18 +29,25 @@ def list_logs(
     paths: Annotated[list[Path], DIRECTORIES],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
     crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
+    sort: Annotated[
+        str | None,
+        typer.Option("--sort", metavar="NAME", help="By a column: names up, numbers down."),
+    ] = None,
+    columns: Annotated[str | None, COLUMNS] = None,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
 
     Reads headers only, without --crc. Health is clean, torn (ends in a partial batch, or in zeros),
-    corrupt or unreadable; what is wrong is reported on stderr.
+    corrupt or unreadable; what is wrong is reported on stderr, and so is the space that is taken by what is
+    not part of a log: deleted files and replicas, what moves in, strays.
 
-    example:  kodec ls /data/kafka-logs
+    example:  kodec ls /data/kafka-logs --sort bytes
 
     exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
     """
     with errors_reported():
-        code = _list(paths, json=json, check_crc=crc)
+        code = _list(paths, None if json else Layout(columns, wide), sort=sort, check_crc=crc)
     raise typer.Exit(code)
 
 
@@ -56,8 +64,10 @@ _AT_WORK = {
 }
 
 
-def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
-    """Print a row for each topic-partition; 1 where one is corrupt, else 0."""
+def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_crc: bool) -> int:
+    """Print a row for each topic-partition, or JSON without a layout; 1 where one is corrupt, else 0."""
+    if sort is not None and sort not in _COLUMNS:
+        raise typer.BadParameter(f"--sort: no column {sort!r}; there are {', '.join(_COLUMNS)}")
     directories: list[LogDirectory] = []
     logs: list[PartitionLog] = []
     for path in paths:
@@ -73,70 +83,109 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
             with outcome.each(log.path):
                 rows.append((log, survey(log, check_crc=check_crc, progress=step)))
                 log.close()
-    _print(rows, json)
+    if sort is not None:
+        rows.sort(key=lambda row: _rank(_COLUMNS[sort](*row)))
+    _print(rows, layout)
     for replica in (each for directory in directories for each in directory.not_live):
-        output.warn(f"{replica.path}: {replica.kind.value} replica, not listed")
+        size = output.size_of(_bytes_in(replica.path))
+        output.warn(f"{replica.path}: {replica.kind.value} replica, not listed, {size}")
     for log, _ in rows:
         meaning = _MEANING | (_AT_WORK if log.leftovers and is_locked(log.root) else {})
         for leftover in log.leftovers:
-            output.warn(f"{leftover.path}: {leftover.kind.value} file, {meaning[leftover.kind]}")
+            size = output.size_of(_size(leftover.path))
+            output.warn(f"{leftover.path}: {leftover.kind.value} file, {meaning[leftover.kind]}, {size}")
     bad = any(overview.health in ("corrupt", "unreadable") for _, overview in rows)
     return FAILED if bad else outcome.code
 
 
-def _print(rows: Sequence[tuple[PartitionLog, PartitionOverview]], as_json: bool) -> None:
+def _print(rows: Sequence[tuple[PartitionLog, PartitionOverview]], layout: Layout | None) -> None:
     """A row, or a JSON object, for each topic-partition; what is not clean is reported on stderr."""
-    if as_json:
+    if layout is None:
         for log, found in rows:
-            print(
-                output.as_json(
-                    {
-                        "topic": log.topic_partition.topic,
-                        "partition": log.topic_partition.partition,
-                        "path": str(log.path),
-                        "segments": found.segments,
-                        "startOffset": found.start_offset,
-                        "endOffset": found.end_offset,
-                        "firstTimestamp": found.first_timestamp,
-                        "lastTimestamp": found.last_timestamp,
-                        "bytes": found.bytes,
-                        "batches": found.batches,
-                        "codecs": found.codecs,
-                        "magics": found.magics,
-                        "health": found.health,
-                        "problems": found.problems,
-                    }
-                )
-            )
+            print(output.as_json(_facts(log, found)))
     else:
-        columns = (
-            "topic, partition, segments, start, end, first timestamp, last timestamp, bytes, codecs, health"
+        topics = {log.topic_partition.topic for log, _ in rows}
+        segments, size = (sum(getattr(found, name) for _, found in rows) for name in ("segments", "bytes"))
+        title = (
+            f"{output.count(len(rows), 'topic-partition')} of {output.count(len(topics), 'topic')}, "
+            f"{output.count(segments, 'segment')}, {output.size_of(size)}"
         )
-        print_table(
-            output.count(len(rows), "topic-partition"),
-            columns.split(", "),
-            [
-                [
-                    log.topic_partition.topic,
-                    log.topic_partition.partition,
-                    found.segments,
-                    found.start_offset,
-                    found.end_offset,
-                    _second(found.first_timestamp),
-                    _second(found.last_timestamp),
-                    output.size_of(found.bytes),
-                    " ".join(found.codecs),
-                    found.health,
-                ]
-                for log, found in rows
-            ],
-            left="topic, codecs, health",
-        )
+        cells = [[_SHOWN.get(name, _same)(each(*row)) for name, each in _COLUMNS.items()] for row in rows]
+        print_table(title, list(_COLUMNS), cells, left="topic, codecs, health", least=_LEAST, layout=layout)
     for _, found in rows:
         for line in found.problems:
             output.warn(line)
 
 
+def _facts(log: PartitionLog, found: PartitionOverview) -> dict[str, object]:
+    return {
+        "topic": log.topic_partition.topic,
+        "partition": log.topic_partition.partition,
+        "path": str(log.path),
+        "segments": found.segments,
+        "startOffset": found.start_offset,
+        "endOffset": found.end_offset,
+        "firstTimestamp": found.first_timestamp,
+        "lastTimestamp": found.last_timestamp,
+        "bytes": found.bytes,
+        "batches": found.batches,
+        "codecs": found.codecs,
+        "magics": found.magics,
+        "health": found.health,
+        "problems": found.problems,
+        "leftovers": [
+            {"path": str(each.path), "kind": each.kind.value, "bytes": _size(each.path)}
+            for each in log.leftovers
+        ],
+    }
+
+
 def _second(timestamp: int | None) -> str:
     """A time without its milliseconds."""
     return output.time_of(timestamp).partition(".")[0]
+
+
+def _same(value: object) -> object:
+    return value
+
+
+_COLUMNS: Mapping[str, Callable[[PartitionLog, PartitionOverview], Any]] = {
+    "topic": lambda log, _: log.topic_partition.topic,
+    "partition": lambda log, _: log.topic_partition.partition,
+    "segments": lambda _, found: found.segments,
+    "start": lambda _, found: found.start_offset,
+    "end": lambda _, found: found.end_offset,
+    "first timestamp": lambda _, found: found.first_timestamp,
+    "last timestamp": lambda _, found: found.last_timestamp,
+    "bytes": lambda _, found: found.bytes,
+    "codecs": lambda _, found: " ".join(found.codecs),
+    "health": lambda _, found: found.health,
+}
+_SHOWN: Mapping[str, Callable[[Any], object]] = {
+    "first timestamp": _second,
+    "last timestamp": _second,
+    "bytes": output.size_of,
+}
+# What a narrow terminal does without, the first one first.
+_LEAST = "segments, first timestamp, codecs, start, last timestamp"
+
+
+def _rank(value: object) -> tuple[bool, object]:
+    """Names from a to z, numbers from the largest; what is not known comes last."""
+    return value is None, -value if isinstance(value, int) else value or ""
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 where it is gone by now."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _bytes_in(folder: Path) -> int:
+    """Bytes of the files in a replica's folder; 0 where it is gone by now."""
+    try:
+        return sum(_size(Path(each.path)) for each in os.scandir(folder) if each.is_file())
+    except FileNotFoundError:
+        return 0

@@ -10,7 +10,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, Missing, errors_reported
-from kodec.cli.tables import print_table
+from kodec.cli.tables import WIDE, Layout, print_table
 from kodec.cli.views import TOPICS, id_text, moment, tell
 from kodec.log.views.metadata import (
     Broker,
@@ -40,6 +40,7 @@ def metadata(
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object for the cluster, and for each of what it has.")
     ] = False,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show a KRaft cluster's metadata: features, brokers, topics with ids, configs, replicas and leaders.
 
@@ -66,7 +67,7 @@ def metadata(
         for facts in _facts(found, topics, only=topic is not None):
             output.show(output.as_json(facts))
     else:
-        _print(found, topics, only=topic is not None)
+        _print(found, topics, Layout(wide=wide), only=topic is not None)
     # What a record of an unknown type says may change the rest, so that Kafka refuses it.
     raise typer.Exit(tell(found.account) or (FAILED if found.account.unknown else 0))
 
@@ -177,7 +178,7 @@ def _broker_facts(kind: str, each: Broker) -> dict[str, object]:
     return facts
 
 
-def _print(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> None:
+def _print(found: ClusterMetadata, topics: list[Topic], layout: Layout, *, only: bool) -> None:
     since = "the start of the log" if found.snapshot is None else found.snapshot.name
     output.show(f"metadata up to offset {found.end_offset}, epoch {found.epoch}, from {since}")
     if not only:
@@ -198,6 +199,7 @@ def _print(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> None:
                 for each in found.brokers
             ],
             left="endpoints, rack, state",
+            layout=layout,
         )
         _print_rest(found)
     print_table(
@@ -213,6 +215,7 @@ def _print(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> None:
             for each in topics
         ],
         left="topic, id, configs",
+        layout=layout,
     )
     partitions = [(each.name, one) for each in topics for one in each.partitions]
     print_table(
@@ -232,6 +235,8 @@ def _print(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> None:
             for name, each in partitions
         ],
         left="topic, replicas, in sync, elr, moves",
+        least="elr, moves, leader epoch",
+        layout=layout,
     )
 
 

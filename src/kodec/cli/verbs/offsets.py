@@ -9,7 +9,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import Missing, errors_reported
-from kodec.cli.tables import print_table
+from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import GROUPS, LOG_DIRS, TOPICS, id_text, moment, tell
 from kodec.log.views.groups import CommittedOffset, Groups, ShareOffset, read_groups
 
@@ -21,6 +21,8 @@ def offsets(
     group: Annotated[list[str] | None, GROUPS] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each offset.")] = False,
+    columns: Annotated[str | None, COLUMNS] = None,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show the committed offsets of groups, with the lag, from __consumer_offsets; no broker is needed.
 
@@ -44,7 +46,7 @@ def offsets(
         for share in found.share_offsets:
             output.show(output.as_json(_share_facts(share)))
     else:
-        _print(found)
+        _print(found, Layout(columns, wide))
     raise typer.Exit(tell(found.account))
 
 
@@ -87,7 +89,7 @@ def _share_facts(each: ShareOffset) -> dict[str, object]:
     }
 
 
-def _print(found: Groups) -> None:
+def _print(found: Groups, layout: Layout) -> None:
     columns = ["group", "topic", "partition", "offset", "log end", "lag", "committed", "expires", "metadata"]
     waits = any(each.pending for each in found.offsets)
     rows = [
@@ -110,7 +112,8 @@ def _print(found: Groups) -> None:
         pending = sum(each.pending for each in found.offsets)
         title = f"{output.count(len(rows) - pending, 'committed offset')}, {pending} pending"
         columns.append("pending")
-    print_table(title, columns, rows, left="group, topic, metadata, pending")
+    least = "expires, metadata, committed, log end"
+    print_table(title, columns, rows, left="group, topic, metadata, pending", least=least, layout=layout)
     if found.share_offsets:
         print_table(
             output.count(len(found.share_offsets), "start offset") + " of share groups",
@@ -128,4 +131,6 @@ def _print(found: Groups) -> None:
                 for each in found.share_offsets
             ],
             left="group, topic",
+            least="complete above",
+            layout=Layout(wide=layout.wide),
         )

@@ -9,7 +9,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
-from kodec.cli.tables import print_table
+from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
 from kodec.log.views.reading import Completeness
@@ -23,6 +23,8 @@ def producers(
     topic: Annotated[list[str] | None, TOPICS] = None,
     partition: Annotated[int | None, PARTITION] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each producer.")] = False,
+    columns: Annotated[str | None, COLUMNS] = None,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show the idempotent and transactional producers of partitions, as a broker that loads them knows them.
 
@@ -41,7 +43,7 @@ def producers(
             for producer in each.producers:
                 output.show(output.as_json(_facts(each, producer)))
     else:
-        _print(found)
+        _print(found, Layout(columns, wide))
     raise typer.Exit(tell(account))
 
 
@@ -62,7 +64,7 @@ def _facts(view: Producers, each: ActiveProducer) -> dict[str, object]:
     }
 
 
-def _print(found: list[Producers]) -> None:
+def _print(found: list[Producers], layout: Layout) -> None:
     columns = (
         "topic, partition, producer, last sequence, last offset, last write, coordinator epoch, open since"
     )
@@ -83,5 +85,7 @@ def _print(found: list[Producers]) -> None:
             for each in view.producers
         ],
         left="topic",
+        least="coordinator epoch, last sequence, last write",
+        layout=layout,
     )
     tell_stable_offsets(found)

@@ -9,7 +9,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
-from kodec.cli.tables import print_table
+from kodec.cli.tables import WIDE, Layout, print_table
 from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import Producers
@@ -38,6 +38,7 @@ def transactions(
             "--json", help="One JSON object for each transactional id, open transaction, partition."
         ),
     ] = False,
+    wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show transactional ids, open transactions, and the last stable offset of each partition.
 
@@ -63,7 +64,7 @@ def transactions(
         for partition in found.partitions:
             output.show(output.as_json(_partition_facts(partition)))
     else:
-        _print(found)
+        _print(found, Layout(wide=wide))
     raise typer.Exit(tell(found.account))
 
 
@@ -112,7 +113,7 @@ def _partition_facts(each: Producers) -> dict[str, object]:
     }
 
 
-def _print(found: TransactionStates) -> None:
+def _print(found: TransactionStates, layout: Layout) -> None:
     print_table(
         output.count(len(found.ids), "transactional id"),
         ["transactional id", "producer", "state", "timeout ms", "started", "updated", "partitions"],
@@ -129,6 +130,8 @@ def _print(found: TransactionStates) -> None:
             for each in found.ids
         ],
         left="transactional id, state, partitions",
+        least="started, timeout ms, updated",
+        layout=layout,
     )
     if found.open:
         print_table(
@@ -157,5 +160,7 @@ def _print(found: TransactionStates) -> None:
                 for each in found.open
             ],
             left="topic, transactional id, status, why",
+            least="last write, first offset",
+            layout=layout,
         )
     tell_stable_offsets(found.partitions)

@@ -172,6 +172,16 @@ class Batch(ABC):
         """`error`, whose byte counts from `shift` into the batch, with its position in the source."""
         return error.within(self._name(), shift=self.position + shift)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same bytes at the same place."""
+        if not isinstance(other, Batch):
+            return NotImplemented
+        mine, its = ((each.position, each.size, each.crc) for each in (self, other))
+        return mine == its and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash((self.position, self.size, self.crc))
+
     def __repr__(self) -> str:
         return (
             f"<{self._name()} at byte {self.position}, {self.size} bytes, magic {self.magic}, {self.codec}>"

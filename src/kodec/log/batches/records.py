@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
 from kodec.log.arguments import require_integer
@@ -50,9 +50,11 @@ class ControlRecordType(enum.IntEnum):
     KRAFT_VOTERS = _StoredControlType.KRAFT_VOTERS
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Record:
     """One logical record; its fields are given by name.
+
+    Equal records have the same hash; one that is in a set, or a key, has to stay as it is.
 
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
@@ -72,7 +74,7 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class ControlRecord(Record):
     """A control record, which Kafka wrote for itself: a transaction marker, or one of KRaft's.
 
@@ -83,7 +85,7 @@ class ControlRecord(Record):
     """
 
     type: ControlRecordType = ControlRecordType.UNKNOWN
-    data: object = None
+    data: object = field(default=None, hash=False)
 
 
 _new = object.__new__

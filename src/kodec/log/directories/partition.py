@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
+from pathlib import Path
 from typing import Self, TypeVar
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
@@ -20,7 +21,7 @@ from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.arguments import path_of, require_integer
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.records import Limits, Record
+from kodec.log.batches.records import Limits, Record, TornTail
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.record_filter import Isolation, RecordFilter
 from kodec.log.directories.search import SearchReport, count_in, records_back, records_of
@@ -129,6 +130,11 @@ class PartitionLog:
 
     def __repr__(self) -> str:
         return f"<PartitionLog {self.path}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process lists the folder anew, and opens its own files.
+        again = partial(PartitionLog, log_start_offset=self._given_start, limits=self.limits)
+        return again, (self.path,)
 
     def __enter__(self) -> Self:
         return self
@@ -395,7 +401,8 @@ class PartitionLog:
         segments = self.segments[first:]
         for number, (segment, after) in enumerate(zip_longest(segments, segments[1:]), first):
             if segment.base_offset > expected:
-                self._report_gap(number, expected, segment.base_offset - 1)
+                before = self.segments[number - 1]
+                self.report_gap(before.path, before.torn_tail, expected, segment.base_offset - 1)
             elif number > first and segment.base_offset < expected and not segment.path.exists():
                 # The one before was replaced by one into which this one was merged; this one is open still.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
@@ -435,11 +442,11 @@ class PartitionLog:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
             raise error.in_source(str(segment.path)) from None
 
-    def _report_gap(self, number: int, first: int, last: int) -> None:
-        """Log that offsets before a segment are lost. Raises Truncated where the segment before is torn."""
-        if (tail := self.segments[number - 1].torn_tail) is not None:
+    def report_gap(self, before: Path, tail: TornTail | None, first: int, last: int) -> None:
+        """Log that offsets behind a segment are lost. Raises Truncated where it has a torn tail."""
+        if tail is not None:
             error = Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
-            raise error.in_source(str(self.segments[number - 1].path))
+            raise error.in_source(str(before))
         gap = explain_gap(self, first, last)
         if not gap.is_explained:
             _log.warning(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import os
 import queue
 import threading
 import time
@@ -20,6 +19,7 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.directories.transactions import Transactions
 from kodec.log.files.listing import TopicPartition
+from kodec.log.reading.ahead import cores
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -224,10 +224,6 @@ def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> i
 Failed = Callable[["PartitionLog", Exception], None]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _raise(_: PartitionLog, error: Exception) -> None:
     raise error
 
@@ -258,7 +254,7 @@ def find_records(
     for name, number in (("first", first), ("last", last), ("threads", threads)):
         if number is not None:
             require_integer(name, number, 1)
-    search = _Several(logs, wanted, threads or _cores(), report or SearchReport(), failed)
+    search = _Several(logs, wanted, threads or cores(), report or SearchReport(), failed)
     if last is not None:
         return iter(list(islice(search.by_time(newest_first=True), last))[::-1])
     if first is not None:

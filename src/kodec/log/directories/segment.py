@@ -182,6 +182,13 @@ class Segment:
     def __repr__(self) -> str:
         return f"<Segment {self.base_offset}, {self.size} bytes>"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Another process opens its own files.
+        files = SegmentFiles(
+            self.base_offset, self.path, self.size, self.index, self.timeindex, self.txnindex
+        )
+        return Segment, (files, self._limits)
+
     def __enter__(self) -> Self:
         return self
 

@@ -6,7 +6,9 @@ planner, which lists object stores too, must give these answers as well: `tests/
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -36,8 +38,12 @@ __all__ = [
     "RemoteStoragePath",
     "SegmentPath",
     "find_logs",
+    "named_paths",
     "resolve",
 ]
+
+
+_PATTERN = re.compile(r"[*?\[{]")
 
 
 class NotALog(ValueError):
@@ -161,3 +167,23 @@ def _inside(path: Path) -> list[LogPath]:
         elif parse_folder_name(folder.name) is None and (tiered := tiered_folders(folder)):
             found.append(RemoteStoragePath(folder, tuple(tiered)))
     return found
+
+
+def named_paths(path: str | os.PathLike[str]) -> list[Path]:
+    """The paths that a glob (`*`, `?`, `[a-z]`, `{a,b}`) names, sorted; none where nothing is called so.
+
+    A path that is there is no glob, and neither is one without such characters, whether it is there or not.
+    """
+    text = os.fspath(path)
+    if not _PATTERN.search(text) or Path(text).exists():
+        return [Path(path)]
+    return [Path(each) for each in sorted({each for one in _without_braces(text) for each in glob.glob(one)})]  # noqa: PTH207
+
+
+def _without_braces(text: str) -> list[str]:
+    """A glob of Hadoop's, with `{a,b}`, as globs without them."""
+    match = re.search(r"\{([^{}]*)\}", text)
+    if match is None:
+        return [text]
+    before, after = text[: match.start()], text[match.end() :]
+    return [whole for each in match[1].split(",") for whole in _without_braces(f"{before}{each}{after}")]

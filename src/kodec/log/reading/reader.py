@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
@@ -19,10 +19,31 @@ __all__ = ["BatchReader", "OnError", "Reader", "RecordReader", "batch_reader", "
 T = TypeVar("T")
 
 
+class Progress(Protocol):
+    """The way of a reader through its source, or through several: what `Walk` says of it."""
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def torn_tail(self) -> TornTail | None: ...
+
+    @property
+    def order(self) -> Order | None: ...
+
+    @property
+    def skipped(self) -> SkippedRanges: ...
+
+    def close(self) -> None: ...
+
+
 class Reader(Generic[T]):
     """An iterator over a source that says afterwards where it ended and what it skipped."""
 
-    def __init__(self, walk: Walk, items: Iterator[T]) -> None:
+    def __init__(self, walk: Progress, items: Iterator[T]) -> None:
         self._walk = walk
         self._items = items
 
@@ -45,6 +66,9 @@ class Reader(Generic[T]):
     def skipped(self) -> SkippedRanges:
         """The ranges skipped with `on_error="skip"`, in order; of many the first, see `SkippedRanges`."""
         return self._walk.skipped
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._walk.name or 'bytes'}, at byte {self.position}>"
 
     def __iter__(self) -> Iterator[T]:
         return self._items

@@ -94,6 +94,11 @@ class Walk:
             self._order.skipped()
 
     @property
+    def name(self) -> str | None:
+        """The file that is read; None for bytes."""
+        return self._source.name
+
+    @property
     def order(self) -> Order | None:
         """What is known of the offsets so far; None where they are not looked at."""
         return self._order

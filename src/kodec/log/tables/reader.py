@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kodec.log import kernel
@@ -19,6 +19,8 @@ from kodec.log.reading.walk import Walk
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kodec.log.tables.several import FileEnd
+
 __all__ = ["TableReader", "scan_headers", "scan_rows"]
 
 
@@ -27,9 +29,11 @@ class TableReader(Reader["pa.RecordBatch"]):
 
     Attributes:
         schema: that of every batch.
+        ends: of several files, how far each was read, once it was.
     """
 
     schema: pa.Schema
+    ends: Sequence[FileEnd] = ()
 
     def read_all(self) -> pa.Table:
         """All that is left to read, as a `pyarrow.Table`."""
@@ -49,7 +53,7 @@ def scan_rows(
     scan: Scan,
     options: LogReadOptions,
     *,
-    order: Order | Literal[True] = True,
+    order: Order | Literal[True] | None = True,
     start: int = 0,
     stop: int | None = None,
     last: int | None = None,

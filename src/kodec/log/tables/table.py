@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
-from kodec.log.arguments import as_keywords
+from kodec.log.arguments import as_keywords, require_integer
 from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_schema, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
 from kodec.log.batches.options import EncodeOptions, LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.topics import topic_of
+from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
+from kodec.log.tables.chosen import ChosenLogs, LogsSource, chosen_logs, one_file
 from kodec.log.tables.normalized import normalized_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
+from kodec.log.tables.stream import PLACE, placed_schema, scan_logs
+from kodec.log.tables.times import TimeBounds, time_bounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +29,7 @@ __all__ = [
     "SupportsArrowArray",
     "SupportsArrowStream",
     "TableReader",
+    "TimeBounds",
     "encode_table",
     "read_batch_table",
     "read_table",
@@ -55,11 +60,13 @@ class SupportsArrowArray(Protocol):
 
 
 def scan_table(
-    source: Source,
+    source: LogsSource,
     columns: Iterable[str] | None = None,
     *,
     offsets: Bounds | None = None,
-    timestamps: Bounds | None = None,
+    timestamps: TimeBounds | None = None,
+    topics: Collection[str] | str | None = None,
+    partitions: Collection[int] | int | None = None,
     check_crc: bool = True,
     control: bool = False,
     topic: str | None = None,
@@ -67,52 +74,77 @@ def scan_table(
     limits: Limits = Limits(),
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
+    threads: int | None = None,
 ) -> TableReader:
-    """Read the records of a log, of formats v0, v1 and v2 in any mix, as Arrow batches, one after another.
+    """Read the records of logs, of formats v0, v1 and v2 in any mix, as Arrow batches, one after another.
 
     A row is a record, in the order they are stored. The columns are those of `row_schema`: offset int64,
     timestamp timestamp[ms, UTC] (-1 ms is none), timestamp_type int32 (0 CreateTime, 1 LogAppendTime, -1
     none), key and value binary (null is none), headers list<struct<key: string, value: binary>> (never null).
+    Before these, where the rows may be of more than one topic-partition: topic string and partition int32.
     Bytes of a header's key that are not UTF-8 are U+FFFD, as Kafka shows them.
 
     Args:
-        source: a path, bytes-like, or a file opened for reading in binary (read from its current position).
-        columns: the columns wanted, in this order; others are not built. None is all of `row_schema`.
+        source: a path, bytes-like, or a file opened for reading in binary (read from its current position):
+            one segment, or any file with batches. Or many: the path of a log directory or of a
+            topic-partition's folder, a glob, a `LogDirectory`, a `PartitionLog`, a `Segment`, or a list of
+            these. They come by topic, partition and offset, each log from its start offset on; of a log
+            directory without internal topics, unless `topics` names them.
+        columns: the columns wanted, in this order; others are not built. None is all of the above.
             On request only: `key_decoded` and `value_decoded`, strings. They are the messages of Kafka's own
             topics and control records as JSON, {"name", "type", "version", "data"}; what is not known, or
             does not decode, has "reason" and "bytes" (base64) in place of "data". Null where there are no
-            bytes, and for records of other topics.
+            bytes, and for records of other topics. `topic` and `partition` of one topic-partition too; null
+            for a file in no such folder.
         offsets: (first, last), both included, either None: only rows with such an offset.
-        timestamps: the same in ms since 1970-01-01 UTC. A batch of v2 whose header shows that it has no row
-            in these ranges is skipped: not decompressed, and its checksum not verified.
+        timestamps: the same, each a datetime with a zone, or ms since 1970-01-01 UTC. A batch of v2 whose
+            header shows that it has no row in these ranges is skipped: not decompressed, and its checksum not
+            verified.
+        topics, partitions: only these, of several.
         check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
         control: also give the rows of control records.
-        topic: which topic the records are of, for the decoded columns; None is what the folder around a path
-            says.
+        topic: which topic the records of one file are of, for the decoded columns; None is what the folder
+            around a path says.
         batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
             rows, or so many bytes (128 MiB at most) in keys, values and headers, of which each counts for 16
             more. It ends where a batch of the log ends, unless it would be more than twice as large.
+        threads: how many segments of several are read at once (None: as many as there are cores); each has
+            at most two batches waiting.
 
     Returns: an iterator of `pyarrow.RecordBatch` that also is an Arrow stream. Its `schema` is that of all
-        batches; `position`, `torn_tail` and `skipped` as in `read_records`. Batches own their memory.
-    Raises: ValueError for columns or ranges that are none, and for decoded columns where nothing says which
-        topic it is; MissingDependency without pyarrow; then what
+        batches; `position`, `torn_tail` and `skipped` as in `read_records`, of several files together, and in
+        `ends` for each. Batches own their memory.
+    Raises: ValueError for columns or ranges that are none, for a datetime without a zone, and for decoded
+        columns where nothing says which topic it is; MissingDependency without pyarrow; then what
         `read_records` raises, and Malformed for an offset or timestamp that does not fit 64 bits.
     """
     if batch_rows < 1 or batch_bytes < 1:
         raise ValueError(f"batch_rows={batch_rows}, batch_bytes={batch_bytes}: expected at least 1")
-    schema = row_schema() if columns is None else columns_of(decoded_schema(), columns)
+    if threads is not None:
+        require_integer("threads", threads, 1)
+    chosen = chosen_logs(source, topics, partitions, limits)
+    names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    if names is None:
+        schema = placed_schema() if isinstance(chosen, ChosenLogs) and chosen.several else row_schema()
+    else:
+        schema = columns_of(placed_schema(decoded_schema()), names)
     decoded = not set(DECODED).isdisjoint(schema.names)
+    if decoded and not isinstance(chosen, ChosenLogs):
+        topic = _topic(chosen, topic)
     scan = Scan(
         schema,
         Range.of("offsets", offsets),
-        Range.of("timestamps", timestamps),
+        Range.of("timestamps", time_bounds(timestamps)),
         batch_rows,
         min(batch_bytes, _MOST_BYTES_DECODED if decoded else _MOST_BYTES),
-        _topic(source, topic) if decoded else "",
+        topic or "",
     )
     options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
-    return scan_rows(source, scan, options)
+    if isinstance(chosen, ChosenLogs):
+        return scan_logs(chosen, scan, options, threads or cores())
+    if set(PLACE).isdisjoint(schema.names):
+        return scan_rows(chosen, scan, options)
+    return scan_logs(one_file(chosen, limits), scan, options, 1)
 
 
 def _topic(source: Source, topic: str | None) -> str:
@@ -125,18 +157,21 @@ def _topic(source: Source, topic: str | None) -> str:
 
 
 def read_table(
-    source: Source,
+    source: LogsSource,
     columns: Iterable[str] | None = None,
     *,
     offsets: Bounds | None = None,
-    timestamps: Bounds | None = None,
+    timestamps: TimeBounds | None = None,
+    topics: Collection[str] | str | None = None,
+    partitions: Collection[int] | int | None = None,
     check_crc: bool = True,
     control: bool = False,
     topic: str | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
+    threads: int | None = None,
 ) -> pa.Table:
-    """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
+    """Read the records of logs as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
     Where a torn tail or skipped ranges matter, use `scan_table`, which reports them; its `read_all` gives the
     table.
@@ -146,11 +181,14 @@ def read_table(
         columns,
         offsets=offsets,
         timestamps=timestamps,
+        topics=topics,
+        partitions=partitions,
         check_crc=check_crc,
         control=control,
         topic=topic,
         on_error=on_error,
         limits=limits,
+        threads=threads,
     ).read_all()
 
 

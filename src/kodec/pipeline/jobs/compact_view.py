@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.directories.segment import Segment
-from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.columns import arrow_columns, chosen_columns
+from kodec.pipeline.files import FileFormat
 from kodec.pipeline.jobs.export import (
     ExportSummary,
     FileWriter,
@@ -31,7 +32,7 @@ from kodec.runtime.errors import KodecError
 
 __all__ = ["compact_view"]
 
-_KEYS = arrow_schema(schema(names=("key", "value", "offset")))
+_KEYS = arrow_columns(chosen_columns(names=("key", "value", "offset")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class _View:
     """Goes twice through the log of a topic-partition: which offset is each key's newest, and its record."""
 
     options: Options
-    compression: str
+    form: FileFormat
     buffer_bytes: int
     tombstones: bool
     staging: Staging
@@ -47,8 +48,8 @@ class _View:
     def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
         folder, owner = self.staging.attempt(), task[0].topic_partition
         newest = self._newest(task)
-        columns = arrow_schema(schema(headers=self.options.include_headers))
-        writer = FileWriter(folder, owner, columns, self.compression)
+        columns = arrow_columns(chosen_columns(headers=self.options.include_headers))
+        writer = FileWriter(folder, owner, columns, self.form)
         for part in task:
             writer.add(part, self.options, lambda batch: self._kept(batch, newest))
         return folder, [writer.close()]
@@ -118,7 +119,8 @@ def compact_view(
     not fit.
     """
     started = time.monotonic()
-    target, given = prepared(log_dir, out, compression, topics, include_headers, overwrite)
+    form = FileFormat.of("parquet", compression)
+    target, given = prepared(log_dir, out, topics, include_headers, overwrite)
     if committed:
         given["kafka.isolation.level"] = "read_committed"
     options = Options.parse(given)
@@ -129,7 +131,7 @@ def compact_view(
         staged(target) as staging,
         workers("compact-view", engine=engine, master=master, config=config, progress=progress) as crew,
     ):
-        view = _View(options, compression, buffer_bytes, tombstones, staging)
+        view = _View(options, form, buffer_bytes, tombstones, staging)
         found = crew.run_sized(view, tasks, sizes)
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
         partitions = publish_export(staging, target, found)

@@ -1,25 +1,30 @@
-"""Exports a log directory to Parquet: each task decodes its segments and writes the files itself.
+"""Exports a log directory to files: each task decodes its segments and writes the files itself.
 
-The rows never enter the JVM, which only sees a line of facts for each file.
+By Spark too the rows never enter the JVM, which only sees a line of facts for each file.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
-from kodec.pipeline.columns import arrow_schema, schema
+from kodec.log.reading.ahead import cores
+from kodec.log.values.formats import ValueFormat
+from kodec.pipeline.columns import arrow_columns, chosen_columns
+from kodec.pipeline.files import FileFormat, RowFile
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import SegmentRows
@@ -27,7 +32,6 @@ from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 
 __all__ = [
-    "COMPRESSIONS",
     "ExportSummary",
     "FileWriter",
     "PartitionSummary",
@@ -37,10 +41,14 @@ __all__ = [
     "publish_export",
 ]
 
-COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
-
 # Rows are written when there are this many bytes: enough to compress well, little enough for many tasks.
 _ROW_GROUP_BYTES = 64 * 2**20
+
+# A thread's share of a log; less is not cut for it.
+_LEAST_TASK = 16 << 20
+
+# What is in the files of a finished task.
+_FACTS = "facts.json"
 
 # What Spark and others take for the sign that all files are there.
 _SUCCESS = "_SUCCESS"
@@ -51,7 +59,7 @@ class PartitionSummary:
     """What was exported of one topic-partition.
 
     Offsets and timestamps (ms since 1970) are None where there is no record, timestamps also where no
-    record has one. `bytes` counts the segments that were read, `written` the Parquet files. `skipped` has a
+    record has one. `bytes` counts the segments that were read, `written` the files. `skipped` has a
     line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a partial
     batch.
     """
@@ -106,13 +114,13 @@ class ExportSummary:
 class FileWriter:
     """Writes the rows of one topic-partition that one task reads, to one file in `root`."""
 
-    def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, compression: str) -> None:
+    def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, form: FileFormat) -> None:
         self.root = root
         self.columns = columns
-        self.compression = compression
+        self.form = form
         self.facts = PartitionSummary(owner.topic, owner.partition)
         self.folder = Path(f"topic={owner.topic}", f"partition={owner.partition}")
-        self.writer: pq.ParquetWriter | None = None
+        self.writer: RowFile | None = None
         self.pending: list[pa.RecordBatch] = []
         self.weight = 0
 
@@ -164,18 +172,11 @@ class FileWriter:
             return
         if self.writer is None:
             # File names sort as offsets do.
-            name = f"{self.pending[0]['offset'][0].as_py():020d}.parquet"
+            name = f"{self.pending[0]['offset'][0].as_py():020d}{self.form.suffix}"
             (self.root / self.folder).mkdir(parents=True, exist_ok=True)
             self.facts.files.append(str(self.folder / name))
-            self.writer = pq.ParquetWriter(
-                self.root / self.folder / name,
-                self.columns,
-                compression=self.compression,
-                use_dictionary=["key", "topic", "partition", "timestampType"],
-                column_encoding={"offset": "DELTA_BINARY_PACKED", "timestamp": "DELTA_BINARY_PACKED"},
-            )
-        table = pa.Table.from_batches(self.pending)
-        self.writer.write_table(table, row_group_size=table.num_rows)
+            self.writer = self.form.open(self.root / self.folder / name, self.columns)
+        self.writer.write_table(pa.Table.from_batches(self.pending))
         self.pending, self.weight = [], 0
 
     def close(self) -> PartitionSummary:
@@ -189,24 +190,54 @@ class FileWriter:
 
 @dataclass(frozen=True, slots=True)
 class ExportWork:
-    """Writes the Parquet of one task, and says what is in it.
+    """Writes the files of one task, and says what is in it.
 
     A place for typed values: what `FileWriter` writes is what `SegmentRows` gives.
     """
 
     options: Options
-    compression: str
+    form: FileFormat
     staging: Staging
 
     def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
         """The folder with the files of this attempt, and a summary for each topic-partition in the task."""
-        columns = arrow_schema(
-            schema(headers=self.options.include_headers, decoded=self.options.include_decoded)
+        if not self.staging.resumable:
+            return self._attempt(task)
+        key = self._key(task)
+        if (known := self._finished(key)) is None:
+            folder, found = self._attempt(task)
+            (folder / _FACTS).write_text(json.dumps([asdict(row) for row in found]))
+            known = self.staging.finish(folder, key), found
+        return known
+
+    def _key(self, task: Task) -> str:
+        """What the files of a task are made of: segments as they are now, how they are read and written."""
+        stored = []
+        for part in task:
+            status = part.segment.log.stat()
+            stored.append((*map(str, part), status.st_ino, status.st_size, status.st_mtime_ns))
+        asked = replace(self.options, min_tasks=None, task_bytes=None)
+        return hashlib.sha256(repr((version("kodec"), asked, self.form, stored)).encode()).hexdigest()
+
+    def _finished(self, key: str) -> tuple[Path, list[PartitionSummary]] | None:
+        """What a run that was stopped has made of the same; None where it is not all there."""
+        folder = self.staging.finished(key)
+        try:
+            found = [PartitionSummary(**row) for row in json.loads((folder / _FACTS).read_text())]
+        except (OSError, ValueError, TypeError):
+            return None
+        whole = all((folder / file).is_file() for row in found for file in row.files)
+        return (folder, found) if whole else None
+
+    def _attempt(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
+        options = self.options
+        columns = arrow_columns(
+            chosen_columns(headers=options.include_headers, decoded=options.include_decoded)
         )
         folder = self.staging.attempt()
         found = []
         for owner, parts in groupby(task, key=lambda part: part.topic_partition):
-            writer = FileWriter(folder, owner, columns, self.compression)
+            writer = FileWriter(folder, owner, columns, self.form)
             for part in parts:
                 writer.add(part, self.options)
             found.append(writer.close())
@@ -219,18 +250,23 @@ def export(
     *,
     engine: Engine = "spark",
     master: str = "local[*]",
-    compression: str = "zstd",
+    format: str = "parquet",
+    compression: str | None = None,
+    key_format: ValueFormat = "auto",
+    value_format: ValueFormat = "auto",
     topics: Iterable[str] | None = None,
     include_internal: bool = False,
     include_headers: bool = True,
     include_decoded: bool = False,
     on_error: OnError = "raise",
     overwrite: bool = False,
+    resume: bool = False,
     task_bytes: str | None = None,
+    threads: int | None = None,
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ExportSummary:
-    """Write the records of a log directory to Parquet, in folders ``topic=T/partition=N``, by Spark.
+    """Write the records of a log directory to files, in folders ``topic=T/partition=N``.
 
     The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false, and
     with `include_decoded` the messages of Kafka's own topics by name; within a folder file names sort as
@@ -238,12 +274,15 @@ def export(
     run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
     driver and all workers share.
 
-    Args: engine="local" does all in this process, without Spark; master is Spark's master URL, for where no
-    session runs yet; compression one of `COMPRESSIONS`; topics None means all but internal ones;
-    on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not for compaction, and
-    lists them in the summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads,
-    like "64m"; config holds settings for a session that is started here, and stopped; progress takes lines of
-    text.
+    Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL, for
+    where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
+    (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; topics None means all but
+    internal ones; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not for
+    compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over the
+    tasks that a run which was stopped had finished, where their segments are as they were, and keeps those of
+    this one if it is stopped too; task_bytes is the log that one task reads, like "64m"; threads are those of
+    this process (None: as many as there are cores); config holds settings for a session that is started
+    here, and stopped; progress takes lines of text.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
     that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
     what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
@@ -253,7 +292,8 @@ def export(
     started = time.monotonic()
     say = progress or (lambda text: None)
     LogReadOptions(on_error=on_error)
-    target, given = prepared(log_dir, out, compression, topics, include_headers, overwrite)
+    form = FileFormat.of(format, compression, key_format, value_format)
+    target, given = prepared(log_dir, out, topics, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
     given["mode"] = "permissive" if on_error == "skip" else "failfast"
     given["failOnDataLoss"] = str(on_error == "raise").lower()
@@ -261,13 +301,20 @@ def export(
         given["maxPartitionBytes"] = str(task_bytes)
     options = Options.parse(given)
     listed = list_segments(options)
+    threads = threads or cores()
+    if engine == "local" and task_bytes is None:
+        # a thread each, but no tasks that are hardly worth a file
+        enough = sum(part.segment.size for part in listed) // _LEAST_TASK
+        options = replace(options, min_tasks=max(1, min(threads, enough)))
     tasks = tasks_of(options, listed)
     say(_what_there_is(listed, len(tasks)))
     with (
-        staged(target) as staging,
-        workers("export", engine=engine, master=master, config=config, progress=progress) as crew,
+        staged(target, resume=resume) as staging,
+        workers(
+            "export", engine=engine, master=master, config=config, progress=progress, threads=threads
+        ) as crew,
     ):
-        found = crew.run(ExportWork(options, compression, staging), tasks)
+        found = crew.run(ExportWork(options, form, staging), tasks)
         # Again: somebody may have written there while the tasks ran.
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
         partitions = publish_export(staging, target, found)
@@ -277,15 +324,12 @@ def export(
 def prepared(
     log_dir: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    compression: str,
     topics: Iterable[str] | None,
     include_headers: bool,
     overwrite: bool,
 ) -> tuple[Path, dict[str, str]]:
-    """The target, and the options of the source, of what becomes Parquet. Raises as `export`."""
+    """The target, and the options of the source, of what is exported. Raises as `export`."""
     target = on_this_machine(out).resolve()
-    if compression not in COMPRESSIONS:
-        raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
     require_apart(on_this_machine(log_dir), target)
     if shown(target) != str(target):
         raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")

@@ -1,0 +1,197 @@
+"""kodec explain: which bytes of a file are which field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import as_file, files
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.explain_page import write_page
+from kodec.cli.hexdump import lines_of_explanation
+from kodec.cli.outcome import FAILED, errors_reported
+from kodec.formats.explain import Area, Explainer, Explanation, Part
+from kodec.generated.log import offset_index, time_index, transaction_index
+from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
+from kodec.log.directories.segment import Segment
+
+__all__ = ["explain"]
+
+_MOST = 64 << 20
+_STEP, _ROW = 1 << 20, 16
+_ENTRIES = {
+    "index": ("offset_index", offset_index.Entry.SIZE),
+    "timeindex": ("time_index", time_index.Entry.SIZE),
+    "txnindex": ("transaction_index", transaction_index.Entry.SIZE),
+}
+
+
+class _Section(NamedTuple):
+    """Something in a file that is explained by itself."""
+
+    title: str
+    found: Explanation
+
+
+def explain(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="What to explain.")
+    ],
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            exists=True,
+            dir_okay=False,
+            help="The .ksy file of its format, where it is not Kafka's.",
+        ),
+    ] = None,
+    type: Annotated[
+        str | None, typer.Option("--type", help="A type of the schema that the file holds: png::ihdr_chunk.")
+    ] = None,
+    version: Annotated[
+        int | None, typer.Option("--version", help="The version of a message whose bytes do not say it.")
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="BYTE", min=0, help="From the batch or entry at this byte."),
+    ] = None,
+    offset: Annotated[
+        int | None, typer.Option("--offset", min=0, help="From the batch with this offset; a .log file only.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="So many batches or entries; all without it.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Long fields to their ends.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page to point at, instead of lines.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page that is there.")] = False,
+) -> None:
+    """Show which bytes of a file are which field, into what is compressed.
+
+    Kafka's logs and indexes are known by their names; any other file needs --schema. Every byte is in one
+    field, or named as none. A damaged file is explained up to the wrong byte, with what was needed there.
+
+    example:  kodec explain logs/orders-0/00000000000000000000.log --offset 20 --count 1
+
+    exit:     0 done   1 the bytes are wrong somewhere, or a bad schema   2 bad usage
+    """
+    if offset is not None and at is not None:
+        raise typer.BadParameter("--offset and --at: one of them")
+    with errors_reported():
+        try:
+            sections = _sections(file, schema, type, version, at, offset)
+            chosen = islice(sections, count)
+            if html is None:
+                wrong = _print(chosen, whole)
+            else:
+                wrong = write_page(html, file, chosen, overwrite=overwrite)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    raise typer.Exit(FAILED if wrong else 0)
+
+
+def _print(sections: Iterator[_Section], whole: bool) -> bool:
+    wrong = False
+    for title, found in sections:
+        output.show(*([f"== {title}"] if title else []))
+        for line in lines_of_explanation(found, whole=whole):
+            print(line)
+        wrong |= found.error is not None
+    return wrong
+
+
+def _sections(
+    file: Path, schema: Path | None, type: str | None, version: int | None, at: int | None, offset: int | None
+) -> Iterator[_Section]:
+    """The parts of a file, read one after the other. Raises ValueError for what does not fit it."""
+    kind = file.name.rpartition(".")[2]
+    if schema is None and kind in ("log", "checkpoint"):
+        return _batches(file, at or 0, offset)
+    if offset is not None:
+        raise ValueError("--offset: only segments have offsets, 00000000000000000000.log")
+    if schema is None and kind in _ENTRIES:
+        return _entries(file, *_ENTRIES[kind], at or 0)
+    if at is not None:
+        raise ValueError("--at: goes with Kafka's logs and indexes")
+    if file.stat().st_size > _MOST:
+        raise ValueError(f"{file}: more than {_MOST >> 20} MiB are not explained by a schema")
+    arguments = () if version is None else (version,)
+    if schema is None and kind == "snapshot":
+        explainer = _of_kafka("producer_snapshot")
+    elif schema is None:
+        raise ValueError(f"{file.name} is none of Kafka's logs and indexes: say --schema")
+    else:
+        explainer = Explainer(schema)
+    return iter([_Section("", explainer.explain(file.read_bytes(), type, arguments=arguments))])
+
+
+def _of_kafka(name: str) -> Explainer:
+    with as_file(files("kodec.schemas")) as folder:
+        return Explainer(folder / "log" / f"{name}.ksy")
+
+
+def _entries(file: Path, name: str, size: int, at: int) -> Iterator[_Section]:
+    explainer = _of_kafka(name)
+    number = at // size
+    with file.open("rb") as data:
+        data.seek(number * size)
+        while entry := data.read(size):
+            position = number * size
+            found = explainer.explain(entry, f"{name}::entry", position=position)
+            yield _Section(f"entry {number} at byte {position}", found)
+            number += 1
+
+
+def _zeros(segment: Segment, start: int, size: int) -> _Section | None:
+    """What a preallocated file ends in; None where something else follows."""
+    for at in range(start, size, _STEP):
+        if segment.read_bytes(at, min(_STEP, size - at)).strip(b"\0"):
+            return None
+    first = bytes(min(_ROW, size - start))
+    note = f"zeros up to the end, {size - start:,} bytes: preallocated, or never written"
+    part = Part(0, len(first), (), note)
+    return _Section(f"no batch at byte {start}", Explanation([Area("", "", first, start, [part])]))
+
+
+def _base(file: Path) -> int:
+    """The offset in a segment's name; 0 for a file of any other."""
+    digits = file.name.partition(".")[0].partition("-")[0]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _batches(file: Path, at: int, offset: int | None) -> Iterator[_Section]:
+    with Segment.of(file, _base(file), beside=True) as segment:
+        start = 0
+        if offset is not None:
+            place = segment.find(offset)
+            if place is None:
+                raise ValueError(f"--offset: no batch with offset {offset} or a later one in {file}")
+            start = place.position
+        explainers: dict[str, Explainer] = {}
+        size = file.stat().st_size
+        while start < size:
+            if (zeros := _zeros(segment, start, size)) is not None:
+                yield zeros
+                return
+            frame = Frame.peek(segment.read_bytes(start, min(FRAME_SIZE, size - start)))
+            whole = frame is not None and 0 < frame.size <= size - start
+            end = start + frame.size if frame is not None and whole else size
+            if end <= at:
+                start = end
+                continue
+            name = "message_set" if frame is not None and frame.magic in LEGACY else "record_batch"
+            if name not in explainers:
+                explainers[name] = _of_kafka(name)
+            data = segment.read_bytes(start, min(end - start, _MOST))
+            found = explainers[name].explain(data, position=start)
+            title = f"batch at byte {start}" + (f", offset {frame.offset}" if frame is not None else "")
+            yield _Section(f"{title}, {len(data):,} bytes", found)
+            if not whole:
+                return
+            start = end

@@ -1,0 +1,301 @@
+"""Which bytes of a file are which field, by any schema: for people who look inside."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kodec.runtime.errors import FormatError, MissingDependency
+from kodec.runtime.fields import ReadOptions
+
+if TYPE_CHECKING:
+    from kodec.generator.interpreter.reader import PlanReader
+    from kodec.generator.interpreter.streams import StreamReader
+
+__all__ = ["Area", "Explainer", "Explanation", "Part"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Neighbouring bytes that are read together, or that no field has.
+
+    Attributes:
+        start, end: in the bytes of its area; the same of a field that takes none.
+        fields: the path of each field and its value, as in `records[3].key`; several for bit fields that
+            share bytes; none for bytes that belong to no field.
+        note: what bytes without a field are, or what is to be known of the others; may be empty.
+    """
+
+    start: int
+    end: int
+    fields: tuple[tuple[str, Any], ...] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Area:
+    """Bytes with their parts: those of the file (`path` is empty), or what a field is decompressed to.
+
+    Attributes:
+        path: the field whose content it is.
+        note: where the content comes from, as "gzip, 120 bytes at byte 61".
+        data: the bytes.
+        position: what stands before them in the file.
+        parts: in order, without a gap and without an overlap.
+        others: fields whose bytes are those of others, too: instances of Kaitai's at a position.
+    """
+
+    path: str
+    note: str
+    data: bytes
+    position: int = 0
+    parts: list[Part] = field(default_factory=list)
+    others: list[Part] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Explanation:
+    """What bytes are: `areas` with the outermost first, and what is wrong with them, or None."""
+
+    areas: list[Area]
+    error: FormatError | None = None
+
+
+class Explainer:
+    """Reads by a schema's plan itself, which is slow and says where everything stands.
+
+    Args:
+        schema: the path of a .ksy file; what it imports is looked for around it.
+
+    Raises: SchemaError with all that is wrong with the schema; MissingDependency; OSError.
+    """
+
+    def __init__(self, schema: str | os.PathLike[str]) -> None:
+        try:
+            from kodec.formats.collect import collect
+            from kodec.generator.driver import load
+            from kodec.generator.plan.build import program_of
+            from kodec.generator.plan.streams import streams_of
+            from kodec.generator.schema.expression_types import Kinds
+        except ImportError as error:
+            raise MissingDependency(
+                f"explaining needs `{error.name}`: pip install 'kodec[generator]'"
+            ) from error
+        name, files = collect(Path(schema))
+        with tempfile.TemporaryDirectory() as folder:
+            for path, data in files.items():
+                (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+                (Path(folder) / path).write_bytes(data)
+            model = load(Path(folder))
+        self._schema = next(each for each in model.schemas if each.path == name)
+        self._program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
+        self.id = self._schema.id
+
+    @property
+    def types(self) -> list[str]:
+        """Names of what can be explained: the schema's own type, and those inside of it."""
+        return [name for name in self._program.units if name.split("::")[0] == self.id]
+
+    def explain(
+        self,
+        data: bytes,
+        type: str | None = None,
+        *,
+        arguments: tuple[Any, ...] = (),
+        position: int = 0,
+        options: ReadOptions = ReadOptions(),
+    ) -> Explanation:
+        """Say what every byte of `data` is; up to the wrong one, where one is.
+
+        Args:
+            data: the bytes of one object, and perhaps more behind it, which is named so.
+            type: one of `types`; None: the schema's own.
+            arguments: of the type's parameters, as the version of a message.
+            position: what stands before `data` in its file.
+            options: limits.
+
+        Raises: ValueError for a type that is not there, or for other arguments than it has.
+        """
+        name = self.id if type is None else type
+        unit = self._program.units.get(name)
+        if unit is None:
+            raise ValueError(f"no type {name!r}; there are {', '.join(self.types)}")
+        if len(unit.parameters) != len(arguments):
+            wanted = ", ".join(each.name for each in unit.parameters) or "none"
+            raise ValueError(f"`{name}` is told {wanted}: {len(arguments)} given")
+        outer = Area("", "", data, position)
+        if self._schema.streamed:
+            return self._streamed(name, outer, arguments, options)
+        from kodec.generator.interpreter.reader import PlanReader
+
+        reader = PlanReader(self._program, data, options)
+        error: FormatError | None = None
+        end = 0
+        try:
+            reader.read(name, len(data), arguments)
+            end = reader.pos
+        except FormatError as wrong:
+            error = wrong
+        areas = list(_areas(reader, outer, ()))
+        _complete(outer, end, error)
+        return Explanation(areas, error)
+
+    def _streamed(
+        self, name: str, outer: Area, arguments: tuple[Any, ...], options: ReadOptions
+    ) -> Explanation:
+        from kodec.generator.interpreter.streams import StreamReader
+
+        reader = StreamReader(self._program, outer.data, options)
+        error: FormatError | None = None
+        end = 0
+        try:
+            root = reader.read(name, arguments)
+            end = reader.stream.at
+            _read_instances(reader, root)
+        except FormatError as wrong:
+            error = wrong
+        areas = _areas_of_streams(reader, outer)
+        _complete(outer, end, error)
+        return Explanation(areas, error)
+
+
+def _path(path: Iterable[str | int]) -> str:
+    found = ""
+    for each in path:
+        if each != "":
+            found += f"[{each}]" if isinstance(each, int) else f".{each}" if found else each
+    return found
+
+
+def _areas(reader: PlanReader, area: Area, prefix: tuple[str | int, ...], shift: int = 0) -> Iterator[Area]:
+    """An area with what was read of it, and those of what was decompressed of it."""
+    from kodec.generator.plan.steps import Checksum, Tagged
+
+    yield area
+    inside = {(each.start, each.end): each for each in reader.contents}
+    parts, tags = [], []
+    for leaf in reader.leaves:
+        if isinstance(leaf.what, Tagged):
+            tags.append((leaf.start + shift, leaf.end + shift, _path((*prefix, *leaf.within, *leaf.path))))
+        elif not isinstance(leaf.what, Checksum):
+            name = _path((*prefix, *leaf.within, *leaf.path))
+            parts.append(Part(leaf.start + shift, leaf.end + shift, ((name, leaf.value),)))
+    for within, start, end in reader.stored:
+        content = inside.get((start, end))
+        if content is None or content.codec != "none":
+            name, note = _path((*prefix, *within)), ""
+            if content is not None:
+                note = f"{content.codec} of {len(content.reader.buf)} bytes"
+            data = area.data[start + shift : end + shift]
+            parts.append(Part(start + shift, end + shift, ((name, data),), note))
+    held = _Held(tags)
+    below: list[Area] = []
+    for content in reader.contents:
+        path = (*prefix, *content.within)
+        if content.codec == "none":
+            nested = Area("", "", area.data)
+            below += [*_areas(content.reader, nested, path, shift + content.start)][1:]
+            parts += [each for each in nested.parts if each.fields or each.note]
+        else:
+            place = f"{content.codec}, {content.end - content.start} bytes at byte {content.start + shift}"
+            inner = Area(_path(path), place, content.reader.buf)
+            below += _areas(content.reader, inner, path)
+            _complete(inner, content.reader.pos, None)
+    area.parts = list(_in_order(parts, area.others, held))
+    yield from below
+
+
+class _Held:
+    """The tagged sections that bytes without a field of their own are in."""
+
+    def __init__(self, sections: list[tuple[int, int, str]]) -> None:
+        self.sections = sorted(sections)
+        self.starts = [each[0] for each in self.sections]
+
+    def __call__(self, start: int, end: int) -> str:
+        """What bytes are that no field has."""
+        for first, last, path in reversed(self.sections[: bisect_right(self.starts, start)]):
+            if start >= first and end <= last:
+                return f"{path}: how many, their numbers and sizes, and those that are not known"
+        return "no field"
+
+
+def _in_order(parts: list[Part], others: list[Part], held: _Held) -> Iterator[Part]:
+    """Parts by place, bit fields joined, gaps named; what overlaps others goes to `others`."""
+    before: Part | None = None
+    end = min((each.start for each in parts), default=0)
+    for part in sorted(parts, key=lambda each: (each.start, each.end)):
+        if before is not None and part.start < end:
+            if (part.start, part.end) == (before.start, before.end):
+                before = Part(part.start, part.end, before.fields + part.fields, before.note)
+            else:
+                others.append(part)
+            continue
+        if before is not None:
+            yield before
+        if part.start > end:
+            yield Part(end, part.start, (), held(end, part.start))
+        before, end = part, max(end, part.end)
+    if before is not None:
+        yield before
+    tails = [each for each in held.sections if each[1] > end]
+    if tails:
+        last = max(each[1] for each in tails)
+        yield Part(end, last, (), held(end, last))
+
+
+def _complete(area: Area, end: int, error: FormatError | None) -> None:
+    """Name what stands behind the parts."""
+    known = area.parts[-1].end if area.parts else 0
+    if area.parts and area.parts[0].start:
+        area.parts.insert(0, Part(0, area.parts[0].start, (), "no field"))
+    if known < len(area.data):
+        note = "behind the end" if error is None and known >= end else "not read" if error else "no field"
+        area.parts.append(Part(known, len(area.data), (), note))
+
+
+def _read_instances(reader: StreamReader, root: Any) -> None:
+    """All instances that stand at a position or on another stream; others are not bytes."""
+    seen: set[int] = set()
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, list):
+            todo += node
+            continue
+        if not hasattr(node, "unit") or id(node) in seen:
+            continue
+        seen.add(id(node))
+        for instance in node.unit.streamed.instances if node.unit.streamed else ():
+            if instance.step is not None:
+                todo.append(reader.member(node, instance.name))
+        todo += node.values.values()
+
+
+def _areas_of_streams(reader: StreamReader, outer: Area) -> list[Area]:
+    areas = {id(outer.data): outer}
+    bits: dict[int, list[tuple[int, int, str, Any]]] = {id(outer.data): []}
+    for each in reader.reads:
+        key, path = id(each.buf), _path(each.path)
+        if key not in areas:
+            areas[key] = Area(path, "decoded", each.buf)
+            bits[key] = []
+        bits[key].append((*each.bits, path, each.value))
+    for key, area in areas.items():
+        parts: list[Part] = []
+        for first, last, path, value in sorted(bits[key], key=lambda each: each[:2]):
+            start, end = first // 8, (last + 7) // 8
+            before = parts[-1] if parts else None
+            if before is not None and start < before.end and (first % 8 or (before.fields and last % 8)):
+                parts[-1] = Part(before.start, max(end, before.end), (*before.fields, (path, value)))
+            else:
+                parts.append(Part(start, end, ((path, value),)))
+        area.parts = list(_in_order(parts, area.others, _Held([])))
+        if area is not outer:
+            _complete(area, len(area.data), None)
+    return list(areas.values())

@@ -1,0 +1,96 @@
+"""Items of several sources in their order, of which some are read ahead in threads, within bounds."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Generic, TypeVar
+
+__all__ = ["Ahead", "cores"]
+
+T = TypeVar("T")
+
+# How soon a thread learns that nobody wants its items any more, in seconds.
+_SOON = 0.1
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Source(Generic[T]):
+    """A source that a thread reads: at most so many of its items wait."""
+
+    def __init__(self, begin: Callable[[], Iterator[T]], most: int) -> None:
+        self._begin = begin
+        # an item, the end (None), or why there is no more
+        self._waiting: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(most)
+        self.unwanted = threading.Event()
+
+    def run(self) -> None:
+        end: BaseException | None = None
+        try:
+            if self.unwanted.is_set():
+                return
+            items = self._begin()
+            with closing(items):  # type: ignore[type-var]  # a generator, which holds files
+                for item in items:
+                    if not self._put((item,)):
+                        return
+        except BaseException as error:
+            end = error
+        self._put(end)
+
+    def _put(self, item: tuple[T] | BaseException | None) -> bool:
+        while not self.unwanted.is_set():
+            try:
+                self._waiting.put(item, timeout=_SOON)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def items(self) -> Iterator[T]:
+        while isinstance(item := self._waiting.get(), tuple):
+            yield item[0]
+        if item is not None:
+            raise item
+
+
+class Ahead(Generic[T]):
+    """Reads sources in `threads`; each of those at work, and the next one, has at most `most` items waiting.
+
+    Args: sources begin when a thread comes to them; each gives a generator, which that thread ends.
+    """
+
+    def __init__(self, sources: Sequence[Callable[[], Iterator[T]]], threads: int, most: int = 2) -> None:
+        self._sources = [_Source(begin, most) for begin in sources]
+        self._threads = threads
+        self._begun = 0
+        self._pool = ThreadPoolExecutor(threads, "kodec-read")
+
+    def items(self, number: int) -> Iterator[T]:
+        """The items of a source. To be asked in the order of the sources. Raises what the source raises."""
+        while self._begun < min(number + self._threads + 1, len(self._sources)):
+            self._pool.submit(self._sources[self._begun].run)
+            self._begun += 1
+        source = self._sources[number]
+        try:
+            yield from source.items()
+        finally:
+            source.unwanted.set()
+
+    def drop(self, number: int) -> None:
+        """Nobody will ask for the items of this source."""
+        self._sources[number].unwanted.set()
+
+    def close(self) -> None:
+        """End all threads."""
+        for source in self._sources:
+            source.unwanted.set()
+        self._pool.shutdown(cancel_futures=True)

@@ -1,0 +1,176 @@
+"""How many rows a table would have: by the headers of batches, where these say it."""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kodec.log.arguments import require_integer
+from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
+from kodec.log.backends.scan import EVERY, Range, Scan
+from kodec.log.batches.options import LogReadOptions, OnError
+from kodec.log.batches.records import Limits, TimestampType
+from kodec.log.files.lock import is_locked
+from kodec.log.reading.ahead import cores
+from kodec.log.reading.source import Source
+from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs
+from kodec.log.tables.reader import scan_headers, scan_rows
+from kodec.log.tables.table import Bounds, scan_table
+from kodec.log.tables.times import TimeBounds, time_bounds
+
+__all__ = ["count_rows"]
+
+_COLUMNS = (
+    "position",
+    "size",
+    "base_offset",
+    "last_offset",
+    "count",
+    "max_timestamp",
+    "timestamp_type",
+    "is_control",
+)
+
+
+def count_rows(
+    source: LogsSource,
+    *,
+    offsets: Bounds | None = None,
+    timestamps: TimeBounds | None = None,
+    topics: Collection[str] | str | None = None,
+    partitions: Collection[int] | int | None = None,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),
+    threads: int | None = None,
+) -> int:
+    """How many rows `read_table` has with the same arguments.
+
+    Headers of batches say it, so hardly anything is read. Decoded are only compressed batches of v0 and v1,
+    and those that are partly in a range: of time, each that may have records of it and was stamped by
+    producers. Checksums are verified of these alone. Raises as `scan_table`.
+    """
+    if threads is not None:
+        require_integer("threads", threads, 1)
+    chosen = chosen_logs(source, topics, partitions, limits)
+    if not isinstance(chosen, (ChosenLogs, str, Path, bytes, bytearray, memoryview)):
+        rows = scan_table(
+            chosen,
+            ["offset"],
+            offsets=offsets,
+            timestamps=timestamps,
+            control=control,
+            on_error=on_error,
+            limits=limits,
+        )
+        return sum(batch.num_rows for batch in rows)
+    options = LogReadOptions(control=control, on_error=on_error, limits=limits)
+    count = _Count(Range.of("offsets", offsets), Range.of("timestamps", time_bounds(timestamps)), options)
+    if not isinstance(chosen, ChosenLogs):
+        return count.of(chosen, 0)
+    pieces = list(chosen.pieces(count.offsets))
+    roots = {piece.files.log.parent.parent for piece in pieces}
+    busy = {root for root in roots if _may_change(root)}
+    with ThreadPoolExecutor(threads or cores(), "kodec-count") as pool:
+        return sum(pool.map(lambda piece: count.piece(piece, busy), pieces))
+
+
+def _may_change(root: Path) -> bool:
+    """Whether a broker may cut files of a log directory now: what is mapped then would end the process."""
+    return sys.platform != "linux" or is_locked(root)
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[Source]:
+    with path.open("rb") as file:
+        if not file.seek(0, 2):
+            yield b""
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole, memoryview(whole) as view:
+            yield view
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    offsets: Range
+    timestamps: Range
+    options: LogReadOptions
+
+    def piece(self, piece: Piece, busy: set[Path]) -> int:
+        path = piece.files.log
+        if path.parent.parent in busy:
+            return self.of(path, piece.first)
+        with _mapped(path) as whole:
+            return self.of(whole, piece.first)
+
+    def of(self, source: Source, first: int) -> int:
+        """The rows of one file from the offset `first` on."""
+        import pyarrow.compute as pc
+
+        wanted = Range(max(self.offsets.first, first), self.offsets.last)
+        partly: list[tuple[int, int]] = []
+        number = 0
+        heads = scan_headers(source, Scan(columns_of(batch_schema(), _COLUMNS)), self.options)
+        for batch in heads:
+            whole = self._whole(batch, wanted)
+            number += pc.sum(batch["count"].filter(whole)).as_py() or 0
+            rest = pc.and_(pc.invert(whole), self._possible(batch, wanted))
+            positions, sizes = (batch[name].filter(rest).to_pylist() for name in ("position", "size"))
+            for start, size in zip(positions, sizes, strict=True):
+                if partly and partly[-1][1] == start:
+                    partly[-1] = partly[-1][0], start + size
+                else:
+                    partly.append((start, start + size))
+        scan = Scan(columns_of(row_schema(), ["offset"]), wanted, self.timestamps)
+        for start, stop in partly:
+            rows = scan_rows(source, scan, self.options, order=None, start=start, stop=stop)
+            number += sum(batch.num_rows for batch in rows)
+        return number
+
+    def _possible(self, batch: Any, wanted: Range) -> Any:
+        """Which batches may have rows."""
+        import pyarrow.compute as pc
+
+        found = pc.and_(
+            pc.greater_equal(batch["last_offset"], wanted.first),
+            # of a wrapper the first offset is not known
+            pc.fill_null(pc.less_equal(batch["base_offset"], wanted.last), True),
+        )
+        if not self.options.control:
+            found = pc.and_(found, pc.invert(batch["is_control"]))
+        if self.timestamps == EVERY:
+            return found
+        return pc.and_(found, pc.greater_equal(self._newest(batch), self.timestamps.first))
+
+    def _whole(self, batch: Any, wanted: Range) -> Any:
+        """Which batches have nothing but rows that are wanted."""
+        import pyarrow.compute as pc
+
+        found = pc.and_(
+            pc.fill_null(pc.greater_equal(batch["base_offset"], wanted.first), False),
+            pc.less_equal(batch["last_offset"], wanted.last),
+        )
+        found = pc.and_(found, pc.is_valid(batch["count"]))
+        if not self.options.control:
+            found = pc.and_(found, pc.invert(batch["is_control"]))
+        if self.timestamps == EVERY:
+            return found
+        stamped = pc.equal(batch["timestamp_type"], TimestampType.LOG_APPEND_TIME.value)
+        alike = pc.fill_null(pc.or_(stamped, pc.equal(batch["count"], 1)), False)
+        newest = self._newest(batch)
+        within = pc.and_(
+            pc.greater_equal(newest, self.timestamps.first), pc.less_equal(newest, self.timestamps.last)
+        )
+        return pc.and_(found, pc.and_(alike, within))
+
+    @staticmethod
+    def _newest(batch: Any) -> Any:
+        import pyarrow as pa
+
+        return batch["max_timestamp"].cast(pa.int64())

@@ -1,0 +1,89 @@
+"""Logs where people work: as a dataset for pyarrow and DuckDB, as a lazy frame for Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from kodec.log.backends.arrow import pyarrow
+from kodec.log.batches.options import OnError
+from kodec.log.batches.records import Limits
+from kodec.log.tables.chosen import LogsSource
+from kodec.runtime.errors import MissingDependency
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kodec.log.tables.dataset import LogDataset
+
+__all__ = ["log_dataset", "scan_polars"]
+
+
+def log_dataset(
+    source: LogsSource,
+    *,
+    topics: Collection[str] | str | None = None,
+    partitions: Collection[int] | int | None = None,
+    check_crc: bool = True,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),
+    threads: int | None = None,
+) -> LogDataset:
+    """Logs as a `pyarrow.dataset.Dataset`, for pyarrow, DuckDB and whatever else queries one.
+
+    The columns are topic string, partition int32, and those of `row_schema`. Nothing is read before a query,
+    and each reads anew. It builds the columns that it names; what it says of topic, partition, offset and
+    timestamp keeps logs, segments and batches from being read. Arguments and errors as of `scan_table`;
+    `source` is no bytes and no open file.
+    """
+    pyarrow()
+    from kodec.log.tables.dataset import LogDataset
+
+    return LogDataset(
+        source,
+        topics,
+        partitions,
+        check_crc=check_crc,
+        control=control,
+        on_error=on_error,
+        limits=limits,
+        threads=threads,
+    )
+
+
+def scan_polars(
+    source: LogsSource,
+    *,
+    topics: Collection[str] | str | None = None,
+    partitions: Collection[int] | int | None = None,
+    check_crc: bool = True,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),
+    threads: int | None = None,
+) -> pl.LazyFrame:
+    """Logs as a `polars.LazyFrame`, with the columns that `scan_table` has by itself.
+
+    Nothing is read before it is collected. It builds the columns that are needed; conditions on topic and
+    partition, and comparisons of offset and timestamp with constants, keep logs, segments and batches from
+    being read. Arguments and errors as of `scan_table`; `source` is no bytes and no open file. Raises
+    MissingDependency without polars.
+    """
+    pyarrow()
+    try:
+        from kodec.log.tables.polars import lazy_frame
+    except ImportError as missing:
+        if missing.name != "polars":
+            raise
+        raise MissingDependency("scan_polars needs `polars`: pip install polars", name="polars") from missing
+    return lazy_frame(
+        source,
+        topics,
+        partitions,
+        check_crc=check_crc,
+        control=control,
+        on_error=on_error,
+        limits=limits,
+        threads=threads,
+    )

@@ -1,0 +1,81 @@
+"""The records of one log or of many."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from kodec.log.batches.options import LogReadOptions, OnError
+from kodec.log.batches.records import Limits, Record
+from kodec.log.reading.reader import Reader, RecordReader
+from kodec.log.reading.reader import read_records as read_one
+from kodec.log.reading.walk import Walk
+from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs
+from kodec.log.tables.several import Part, SeveralLogs
+
+__all__ = ["read_records"]
+
+
+def read_records(
+    source: LogsSource,
+    *,
+    topics: Collection[str] | str | None = None,
+    partitions: Collection[int] | int | None = None,
+    check_crc: bool = True,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),
+) -> RecordReader:
+    """Read the logical records of logs, of formats v0, v1 and v2 in any mix, in the order they are stored.
+
+    Args:
+        source: a path, bytes-like, or a file opened for reading in binary (read from its current position):
+            one segment, or any file with batches. Or many: the path of a log directory or of a
+            topic-partition's folder, a glob, a `LogDirectory`, a `PartitionLog`, a `Segment`, or a list of
+            these. They come by topic, partition and offset, each log from its start offset on; of a log
+            directory without internal topics, unless `topics` names them. `LogDirectory.find_records` says
+            which topic-partition a record is of.
+        topics, partitions: only these, of several.
+        check_crc: verify every checksum.
+        control: also give control records, as ControlRecord.
+        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, goes on at the next
+            batch that cannot be a part of it (docs/reading.md), and keeps the range in `.skipped`. Blocks
+            of a file that the system cannot read are skipped in the same way; a stream ends there in either
+            case.
+        limits: how much may be allocated.
+
+    Where the source is a segment by its name (``00000000000000000000.log``), a batch whose offsets do not
+    ascend, or are outside of the segment, is corrupt too: no checksum covers them.
+
+    A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
+    an error: `.torn_tail` says where and why.
+
+    The reader is for one thread at a time, as iterators are; its records may go to any.
+
+    Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
+        field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
+        cannot be read on; NotALog (a ValueError) for a folder that holds no log; NoSuchPartition (a KeyError)
+        for a topic or partition that is not there; ArgumentError (a TypeError and ValueError) for another
+        source, and for a topic-partition that is in two places.
+    """
+    chosen = chosen_logs(source, topics, partitions, limits)
+    if not isinstance(chosen, ChosenLogs):
+        return read_one(chosen, check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+
+    def opened(part: Part, _: Piece) -> tuple[Reader[Record], Iterator[tuple[int, Record]]]:
+        walk = Walk(part.path, options, order=part.order, start=part.start, stop=part.stop, last=part.last)
+        reader, first = RecordReader(walk, options), part.offsets.first
+        return reader, ((each.offset, each) for each in reader if each.offset >= first)
+
+    return SeveralRecords(SeveralLogs(chosen, options, opened))
+
+
+class SeveralRecords(RecordReader):
+    """The records of several logs."""
+
+    def __init__(self, logs: SeveralLogs[Record]) -> None:
+        Reader.__init__(self, logs, logs.items())
+
+    @property
+    def position(self) -> int:
+        return self._walk.position

@@ -1,0 +1,250 @@
+"""The records of many segments as one stream: in order, read ahead in threads, past what a broker deletes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from kodec.log.backends.scan import EVERY, Range
+from kodec.log.batches.options import LogReadOptions
+from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.segment import Segment
+from kodec.log.files.listing import SegmentFiles
+from kodec.log.reading.ahead import Ahead
+from kodec.log.reading.order import Order
+from kodec.log.reading.reader import Reader
+from kodec.log.tables.chosen import ChosenLogs, Piece, pieces_of
+from kodec.runtime.errors import FormatError
+
+__all__ = ["FileEnd", "Part", "SeveralLogs", "part_of"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FileEnd:
+    """How far one file was read: as `Reader` says it of one."""
+
+    path: Path
+    position: int
+    torn_tail: TornTail | None
+    skipped: SkippedRanges
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a segment is to be read.
+
+    Attributes:
+        offsets: those that are wanted.
+        order: what the offsets in it are held against.
+        start, stop: the bytes to read; `stop` is None for the end of the file.
+        last: the offset for which `stop` is.
+    """
+
+    path: Path
+    offsets: Range
+    order: Order
+    start: int = 0
+    stop: int | None = None
+    last: int | None = None
+
+
+def part_of(
+    files: SegmentFiles,
+    offsets: Range,
+    options: LogReadOptions,
+    *,
+    after: int | None = None,
+    ends: bool = False,
+) -> Part:
+    """Where in a segment the offsets are, by its index; all of it where that does not help.
+
+    The first offset may become that of a batch whose checksum is wrong where this may have hidden the one
+    that was asked for, so that it is not passed over. Raises OSError.
+
+    Args: after is the base offset of the segment behind it, where that is known; with `ends` the last offset
+    is looked up too, else the file is read to its end.
+    """
+    start, stop, before, (first, last) = 0, None, None, offsets
+    if first > files.base_offset or ends:
+        try:
+            with Segment(files, options.limits) as segment:
+                if first > files.base_offset:
+                    place, before, known = segment.find_behind(first)
+                    start = 0 if place is None else place.position
+                    if place is not None and not known and options.check_crc:
+                        first = place.offset
+                if ends and (place := segment.find(last)) is not None:
+                    stop = place.position + place.size
+        except FormatError:
+            # Whoever reads from the start says what is wrong, if it concerns what is wanted: with an end
+            # `Walk` stops as soon as a good batch has it.
+            start, stop, before = 0, 0 if ends and first <= last else None, None
+    order = Order(files.base_offset, str(files.log), after)
+    if before is not None:
+        order.passed(before)
+    return Part(files.log, Range(first, last), order, start, stop, last if ends else None)
+
+
+@dataclass(slots=True)
+class SeveralLogs(Generic[T]):
+    """Reads the segments of several logs, one after the other, those that follow ahead in threads.
+
+    Attributes:
+        open: makes the reader of a part of a segment, and what gives its items, each with its last offset.
+        ends: how far each file was read, in the order in which they came to their ends.
+    """
+
+    chosen: ChosenLogs
+    options: LogReadOptions
+    open: Callable[[Part, Piece], tuple[Reader[Any], Iterator[tuple[int, T]]]]
+    offsets: Range = EVERY
+    since: int | None = None
+    threads: int = 1
+    ends: list[FileEnd] = field(default_factory=list)
+    _readers: dict[Path, Reader[Any]] = field(default_factory=dict)
+    _items: Iterator[T] | None = None
+
+    def items(self) -> Iterator[T]:
+        """The items of all, by topic, partition and offset. Raises what their readers raise; OSError."""
+        if self._items is None:
+            self._items = self._all()
+        return self._items
+
+    def close(self) -> None:
+        """End all threads and close all files."""
+        self.items().close()  # type: ignore[attr-defined]  # a generator
+
+    def _all(self) -> Iterator[T]:
+        pieces = list(self.chosen.pieces(self.offsets))
+        if self.threads == 1:
+            yield from self._in_turn(pieces, lambda number: self._read(pieces[number], None))
+            return
+        ahead = Ahead([partial(self._read, piece, None) for piece in pieces], self.threads)
+        try:
+            yield from self._in_turn(pieces, ahead.items, ahead.drop)
+        finally:
+            ahead.close()
+
+    def _in_turn(
+        self,
+        pieces: list[Piece],
+        items: Callable[[int], Iterator[tuple[int, T]]],
+        drop: Callable[[int], None] = lambda _: None,
+    ) -> Iterator[T]:
+        number = 0
+        while number < len(pieces):
+            piece, following = pieces[number], None
+            end = number + 1
+            while end < len(pieces) and piece.log is not None and pieces[end].log is piece.log:
+                end += 1
+            try:
+                for at in range(number, end):
+                    for last, item in items(at):
+                        following = last + 1
+                        yield item
+                    self._ended(pieces[at], pieces[at + 1] if at + 1 < end else None)
+            except (FileNotFoundError, FormatError) as error:
+                log = piece.log
+                if log is None or not (isinstance(error, FileNotFoundError) or _is_replaced(pieces[at])):
+                    raise
+                # A broker has deleted or merged segments since they were listed: what there is now follows.
+                for each in range(at, end):
+                    drop(each)
+                yield from log.whatever_goes(self._again, following)
+            number = end
+
+    def _again(self, log: PartitionLog, start: int | None) -> Iterator[tuple[int, T]]:
+        for piece in pieces_of(log, Range(max(self.offsets.first, start or 0), self.offsets.last)):
+            try:
+                for last, item in self._read(piece, start):
+                    yield last + 1, item
+            except FormatError:
+                if _is_replaced(piece):
+                    raise FileNotFoundError(str(piece.files.log)) from None
+                raise
+            self._ended(piece, None)
+
+    def _read(self, piece: Piece, start: int | None) -> Iterator[tuple[int, T]]:
+        """The items of one segment, in whichever thread."""
+        if self._is_too_old(piece):
+            return
+        wanted = Range(max(self.offsets.first, piece.first, start or 0), self.offsets.last)
+        after = None if piece.after is None else piece.after.base_offset
+        if wanted.first <= piece.files.base_offset:
+            wanted = Range(EVERY.first, wanted.last)
+        ends = wanted.last != EVERY.last and (after is None or after > wanted.last + 1)
+        part = part_of(piece.files, wanted, self.options, after=after, ends=ends)
+        reader, items = self.open(part, piece)
+        self._readers[part.path] = reader
+        with reader:
+            yield from items
+
+    def _is_too_old(self, piece: Piece) -> bool:
+        """Whether the headers of a segment show that it has no record as new as is wanted."""
+        if self.since is None or self.since <= 0:
+            return False
+        # what is damaged is reported by whoever reads it
+        with suppress(FormatError), Segment(piece.files, self.options.limits) as segment:
+            largest = segment.largest_timestamp()
+            return largest is None or largest[0] < self.since
+        return False
+
+    def _ended(self, piece: Piece, following: Piece | None) -> None:
+        """Note how far a segment was read, and what is missing between it and the next one."""
+        reader = self._readers.pop(piece.files.log, None)
+        if reader is None:
+            return
+        self.ends.append(FileEnd(piece.files.log, reader.position, reader.torn_tail, reader.skipped))
+        order, log = reader.order, piece.log
+        if following is None or log is None or order is None:
+            return
+        first, last = max(order.last + 1, piece.first), following.files.base_offset - 1
+        skipped_at_end = reader.skipped and reader.skipped.end >= reader.position
+        if first > last or skipped_at_end:
+            return
+        tail = None if self.options.on_error == "skip" else reader.torn_tail
+        log.report_gap(piece.files.log, tail, first, last)
+
+    # -- what a reader says of the whole ------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """How many there are."""
+        return f"{len(self.chosen.logs)} logs"
+
+    @property
+    def order(self) -> None:
+        """Each file has its own."""
+
+    @property
+    def position(self) -> int:
+        """The bytes of all files that were read."""
+        return sum(end.position for end in self.ends)
+
+    @property
+    def torn_tail(self) -> TornTail | None:
+        """The first torn tail; `ends` has each with its file."""
+        return next((end.torn_tail for end in self.ends if end.torn_tail is not None), None)
+
+    @property
+    def skipped(self) -> SkippedRanges:
+        """All that was skipped; the errors have the files' names."""
+        found = SkippedRanges()
+        for end in self.ends:
+            for each in end.skipped:
+                found.add(SkippedRange(each.start, each.end, each.error))
+            found.omitted += end.skipped.omitted
+            found.omitted_bytes += end.skipped.omitted_bytes
+        return found
+
+
+def _is_replaced(piece: Piece) -> bool:
+    """Whether a segment that was listed, or the one behind it, is there no more."""
+    return not piece.files.log.exists() or (piece.after is not None and not piece.after.log.exists())

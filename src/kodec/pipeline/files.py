@@ -1,0 +1,209 @@
+"""Rows in files of a format: Parquet, Arrow IPC, CSV or JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+
+from kodec.log.batches.records import TimestampType
+from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable
+from kodec.runtime.errors import ArgumentError
+
+__all__ = ["COMPRESSIONS", "FILE_FORMATS", "FileFormat", "RowFile", "RowFormat"]
+
+RowFormat = Literal["parquet", "arrow", "csv", "jsonl"]
+FILE_FORMATS: tuple[RowFormat, ...] = get_args(RowFormat)
+# The first is the default.
+COMPRESSIONS: dict[RowFormat, tuple[str, ...]] = {
+    "parquet": ("zstd", "snappy", "gzip", "lz4", "none"),
+    "arrow": ("zstd", "lz4", "none"),
+    "csv": ("none", "gzip", "zstd"),
+    "jsonl": ("none", "gzip", "zstd"),
+}
+_SUFFIXES = {"gzip": ".gz", "zstd": ".zst", "none": ""}
+
+
+class RowFile(Protocol):
+    """A file that rows are written to."""
+
+    def write_table(self, table: pa.Table) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """How rows are stored.
+
+    CSV and JSON Lines have keys and values as text, each with its format beside it (`kodec find` has the same
+    fields), and timestamps in ms since 1970; Parquet and Arrow IPC have the columns as they are.
+
+    Attributes: compression, one of `COMPRESSIONS`; key, value: in what format text has these.
+    """
+
+    name: RowFormat = "parquet"
+    compression: str = "zstd"
+    key: ValueFormat = "auto"
+    value: ValueFormat = "auto"
+
+    @classmethod
+    def of(
+        cls, name: str, compression: str | None = None, key: ValueFormat = "auto", value: ValueFormat = "auto"
+    ) -> FileFormat:
+        """A format by its name, with its default compression for None. Raises ArgumentError."""
+        known = next((each for each in FILE_FORMATS if each == name), None)
+        if known is None:
+            raise ArgumentError(f"format is one of {', '.join(FILE_FORMATS)}, not {name!r}")
+        codecs = COMPRESSIONS[known]
+        if compression is not None and compression not in codecs:
+            raise ArgumentError(f"compression is one of {', '.join(codecs)} for {known}, not {compression!r}")
+        for option, given in (("key_format", key), ("value_format", value)):
+            if given not in FORMATS:
+                raise ArgumentError(f"{option} is one of {', '.join(FORMATS)}, not {given!r}")
+        return cls(known, compression or codecs[0], key, value)
+
+    @property
+    def suffix(self) -> str:
+        """The end of files' names."""
+        stored_inside = self.name in ("parquet", "arrow")
+        return f".{self.name}" if stored_inside else f".{self.name}{_SUFFIXES[self.compression]}"
+
+    def open(self, path: Path, columns: pa.Schema) -> RowFile:
+        """A new file for rows with these columns of the `kafka-log` source. Raises OSError."""
+        codec = None if self.compression == "none" else self.compression
+        if self.name == "parquet":
+            return _Parquet(path, columns, self.compression)
+        if self.name == "arrow":
+            options = pa.ipc.IpcWriteOptions(compression=codec)
+            return pa.ipc.new_file(path, columns, options=options)  # type: ignore[no-any-return]
+        stream = pa.OSFile(str(path), "wb")
+        if codec is not None:
+            stream = pa.CompressedOutputStream(stream, codec)
+        return _Csv(stream, self) if self.name == "csv" else _JsonLines(stream, self)
+
+
+class _Parquet:
+    def __init__(self, path: Path, columns: pa.Schema, compression: str) -> None:
+        self._writer = pq.ParquetWriter(
+            path,
+            columns,
+            compression=compression,
+            use_dictionary=["key", "topic", "partition", "timestampType"],
+            column_encoding={"offset": "DELTA_BINARY_PACKED", "timestamp": "DELTA_BINARY_PACKED"},
+        )
+
+    def write_table(self, table: pa.Table) -> None:
+        self._writer.write_table(table, row_group_size=table.num_rows)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _readable(column: pa.ChunkedArray, form: ValueFormat) -> list[ReadableValue | None]:
+    return [readable(data, form) for data in column.to_pylist()]
+
+
+def _millis(table: pa.Table) -> pa.ChunkedArray:
+    # they were whole milliseconds in the log
+    return table["timestamp"].cast(pa.timestamp("ms", tz="UTC")).cast(pa.int64())
+
+
+def _decoded(table: pa.Table) -> list[str]:
+    return [name for name in ("keyDecoded", "valueDecoded") if name in table.schema.names]
+
+
+class _Csv:
+    """A null is an empty cell, with an empty format; headers are the text of a JSON list of pairs."""
+
+    def __init__(self, stream: Any, form: FileFormat) -> None:
+        self._stream = stream
+        self._form = form
+        self._options = csv.WriteOptions(include_header=True)
+
+    def write_table(self, table: pa.Table) -> None:
+        found = {name: table[name] for name in ("topic", "partition", "offset")}
+        found |= {"timestamp": _millis(table), "timestampType": table["timestampType"]}
+        for name, form in (("key", self._form.key), ("value", self._form.value)):
+            said = _readable(table[name], form)
+            found[name] = pa.array([None if each is None else each.text for each in said], pa.string())
+            found[f"{name}Format"] = pa.array(
+                [None if each is None else each.format for each in said], pa.string()
+            )
+        if "headers" in table.schema.names:
+            lists = [None if each is None else _pairs(each) for each in table["headers"].to_pylist()]
+            found["headers"] = pa.array(lists, pa.string())
+        found |= {name: table[name] for name in _decoded(table)}
+        csv.write_csv(pa.table(found), self._stream, write_options=self._options)
+        self._options = csv.WriteOptions(include_header=False)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _pairs(headers: list[dict[str, Any]]) -> str:
+    said = [(each["key"], readable(each["value"])) for each in headers]
+    return json.dumps([[key, None if value is None else value.text] for key, value in said])
+
+
+class _JsonLines:
+    """An object for each record, with the names that `kodec find --json` has."""
+
+    def __init__(self, stream: Any, form: FileFormat) -> None:
+        self._stream = stream
+        self._form = form
+
+    def write_table(self, table: pa.Table) -> None:
+        kinds = {each.value: str(each) for each in TimestampType}
+        columns: dict[str, list[str]] = {
+            "topic": _dumped(table["topic"]),
+            "partition": _dumped(table["partition"]),
+            "offset": _dumped(table["offset"]),
+            "timestamp": _dumped(_millis(table)),
+            "timestampType": [json.dumps(kinds[kind]) for kind in table["timestampType"].to_pylist()],
+        }
+        lines = [
+            ", ".join(f'"{name}": {value}' for name, value in zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
+        more: list[list[str]] = [
+            [_member(name, each) for each in _readable(table[name], form)]
+            for name, form in (("key", self._form.key), ("value", self._form.value))
+        ]
+        if "headers" in table.schema.names:
+            more.append([f'"headers": {_objects(each or [])}' for each in table["headers"].to_pylist()])
+        for name in _decoded(table):
+            # they are JSON already
+            more.append([f'"{name}": {each or "null"}' for each in table[name].to_pylist()])
+        text = "".join(f"{{{', '.join(row)}}}\n" for row in zip(lines, *more, strict=True))
+        self._stream.write(text.encode())
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _dumped(column: pa.ChunkedArray) -> list[str]:
+    dump: Callable[[Any], str] = partial(json.dumps, ensure_ascii=False)
+    return [dump(each) for each in column.to_pylist()]
+
+
+def _member(name: str, said: ReadableValue | None) -> str:
+    if said is None:
+        return f'"{name}": null'
+    reason = f', "{name}Reason": {json.dumps(said.reason)}' if said.reason else ""
+    return f'"{name}": {said.json}, "{name}Format": "{said.format}"{reason}'
+
+
+def _objects(headers: list[dict[str, Any]]) -> str:
+    parts = (
+        f'{{"key": {json.dumps(each["key"])}, {_member("value", readable(each["value"]))}}}'
+        for each in headers
+    )
+    return f"[{', '.join(parts)}]"
