@@ -38,6 +38,7 @@ class SchemaFolder:
         self.path = Path(path)
         self._ids: dict[SchemaId, Path] = {}
         self._names: dict[str, Path] = {}
+        self._read: dict[tuple[Path, SchemaId | None], Schema] = {}
         self._newest: dict[str, SchemaId] = {}
         try:
             root = self.path.resolve(strict=True)
@@ -82,7 +83,13 @@ class SchemaFolder:
         return self.of_file(file, _id_of(file.stem.rpartition("@")[2]))
 
     def of_file(self, file: Path, schema_id: SchemaId | None = None) -> Schema:
-        """The schema in a file of the folder. Raises BadSchema, SchemaSourceFailed."""
+        """The schema in a file of the folder, which is read once. Raises BadSchema, SchemaSourceFailed."""
+        known = self._read.get((file, schema_id))
+        if known is None:
+            known = self._read[file, schema_id] = self._of_file(file, schema_id)
+        return known
+
+    def _of_file(self, file: Path, schema_id: SchemaId | None) -> Schema:
         try:
             with file.open("rb") as source:
                 data = source.read(MOST_TEXT + 1)
