@@ -18,7 +18,7 @@ pytestmark = pytest.mark.quick
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 
 
-MODULES = (kodec, kodec.repair, kodec.operations, kodec.formats, kodec.results)
+MODULES = (kodec, kodec.repair, kodec.operations, kodec.formats, kodec.results, kodec.values)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -9,13 +9,13 @@ __version__ = "0.1.0"
 logging.getLogger("kodec").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
-    from kodec import api, errors, formats, operations, repair, results
+    from kodec import api, errors, formats, operations, repair, results, values
     from kodec.api import *  # noqa: F403  # the names, for type checkers
 
-    __all__ = ["__version__", "errors", "formats", "operations", "repair", "results"]
+    __all__ = ["__version__", "errors", "formats", "operations", "repair", "results", "values"]
     __all__ += api.__all__
 else:
-    _MODULES = ("errors", "formats", "operations", "repair", "results")
+    _MODULES = ("errors", "formats", "operations", "repair", "results", "values")
 
     def __getattr__(name: str) -> object:
         """The public names, all imported when one is first asked for; the modules, each by itself.

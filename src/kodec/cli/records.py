@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kodec.cli import output
 from kodec.log.batches.records import Record
 from kodec.log.files.listing import TopicPartition
+from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable, readable_record
 
 __all__ = ["Show", "as_csv", "as_json_lines", "as_text", "by_template"]
@@ -19,11 +20,11 @@ Show = Callable[[TopicPartition, Record], None]
 _WIDE = 160
 
 
-def as_text(key: ValueFormat, value: ValueFormat) -> Show:
+def as_text(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
     """A line for people: topic-partition, offset, time in UTC, key, value, headers."""
 
     def show(log: TopicPartition, record: Record) -> None:
-        said = readable_record(log.topic, record, key, value)
+        said = readable_record(log.topic, record, key, value, decoder)
         line = f"{log}  {record.offset}  {output.time_of(record.timestamp)}"
         line += f"  {_short(said.key)} = {_short(said.value)}"
         if said.headers:
@@ -33,11 +34,11 @@ def as_text(key: ValueFormat, value: ValueFormat) -> Show:
     return show
 
 
-def as_json_lines(key: ValueFormat, value: ValueFormat) -> Show:
+def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
     """A JSON object on a line; beside each part the format that it is in."""
 
     def show(log: TopicPartition, record: Record) -> None:
-        said = readable_record(log.topic, record, key, value)
+        said = readable_record(log.topic, record, key, value, decoder)
         facts = {
             "topic": log.topic,
             "partition": log.partition,
@@ -55,13 +56,13 @@ def as_json_lines(key: ValueFormat, value: ValueFormat) -> Show:
     return show
 
 
-def as_csv(key: ValueFormat, value: ValueFormat) -> Show:
+def as_csv(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
     """Rows of CSV below a row of names. A null is an empty cell; headers are a JSON object's text."""
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(["topic", "partition", "offset", "timestamp", "key", "value", "headers"])
 
     def show(log: TopicPartition, record: Record) -> None:
-        said = readable_record(log.topic, record, key, value)
+        said = readable_record(log.topic, record, key, value, decoder)
         headers = [
             [output.unescaped(name), None if each is None else each.text] for name, each in said.headers
         ]
@@ -80,12 +81,14 @@ def as_csv(key: ValueFormat, value: ValueFormat) -> Show:
     return show
 
 
-_FIELD = re.compile(r"%(?:%|([a-zA-Z])(?:\{(\w+)\})?)|\\([nrt0\\])|[^%\\]+|.", re.DOTALL)
+_FIELD = re.compile(r"%(?:%|([a-zA-Z])(?:\{([\w-]+)\})?)|\\([nrt0\\])|[^%\\]+|.", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
 Part = Callable[[TopicPartition, Record], str]
 
 
-def by_template(template: str, key: ValueFormat, value: ValueFormat) -> Show:
+def by_template(
+    template: str, key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None
+) -> Show:
     r"""What a template says of each record, without an end of line of its own.
 
     As `-f` of kcat and of rpk: %t topic, %p partition, %o offset, %T or %d timestamp in ms, %k key, %v or
@@ -96,7 +99,7 @@ def by_template(template: str, key: ValueFormat, value: ValueFormat) -> Show:
     for found in _FIELD.finditer(template):
         letter, form, escape = found.groups()
         if letter is not None:
-            parts.append(_field(letter, form, key, value))
+            parts.append(_field(letter, form, key, value, decoder))
         else:
             word = found.group()
             text = "%" if word == "%%" else _ESCAPES[escape] if escape else word
@@ -110,7 +113,9 @@ def by_template(template: str, key: ValueFormat, value: ValueFormat) -> Show:
     return show
 
 
-def _field(letter: str, form: str | None, key: ValueFormat, value: ValueFormat) -> Part:
+def _field(
+    letter: str, form: str | None, key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None
+) -> Part:
     """What stands for `%letter{form}`. Raises ValueError."""
     chosen = next((each for each in FORMATS if each == form), None)
     if form is not None and (chosen is None or letter not in "kvs"):
@@ -120,8 +125,10 @@ def _field(letter: str, form: str | None, key: ValueFormat, value: ValueFormat) 
         "p": lambda log, _: str(log.partition),
         "o": lambda _, record: str(record.offset),
         "T": lambda _, record: str(record.timestamp),
-        "k": lambda log, record: _text(readable_record(log.topic, record, chosen or key, "hex").key),
-        "v": lambda log, record: _text(readable_record(log.topic, record, "hex", chosen or value).value),
+        "k": lambda log, record: _text(readable_record(log.topic, record, chosen or key, "hex", decoder).key),
+        "v": lambda log, record: _text(
+            readable_record(log.topic, record, "hex", chosen or value, decoder).value
+        ),
         "h": lambda _, record: ",".join(f"{name}={_text(readable(data))}" for name, data in record.headers),
         "K": lambda _, record: str(-1 if record.key is None else len(record.key)),
         "V": lambda _, record: str(-1 if record.value is None else len(record.value)),
@@ -145,18 +152,13 @@ def _parts(name: str, said: ReadableValue | None) -> str:
     if said is None:
         return f'"{name}": null'
     reason = f', "{name}Reason": {json.dumps(said.reason)}' if said.reason else ""
-    return f'"{name}": {said.json}, "{name}Format": "{said.format}"{reason}'
+    schema = f', "{name}Schema": {json.dumps(said.schema)}' if said.schema else ""
+    return f'"{name}": {said.json}, "{name}Format": "{said.format}"{schema}{reason}'
 
 
 def _short(said: ReadableValue | None) -> str:
     if said is None:
         return "null"
     text = said.text if len(said.text) <= _WIDE else f"{said.text[:_WIDE]}… ({len(said.text)} characters)"
-    shown = (
-        text
-        if said.format in ("json", "kafka")
-        else f'"{text}"'
-        if said.format == "text"
-        else f"{said.format}:{text}"
-    )
+    shown = text if said.is_json else f'"{text}"' if said.format == "text" else f"{said.format}:{text}"
     return f"{shown} ({said.reason})" if said.reason else shown

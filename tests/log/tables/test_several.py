@@ -15,7 +15,7 @@ import kodec
 from kodec.errors import ArgumentError, CrcMismatch, NoSuchPartition, Truncated
 from kodec.log.files.resolve import NotALog
 from kodec.log.reading.ahead import Ahead
-from kodec.log.tables import several
+from kodec.log.tables import count, several
 
 LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 PLAIN = ["offset", "timestamp", "timestamp_type", "key", "value", "headers"]
@@ -146,6 +146,20 @@ def test_times_are_datetimes_with_a_zone_or_milliseconds() -> None:
 )
 def test_counts_are_those_of_the_rows(given: dict[str, Any]) -> None:
     assert kodec.count_rows(LOGS, **given) == kodec.read_table(LOGS, ["offset"], **given).num_rows
+
+
+@pytest.mark.parametrize("size", [1, 2000, 10**9])
+def test_large_segments_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(count, "_PART", size)
+    for given in ({}, {"offsets": (7, 250)}, {"timestamps": (1_700_000_005_000, 1_700_000_900_000)}):
+        assert kodec.count_rows(LOGS, threads=5, **given) == kodec.read_table(LOGS, [], **given).num_rows
+
+
+def test_what_a_broker_may_cut_is_not_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = copied(tmp_path, "orders-0")
+    monkeypatch.setattr(count, "is_locked", lambda root: root == logs)
+    monkeypatch.delattr(count, "mmap")
+    assert kodec.count_rows(logs) == 421
 
 
 def test_files_of_any_kind_are_counted(tmp_path: Path) -> None:

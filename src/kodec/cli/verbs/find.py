@@ -18,6 +18,7 @@ from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
 from kodec.cli.selection import DIRECTORIES
 from kodec.cli.times import parse_time
+from kodec.log.batches.records import Record
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
@@ -25,8 +26,13 @@ from kodec.log.directories.search import SearchReport, find_records
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
-from kodec.log.values.conditions import condition
-from kodec.log.values.formats import ValueFormat, bytes_of
+from kodec.log.values.conditions import Condition, condition, parsed_part
+from kodec.log.values.decoder import TYPED, ValueDecoder
+from kodec.log.values.formats import ValueFormat, bytes_of, decoded_part
+from kodec.log.values.framing import Framing, Part
+from kodec.log.values.plain import plain
+from kodec.log.values.schemas import UnknownSchema
+from kodec.log.values.sources import SCHEMAS_TOPIC, schema_source
 from kodec.log.views.transactions import producers_of
 from kodec.runtime.errors import ArgumentError, KodecError
 
@@ -44,6 +50,19 @@ class _Format(enum.Enum):
     json = "json"
     hex = "hex"
     base64 = "base64"
+    avro = "avro"
+    protobuf = "protobuf"
+    json_schema = "json-schema"
+
+
+class _Framing(enum.Enum):
+    """`Framing` for typer."""
+
+    auto = "auto"
+    confluent = "confluent"
+    apicurio = "apicurio"
+    glue = "glue"
+    none = "none"
 
 
 class _Isolation(enum.Enum):
@@ -109,6 +128,20 @@ def find(
     value_format: Annotated[
         _Format, typer.Option("--value-format", help="How values are shown, and given in --value-contains.")
     ] = _Format.auto,
+    schemas: Annotated[
+        str | None,
+        typer.Option(
+            "--schemas",
+            help="Where schemas are: a registry's URL, a folder, or a topic here; _schemas by default.",
+        ),
+    ] = None,
+    framing: Annotated[
+        _Framing, typer.Option("--framing", help="Whose serializers framed keys and values; none: nobody's.")
+    ] = _Framing.auto,
+    reader_schema: Annotated[
+        Path | None,
+        typer.Option("--reader-schema", help="Show values as this schema has them: an .avsc or .proto file."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of CSV.")] = False,
     template: Annotated[
@@ -130,8 +163,8 @@ def find(
 
     Without --first or --last they come log by log, by offset. Indexes, headers of batches and their bytes
     exclude what cannot match; what a header excludes is not read. Times are in UTC. In format auto, messages
-    of Kafka's own topics have names, JSON is JSON, UTF-8 is text, and other bytes are base64; with --json
-    each part has its format beside it.
+    of Kafka's own topics have names, values whose schema is known are decoded, JSON is JSON, UTF-8 is text,
+    and other bytes are base64; with --json each part has its format beside it.
 
     example:  kodec find /data/kafka-logs --topic orders --last 10
 
@@ -144,12 +177,14 @@ def find(
     if follow and (first is not None or count or until is not None):
         raise typer.BadParameter("--follow goes with neither --first nor --count nor --until")
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
-    wanted = _filter(offset, since, until, key, value_contains, header or [], where, *formats)
+    wanted = _filter(offset, since, until, key, value_contains, header or [], *formats)
     wanted = dataclasses.replace(wanted, control=control, isolation=isolation.value)
     if producer:
         wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
     outcome, report = Outcome(), SearchReport()
     with errors_reported():
+        decoder = _decoder(schemas, framing.value, reader_schema, paths, formats)
+        wanted = dataclasses.replace(wanted, where=_condition(where, formats, decoder))
         topics, partitions = topic or [], partition or []
         logs = _logs(paths, topics, partitions)
         if transactional_id is not None:
@@ -163,7 +198,7 @@ def find(
                     number += log.count_records(wanted, report=report)
             print(number)
         else:
-            show = _printer(json, csv, template, *formats)
+            show = _printer(json, csv, template, *formats, decoder)
 
             def failed(log: PartitionLog, error: Exception) -> None:
                 with outcome.each(log.path):
@@ -197,11 +232,12 @@ def _filter(
     key: str | None,
     value_contains: str | None,
     headers: Sequence[str],
-    where: str | None,
     key_format: ValueFormat,
     value_format: ValueFormat,
 ) -> RecordFilter:
     """What the options ask for. Raises BadParameter."""
+    if key is not None and key_format in TYPED:
+        raise typer.BadParameter(f"--key is no {key_format}: use --where, as in: key == {key!r}")
     low, high = _offsets(offset)
     pairs = []
     for each in headers:
@@ -218,8 +254,47 @@ def _filter(
             key=None if key is None else bytes_of(key, key_format),
             value_contains=None if value_contains is None else bytes_of(value_contains, value_format),
             headers=tuple(pairs),
-            where=None if where is None else condition(where),
         )
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _decoder(
+    where: str | None,
+    framing: Framing,
+    reader_schema: Path | None,
+    paths: Sequence[Path],
+    formats: tuple[ValueFormat, ValueFormat],
+) -> ValueDecoder | None:
+    """What decodes keys and values; None where nothing is to be decoded. Raises Missing; as ValueDecoder."""
+    if not {"auto", *TYPED} & {*formats}:
+        return None
+    try:
+        source = schema_source(where, *paths)
+    except UnknownSchema as error:
+        raise Missing(str(error)) from None
+    except ArgumentError as error:
+        raise typer.BadParameter(f"--schemas: {error}") from None
+    for each in formats:
+        if source is None and each in ("avro", "protobuf"):
+            raise Missing(f"{each} needs schemas: there is no topic {SCHEMAS_TOPIC} here; give --schemas")
+    if source is None and "json-schema" not in formats:
+        return None
+    return ValueDecoder(source, framing=framing, reader_schema=reader_schema)
+
+
+def _condition(
+    where: str | None, formats: tuple[ValueFormat, ValueFormat], decoder: ValueDecoder | None
+) -> Condition | None:
+    """--where, which sees what is decoded. Raises BadParameter."""
+    of_part: dict[Part, ValueFormat] = dict(zip(("key", "value"), formats, strict=True))
+
+    def decode(topic: str, record: Record, part: Part) -> object:
+        found = decoded_part(topic, record, part, of_part[part], decoder)
+        return parsed_part(topic, record, part) if found is None or found.reason else plain(found.value)
+
+    try:
+        return None if where is None else condition(where, decode)
     except ArgumentError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -283,13 +358,20 @@ def _of_transactional_id(paths: Sequence[Path], name: str) -> frozenset[int]:
     return found
 
 
-def _printer(json: bool, csv: bool, template: str | None, key: ValueFormat, value: ValueFormat) -> Show:
+def _printer(
+    json: bool,
+    csv: bool,
+    template: str | None,
+    key: ValueFormat,
+    value: ValueFormat,
+    decoder: ValueDecoder | None,
+) -> Show:
     if template is not None:
         try:
-            return by_template(template, key, value)
+            return by_template(template, key, value, decoder)
         except ValueError as error:
             raise typer.BadParameter(f"--format: {error}") from None
-    return (as_json_lines if json else as_csv if csv else as_text)(key, value)
+    return (as_json_lines if json else as_csv if csv else as_text)(key, value, decoder)
 
 
 def _decided(log: PartitionLog, wanted: RecordFilter) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from kodec.log.arguments import require_integer
@@ -94,6 +94,11 @@ class RecordFilter:
     def ends_before(self, head: BatchHeader) -> bool:
         """Whether neither this batch nor one behind it is within the offsets."""
         return self.last_offset is not None and _above(head, self.last_offset)
+
+    def of_topic(self, topic: str) -> RecordFilter:
+        """The filter for the records of a topic, where `where` has an `of_topic`, too."""
+        of_topic = getattr(self.where, "of_topic", None)
+        return self if of_topic is None else replace(self, where=of_topic(topic))
 
     def matches(self, record: Record) -> bool:
         """Whether a record of a batch that is not excluded is wanted."""

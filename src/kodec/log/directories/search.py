@@ -81,6 +81,9 @@ class _Search:
     start: int = field(init=False, default=0)
     known: Transactions | None = field(init=False, default=None)
 
+    def __post_init__(self) -> None:
+        self.wanted = self.wanted.of_topic(self.log.topic_partition.topic)
+
     def begin(self, offset: int) -> bool:
         """Find from what offset on records can match; whether there are any. Raises OffsetOutOfRange."""
         log, since = self.log, self.wanted.since

@@ -6,7 +6,7 @@ import mmap
 import sys
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
 from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, TimestampType
+from kodec.log.directories.segment import Segment
 from kodec.log.files.lock import is_locked
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
@@ -23,9 +24,12 @@ from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs
 from kodec.log.tables.reader import scan_headers, scan_rows
 from kodec.log.tables.table import Bounds, scan_table
 from kodec.log.tables.times import TimeBounds, time_bounds
+from kodec.runtime.errors import FormatError
 
 __all__ = ["count_rows"]
 
+# A thread of its own is worth it for so many bytes of log.
+_PART = 128 << 20
 _COLUMNS = (
     "position",
     "size",
@@ -77,8 +81,14 @@ def count_rows(
     pieces = list(chosen.pieces(count.offsets))
     roots = {piece.files.log.parent.parent for piece in pieces}
     busy = {root for root in roots if _may_change(root)}
-    with ThreadPoolExecutor(threads or cores(), "kodec-count") as pool:
-        return sum(pool.map(lambda piece: count.piece(piece, busy), pieces))
+    at_once = threads or cores()
+    parts: list[tuple[Piece, int, int | None, bool]] = []
+    for piece in pieces:
+        mapped = piece.files.log.parent.parent not in busy
+        cut = _parts(piece, at_once, limits) if mapped else [(0, None)]
+        parts += ((piece, start, stop, mapped) for start, stop in cut)
+    with ThreadPoolExecutor(at_once, "kodec-count") as pool:
+        return sum(pool.map(count.part, parts))
 
 
 def _may_change(root: Path) -> bool:
@@ -86,14 +96,32 @@ def _may_change(root: Path) -> bool:
     return sys.platform != "linux" or is_locked(root)
 
 
+def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int | None]]:
+    """A large segment in parts, from one batch up to another one, where its index finds them."""
+    files, start = piece.files, 0
+    if files.index is not None and files.size >= 2 * _PART:
+        number = min(most, files.size // _PART)
+        with suppress(FormatError), Segment(files, limits) as segment:
+            step = (segment.next_offset - files.base_offset) // number
+            for each in range(1, number):
+                place = segment.find(files.base_offset + each * step)
+                if place is not None and place.position > start:
+                    yield start, place.position
+                    start = place.position
+    yield start, None
+
+
 @contextmanager
-def _mapped(path: Path) -> Iterator[Source]:
+def _mapped(path: Path, start: int, stop: int | None) -> Iterator[Source]:
     with path.open("rb") as file:
         if not file.seek(0, 2):
             yield b""
             return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole, memoryview(whole) as view:
-            yield view
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            # only pages with headers are wanted, not those around them
+            whole.madvise(mmap.MADV_RANDOM)
+            with memoryview(whole) as view, view[start:stop] as part:
+                yield part
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +130,13 @@ class _Count:
     timestamps: Range
     options: LogReadOptions
 
-    def piece(self, piece: Piece, busy: set[Path]) -> int:
-        path = piece.files.log
-        if path.parent.parent in busy:
-            return self.of(path, piece.first)
-        with _mapped(path) as whole:
-            return self.of(whole, piece.first)
+    def part(self, given: tuple[Piece, int, int | None, bool]) -> int:
+        """The rows of these bytes of a segment; of all of it where it is not to be mapped."""
+        piece, start, stop, mapped = given
+        if not mapped:
+            return self.of(piece.files.log, piece.first)
+        with _mapped(piece.files.log, start, stop) as part:
+            return self.of(part, piece.first)
 
     def of(self, source: Source, first: int) -> int:
         """The rows of one file from the offset `first` on."""

@@ -6,12 +6,14 @@ import ast
 import json
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kodec.log.batches.records import Record
+from kodec.log.values.framing import Part
 from kodec.runtime.errors import ArgumentError
 
-__all__ = ["FIELDS", "condition"]
+__all__ = ["FIELDS", "Condition", "Decode", "condition", "parsed_part"]
 
 _Facts = dict[str, Any]
 _Value = Callable[[_Facts], Any]
@@ -33,12 +35,44 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def condition(text: str) -> Callable[[Record], bool]:
+_PARTS: dict[str, Part] = {"key": "key", "value": "value"}
+Decode = Callable[[str, Record, Part], Any]
+"""A key or a value as a condition sees it; of a topic, which is empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition, which holds for a record or does not."""
+
+    test: _Value
+    names: tuple[str, ...]
+    decode: Decode
+    topic: str = ""
+
+    def of_topic(self, topic: str) -> Condition:
+        """The condition for the records of a topic."""
+        return replace(self, topic=topic)
+
+    def __call__(self, record: Record) -> bool:
+        return bool(self.test({name: self._fact(name, record) for name in self.names}))
+
+    def _fact(self, name: str, record: Record) -> Any:
+        part = _PARTS.get(name)
+        return FIELDS[name](record) if part is None else self.decode(self.topic, record, part)
+
+
+def parsed_part(topic: str, record: Record, part: Part) -> Any:
+    """What a part of a record says: JSON, else text; None for null."""
+    return _parsed(record.key if part == "key" else record.value)
+
+
+def condition(text: str, decode: Decode = parsed_part) -> Condition:
     """A condition in the syntax of Python: `and`, `or`, `not`, comparisons, `in`, fields, items, constants.
 
     `value.a.b` and `value["a"]["b"]` are fields of JSON objects, `value.items[0]` an item of a list. What is
     not there is None, as null is, which is equal to None only and neither larger nor smaller than anything;
-    nor are things of two kinds, as 1 and "1". Raises ArgumentError, which quotes what is none of these.
+    nor are things of two kinds, as 1 and "1". `decode` says what key and value are. Raises ArgumentError,
+    which quotes what is none of these.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -49,12 +83,7 @@ def condition(text: str) -> Callable[[Record], bool]:
         said = error.msg if isinstance(error, SyntaxError) else "it is nested too deep"
         raise ArgumentError(f"{text!r}: {said}") from None
     names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-    wanted = [(name, FIELDS[name]) for name in FIELDS if name in names]
-
-    def holds(record: Record) -> bool:
-        return bool(test({name: field(record) for name, field in wanted}))
-
-    return holds
+    return Condition(test, tuple(name for name in FIELDS if name in names), decode)
 
 
 def _parsed(data: bytes | None) -> Any:

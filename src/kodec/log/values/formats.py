@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NoReturn, get_args
 
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.messages.decoding import TOPICS, Decoded, decode
+from kodec.log.values.decoder import TYPED, DecodedValue, ValueDecoder
+from kodec.log.values.framing import Part
 from kodec.runtime.errors import ArgumentError
 
 __all__ = [
@@ -17,11 +19,12 @@ __all__ = [
     "ReadableValue",
     "ValueFormat",
     "bytes_of",
+    "decoded_part",
     "readable",
     "readable_record",
 ]
 
-ValueFormat = Literal["auto", "text", "json", "hex", "base64"]
+ValueFormat = Literal["auto", "text", "json", "hex", "base64", "avro", "protobuf", "json-schema"]
 FORMATS: tuple[ValueFormat, ...] = get_args(ValueFormat)
 
 # What begins otherwise is a number, a word or no JSON, and as text it is the same.
@@ -34,19 +37,27 @@ class ReadableValue:
     """A key, a value or a header's value.
 
     Attributes:
-        format: `text`, `json`, `hex`, `base64`, or `kafka`: JSON of a message of Kafka's own topics.
+        format: `text`, `json`, `hex`, `base64`; `kafka`: JSON of a message of Kafka's own topics; `avro`,
+            `protobuf`, `json-schema`: JSON of a value that was decoded.
         text: what it says in that format; of JSON on one line, its numbers as they were.
         reason: why it is not in the format that was asked for; empty where it is.
+        schema: the id of the schema that it was written with, or its subject; empty where it has none.
     """
 
     format: str
     text: str
     reason: str = ""
+    schema: str = ""
 
     @property
     def json(self) -> str:
         """As a value in JSON: JSON as it is, others a string."""
-        return self.text if self.format in ("json", "kafka") else json.dumps(self.text)
+        return self.text if self.is_json else json.dumps(self.text)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the text is JSON."""
+        return self.format in ("json", "kafka", *TYPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +98,47 @@ def readable(data: bytes | None, wanted: ValueFormat = "auto") -> ReadableValue 
 
 
 def readable_record(
-    topic: str, record: Record, key: ValueFormat = "auto", value: ValueFormat = "auto"
+    topic: str,
+    record: Record,
+    key: ValueFormat = "auto",
+    value: ValueFormat = "auto",
+    decoder: ValueDecoder | None = None,
 ) -> ReadableRecord:
     """A record's parts in these formats; with `auto` messages of Kafka's own topics by their names.
 
-    Headers' values are as `auto` has them.
+    What `decoder` knows the schema of is decoded, with `auto` too. Headers' values are as `auto` has them.
+    Raises as `ValueDecoder.decode`.
     """
     headers = tuple((name, readable(data)) for name, data in record.headers)
     known: tuple[Decoded | None, Decoded | None] = (None, None)
     if "auto" in (key, value) and (topic in TOPICS or isinstance(record, ControlRecord)):
         known = decode(topic, record)
+    asked: tuple[tuple[Part, ValueFormat, Decoded | None], ...]
+    asked = ("key", key, known[0]), ("value", value, known[1])
     parts = [
-        readable(data, form) if form != "auto" or said is None else _of_kafka(said)
-        for data, form, said in zip((record.key, record.value), (key, value), known, strict=True)
+        _of_kafka(said) if form == "auto" and said is not None else _part(topic, record, part, form, decoder)
+        for part, form, said in asked
     ]
     return ReadableRecord(parts[0], parts[1], headers)
 
 
+def decoded_part(
+    topic: str, record: Record, part: Part, form: ValueFormat, decoder: ValueDecoder | None
+) -> DecodedValue | None:
+    """A key or a value decoded by its schema, or why it is not.
+
+    None for null, for what is asked for in another format, and with `auto` for what has no known schema.
+    Raises as `ValueDecoder.decode`.
+    """
+    data = record.key if part == "key" else record.value
+    if data is None or (form != "auto" and form not in TYPED) or (form == "auto" and decoder is None):
+        return None
+    found = (decoder or ValueDecoder()).decode(data, record.headers, topic=topic, part=part, format=form)
+    return None if form == "auto" and found.schema is None else found
+
+
 def bytes_of(text: str, form: ValueFormat) -> bytes:
-    """The bytes that a text in a format means; `auto` and `json` are text. Raises ArgumentError."""
+    """The bytes that a text in a format means; of those that need a schema, text. Raises ArgumentError."""
     try:
         if form == "hex":
             return bytes.fromhex(text)
@@ -114,6 +147,19 @@ def bytes_of(text: str, form: ValueFormat) -> bytes:
     except ValueError as error:
         raise ArgumentError(f"{text!r} is not {form}: {error}") from None
     return text.encode("utf-8", "surrogateescape")
+
+
+def _part(
+    topic: str, record: Record, part: Part, form: ValueFormat, decoder: ValueDecoder | None
+) -> ReadableValue | None:
+    data = record.key if part == "key" else record.value
+    found = decoded_part(topic, record, part, form, decoder)
+    if data is None or found is None:
+        return readable(data, form)
+    schema = "" if found.schema is None else str(found.schema.id or found.schema.subject)
+    if found.reason:
+        return replace(_in_base64(data, found.reason), schema=schema)
+    return ReadableValue(found.format, found.json, "", schema)
 
 
 def _in_base64(data: bytes, reason: str = "") -> ReadableValue:

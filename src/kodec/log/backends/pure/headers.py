@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kodec.log.backends.arrow import batch_schema
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, Scan
 from kodec.log.batches.batch import CODECS, Batch
@@ -72,7 +73,9 @@ class HeaderDecoder(Decoder[Any]):
         if not rows:
             return
         columns = []
-        for field, values in zip(self._scan.schema, zip(*rows, strict=True), strict=True):
+        known = dict(zip(batch_schema().names, zip(*rows, strict=True), strict=True))
+        for field in self._scan.schema:
+            values = known[field.name]
             if pa.types.is_dictionary(field.type):
                 indices = pa.array(values, field.type.index_type)
                 columns.append(pa.DictionaryArray.from_arrays(indices, pa.array(CODECS)))

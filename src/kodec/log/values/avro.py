@@ -1,0 +1,182 @@
+"""Avro: data decoded by the schema that it was written with, and resolved to another one."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kodec.log.values.plain import MOST_NESTING, nesting_of
+from kodec.log.values.schemas import BadSchema, Schema
+from kodec.runtime.errors import MissingDependency
+
+__all__ = ["AvroReader", "AvroSchema", "fastavro", "parse"]
+
+_MOST_NODES = 100_000
+_MOST_EMPTY = 100
+
+
+def fastavro() -> Any:
+    """The module fastavro. Raises MissingDependency where it is not installed."""
+    try:
+        import fastavro
+    except ImportError as missing:
+        text = f"Avro needs `{missing.name}`: pip install 'kodec[values]'"
+        raise MissingDependency(text, name=missing.name) from missing
+    return fastavro
+
+
+@dataclass(frozen=True, slots=True)
+class AvroSchema:
+    """A schema, parsed.
+
+    Attributes:
+        parsed: what fastavro takes; a named type stands in full where it is met first, then by its full name.
+        named: the named types, by full name.
+        recursive: whether a type contains itself.
+    """
+
+    parsed: Any
+    named: dict[str, Any]
+    recursive: bool
+
+
+def parse(schema: Schema, references: Mapping[str, Schema]) -> AvroSchema:
+    """Parse a schema with the types of others, and check that what it describes is bounded.
+
+    Raises BadSchema for what is no schema, nests deeper than 100, expands to more than 100,000 types, has
+    more than 100 that take no bytes, or an array of such items, whose number no bytes would bound.
+    """
+    named: dict[str, Any] = {}
+    parsed = _parse(schema, references, named, ())
+    walk = _Walk(named)
+    size = walk.size(parsed, 0)
+    if size.nodes > _MOST_NODES or size.empty > _MOST_EMPTY:
+        raise BadSchema(f"{schema}: it expands to more types than are read")
+    return AvroSchema(parsed, named, walk.recursive)
+
+
+class AvroReader:
+    """Decodes data of one schema, resolved to the schema of the reader where that is given.
+
+    Logical types are Python's: Decimal, date, time, datetime (in UTC; of local timestamps without a zone) and
+    UUID; nanoseconds, and what is no logical type of Avro 1.12, are the numbers or bytes that are stored. A
+    union is the value alone.
+    """
+
+    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None) -> None:
+        self.writer, self.reader = writer, reader
+        self._bounded = not writer.recursive and (reader is None or not reader.recursive)
+        library = fastavro()
+        if self._bounded:
+            self._read: Callable[..., Any] = library.schemaless_reader
+        else:
+            # Compiled, it recurses as deep as the data says, past the end of the stack.
+            from fastavro import _read_py
+
+            self._read = _read_py.schemaless_reader
+
+    def decode(self, payload: bytes) -> Any:
+        """The value. Raises whatever the library does for what it cannot decode: any Exception."""
+        value = self._read(io.BytesIO(payload), self.writer.parsed, self.reader and self.reader.parsed)
+        if not self._bounded and nesting_of(value) > MOST_NESTING:
+            raise ValueError(f"nested deeper than {MOST_NESTING}")
+        return value
+
+
+def _parse(
+    schema: Schema, references: Mapping[str, Schema], named: dict[str, Any], loading: tuple[str, ...]
+) -> Any:
+    """Parse, and first what it turns out to need; types go into `named`."""
+    library = fastavro()
+    try:
+        tree = json.loads(schema.text)
+    except (ValueError, RecursionError) as error:
+        # a registry has primitive types as bare names too
+        if not schema.text.strip().isidentifier():
+            raise BadSchema(f"{schema}: no JSON: {error}") from None
+        tree = schema.text.strip()
+    # Names of types are in objects in lists in objects: each level of a schema is two of JSON.
+    if nesting_of(tree) > 3 * MOST_NESTING:
+        raise BadSchema(f"{schema}: nested deeper than {MOST_NESTING}")
+    while True:
+        types = dict(named)
+        try:
+            parsed = library.parse_schema(tree, types)
+        except library.schema.UnknownType as error:
+            name = str(error.name)
+            if name in loading or name in named or name not in references:
+                raise BadSchema(f"{schema}: type {name} is unknown") from None
+            _parse(references[name], references, named, (*loading, name))
+            if name not in named:
+                raise BadSchema(f"{references[name]}: it has no type {name}") from None
+        except Exception as error:
+            # whatever a tree that is no schema makes of it
+            raise BadSchema(f"{schema}: {type(error).__name__}: {error}") from None
+        else:
+            named.update(types)
+            return parsed
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Of a type with those inside, as often as they occur: how many, and how many take no bytes."""
+
+    nodes: int
+    empty: int
+    takes_bytes: bool
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk through a schema, each named type once."""
+
+    named: Mapping[str, Any]
+    recursive: bool = False
+    known: dict[str, _Size] = field(default_factory=dict)
+    inside: set[str] = field(default_factory=set)
+
+    def size(self, schema: Any, depth: int) -> _Size:
+        if depth > MOST_NESTING:
+            raise BadSchema(f"types are nested deeper than {MOST_NESTING}")
+        if isinstance(schema, list):
+            found = [self.size(each, depth + 1) for each in schema]
+            return _Size(1 + sum(each.nodes for each in found), sum(each.empty for each in found), True)
+        if isinstance(schema, str):
+            if schema not in self.named:
+                return _Size(1, int(schema == "null"), schema != "null")
+            schema = self.named[schema]
+        kind, name = schema["type"], schema.get("name")
+        match kind:
+            case "record" | "error":
+                if name in self.known:
+                    return self.known[name]
+                if name in self.inside:
+                    self.recursive = True
+                    return _Size(1, 0, True)
+                self.inside.add(name)
+                found = [self.size(each["type"], depth + 1) for each in schema["fields"]]
+                self.inside.remove(name)
+                takes = any(each.takes_bytes for each in found)
+                nodes, empty = sum(each.nodes for each in found), sum(each.empty for each in found)
+                self.known[name] = _Size(1 + nodes, empty + (not takes), takes)
+                return self.known[name]
+            case "array":
+                items = self.size(schema["items"], depth + 1)
+                if not items.takes_bytes:
+                    raise BadSchema("an array of items that take no bytes has no bound")
+                return _Size(1 + items.nodes, items.empty, True)
+            case "map":
+                values = self.size(schema["values"], depth + 1)
+                return _Size(1 + values.nodes, values.empty, True)
+            case "fixed":
+                return _Size(1, int(schema["size"] == 0), schema["size"] > 0)
+            case "enum":
+                return _Size(1, 0, True)
+            case str() if kind in self.named or kind == "null":
+                return self.size(kind, depth + 1)
+            case dict() | list():
+                return self.size(kind, depth + 1)
+        return _Size(1, 0, True)

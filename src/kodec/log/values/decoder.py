@@ -1,0 +1,220 @@
+"""Keys and values decoded by the schemas that they were written with."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+from kodec.log.values.framing import FRAMINGS, Framed, Framing, Part, read_framing
+from kodec.log.values.plain import MOST_NESTING, json_of, nesting_of
+from kodec.log.values.schema_folder import SchemaFolder
+from kodec.log.values.schemas import (
+    BadSchema,
+    Schema,
+    SchemaKind,
+    SchemaSource,
+    UnknownSchema,
+    references_of,
+)
+from kodec.runtime.errors import ArgumentError, FormatError, MissingDependency
+
+__all__ = ["TYPED", "DecodedValue", "TypedFormat", "ValueDecoder", "payload_of"]
+
+TypedFormat = Literal["auto", "avro", "protobuf", "json-schema"]
+Message = tuple[int, ...] | str | None
+"""Which message of a Protobuf schema: its path, or its name; None: the first one."""
+TYPED: tuple[SchemaKind, ...] = get_args(SchemaKind)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedValue:
+    """A key or a value, decoded, or the reason why it is not.
+
+    Attributes:
+        value: of Python's types; the bytes themselves where they are not decoded.
+        format: `avro`, `protobuf` or `json-schema`; empty where it is not decoded.
+        schema: which one it was written with; None where that is not known, as JSON needs none.
+        reason: why it is not decoded; empty where it is.
+    """
+
+    value: Any
+    format: str = ""
+    schema: Schema | None = None
+    reason: str = ""
+
+    @property
+    def json(self) -> str:
+        """The value as JSON on one line; docs/values.md says what becomes of each type."""
+        return json_of(self.value)
+
+
+class Reader(Protocol):
+    """Decodes data of one schema."""
+
+    def decode(self, payload: bytes) -> Any:
+        """The value. Raises any Exception for what cannot be decoded."""
+        ...
+
+
+class ValueDecoder:
+    """Decodes framed keys and values, of any number of schemas.
+
+    Args:
+        source: where schemas come from. None is enough for `json-schema` only.
+        format: what the values are; `auto`: what their schemas are.
+        framing: which framing they have, see `read_framing`; `none`: they have none, and are of the newest
+            version of the subject TOPIC-key or TOPIC-value.
+        reader_schema: a file, `.avsc` or `.proto`; what it refers to is in its folder. Values are resolved to
+            it: Avro's by the rules of its specification, Protobuf's to the message with the same name.
+
+    Threads may share one. Raises ArgumentError, BadSchema; SchemaSourceFailed.
+    """
+
+    def __init__(
+        self,
+        source: SchemaSource | None = None,
+        format: TypedFormat = "auto",
+        *,
+        framing: Framing = "auto",
+        reader_schema: str | os.PathLike[str] | None = None,
+    ) -> None:
+        for name, given, known in (
+            ("format", format, get_args(TypedFormat)),
+            ("framing", framing, FRAMINGS),
+        ):
+            if given not in known:
+                raise ArgumentError(f"{name}={given!r}: expected one of {', '.join(known)}")
+        self.source, self.format, self.framing = source, format, framing
+        self._target: tuple[SchemaSource, Schema] | None = None
+        if reader_schema is not None:
+            path = Path(reader_schema)
+            folder = SchemaFolder(path.parent)
+            self._target = folder, folder.of_file(path)
+        self._readers: dict[tuple[Schema, Message], Reader | Exception] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def reader_schema(self) -> Schema | None:
+        """What values are resolved to."""
+        return None if self._target is None else self._target[1]
+
+    def decode(
+        self,
+        data: bytes,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        *,
+        topic: str = "",
+        part: Part = "value",
+        format: TypedFormat | None = None,
+    ) -> DecodedValue:
+        """A key or a value; what cannot be decoded stays as it is, with the reason.
+
+        Args:
+            headers: of its record: one of them may name the schema.
+            topic: names the subject, where no id does.
+            format: instead of the decoder's own.
+
+        Raises SchemaSourceFailed, where schemas cannot be asked for; MissingDependency.
+        """
+        wanted = format or self.format
+        schema: Schema | None = None
+        try:
+            framed = self.framed(data, headers, part)
+            if wanted == "json-schema" and self.source is None:
+                # JSON needs no schema to be read
+                return DecodedValue(_json(data if framed is None else framed.payload), wanted)
+            schema = self.schema_of(framed, topic, part)
+            if wanted not in ("auto", schema.kind):
+                raise BadSchema(f"{schema} is {schema.kind}, not {wanted}")
+            if schema.kind == "json-schema":
+                return DecodedValue(_json(data if framed is None else framed.payload), schema.kind, schema)
+            indexes, payload = payload_of(data, framed, schema.kind)
+            return DecodedValue(self.reader(schema, indexes).decode(payload), schema.kind, schema)
+        except (UnknownSchema, BadSchema) as error:
+            return DecodedValue(data, schema=schema, reason=str(error))
+        except FormatError as error:
+            return DecodedValue(data, schema=schema, reason=f"no framing of a registry: {error}")
+        except (MissingDependency, OSError):
+            raise
+        except Exception as error:
+            # libraries raise what they like: data that are not of their schema are no error of ours
+            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            return DecodedValue(data, schema=schema, reason=f"not decoded by {schema or 'JSON'}: {said:.300}")
+
+    def framed(self, data: bytes, headers: Sequence[tuple[str, bytes | None]], part: Part) -> Framed | None:
+        """The framing; None where none is to be read. Raises FormatError."""
+        return None if self.framing == "none" else read_framing(data, headers, part, self.framing)
+
+    def schema_of(self, framed: Framed | None, topic: str, part: Part) -> Schema:
+        """The schema that a value was written with. Raises as `SchemaSource`."""
+        if self.source is None:
+            raise UnknownSchema("no source of schemas is given")
+        subject = f"{topic}-{part}" if topic else ""
+        if framed is None:
+            return self.source.by_subject(subject)
+        return self.source.by_id(framed.schema_id, subject)
+
+    def reader(self, schema: Schema, message: Message = None) -> Reader:
+        """What decodes data of a schema, made once. Raises as `SchemaSource`."""
+        key = schema, message
+        found = self._readers.get(key)
+        if found is None:
+            with self._lock:
+                try:
+                    found = self._made(schema, message)
+                except BadSchema as error:
+                    found = error
+                self._readers[key] = found
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _made(self, schema: Schema, message: Message) -> Reader:
+        assert self.source is not None
+        references = references_of(self.source, schema)
+        target = self._target
+        if target is not None and target[1].kind != schema.kind:
+            raise BadSchema(f"{schema} is {schema.kind}, which does not resolve to {target[1].kind}")
+        wanted = {} if target is None else references_of(*target)
+        # Each kind imports its own libraries.
+        if schema.kind == "protobuf":
+            from kodec.log.values.protobuf import ProtobufReader, compile_schema
+
+            own = None if target is None else compile_schema(target[1], wanted)
+            return ProtobufReader(compile_schema(schema, references), message, own)
+        from kodec.log.values.avro import AvroReader, parse
+
+        resolved = None if target is None else parse(target[1], wanted)
+        return AvroReader(parse(schema, references), resolved)
+
+
+def payload_of(data: bytes, framed: Framed | None, kind: SchemaKind) -> tuple[Message, bytes]:
+    """Which message of its schema it is, and its data. Raises FormatError, BadSchema, ValueError."""
+    if framed is None:
+        return None, data
+    if kind == "avro":
+        if framed.encoding not in ("", "BINARY"):
+            raise BadSchema(f"Avro in the encoding {framed.encoding}, which is not read")
+        return None, framed.payload
+    if framed.framing == "confluent":
+        indexes, payload = framed.message()
+        return tuple(indexes), payload
+    if framed.framing == "glue":
+        raise BadSchema("Protobuf in Glue's framing, whose numbers of messages are not read")
+    if framed.message_type or framed.in_header:
+        return framed.message_type or None, framed.payload
+    from kodec.log.values.protobuf import without_ref
+
+    return without_ref(framed.payload)
+
+
+def _json(payload: bytes) -> Any:
+    value = json.loads(payload)
+    if nesting_of(value) > MOST_NESTING:
+        raise ValueError(f"nested deeper than {MOST_NESTING}")
+    return value

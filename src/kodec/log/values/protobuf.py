@@ -1,0 +1,311 @@
+"""Protobuf: messages decoded by `.proto` texts, which are compiled here."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import importlib
+import re
+import struct
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kodec.log.values.plain import MOST_NESTING
+from kodec.log.values.schemas import BadSchema, Schema
+from kodec.runtime.errors import MissingDependency
+from kodec.runtime.varint import read_uvarint32
+
+__all__ = ["ProtobufReader", "ProtobufSchema", "compile_schema", "without_ref"]
+
+_MOST_FIELDS = 100_000
+# What a file in a registry or in a folder is called; nothing that leads out of where it is written to.
+_PATH = re.compile(r"(?!.*(^|/)\.{1,2}(/|$))[\w.+-]+(/[\w.+-]+)*", re.ASCII)
+_MAIN = "kodec/schema.proto"
+
+
+def _library(name: str) -> Any:
+    """A module. Raises MissingDependency where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:
+        text = f"Protobuf needs `{missing.name}`: pip install 'kodec[values]'"
+        raise MissingDependency(text, name=missing.name) from missing
+
+
+class ProtobufSchema:
+    """A `.proto` file with those that it imports, compiled."""
+
+    def __init__(self, schema: Schema, pool: Any, file: Any) -> None:
+        self.schema, self._pool, self._file = schema, pool, file
+
+    def message(self, which: Sequence[int] | str | None) -> Any:
+        """The descriptor of a message, by its path in the file or by its name; None: the first one.
+
+        Raises BadSchema.
+        """
+        if isinstance(which, str):
+            package = f"{self._file.package}." if self._file.package else ""
+            for name in (which, package + which):
+                try:
+                    return self._pool.FindMessageTypeByName(name)
+                except KeyError:
+                    continue
+            raise BadSchema(f"{self.schema}: it has no message {which}")
+        found: Any = None
+        inside = list(self._file.message_types_by_name.values())
+        for number in which or [0]:
+            if number >= len(inside):
+                raise BadSchema(f"{self.schema}: it has no message at {list(which or [0])}")
+            found = inside[number]
+            inside = list(found.nested_types)
+        return found
+
+    def class_of(self, descriptor: Any) -> Any:
+        """The class of a message."""
+        return _library("google.protobuf.message_factory").GetMessageClass(descriptor)
+
+    @property
+    def pool(self) -> Any:
+        """The descriptors of the file and of all that it imports."""
+        return self._pool
+
+
+def compile_schema(schema: Schema, references: Mapping[str, Schema]) -> ProtobufSchema:
+    """Compile a `.proto` text, or take a FileDescriptorProto in base64, as registries keep both.
+
+    What it imports are the references and Google's own files. Raises BadSchema, MissingDependency.
+    """
+    descriptors = _library("google.protobuf.descriptor_pb2")
+    pool = _library("google.protobuf.descriptor_pool").DescriptorPool()
+    main = _serialized(schema.text, descriptors)
+    try:
+        if main is None:
+            files = _compiled(schema, references, descriptors)
+            name = _MAIN
+        else:
+            name = main.name
+            files = _ordered(main, references, descriptors)
+        for each in files:
+            pool.Add(each)
+        return ProtobufSchema(schema, pool, pool.FindFileByName(name))
+    except (TypeError, KeyError) as error:
+        raise BadSchema(f"{schema}: {error}") from None
+
+
+class ProtobufReader:
+    """Decodes one kind of message.
+
+    A message is a dict by the names in the `.proto`: fields without presence always, others where they are
+    set. Integers are int, enumerated values their names (a number where it has none), bytes bytes; Google's
+    own types (Timestamp, Struct, ...) are as Protobuf's JSON has them, but wrappers of integers int.
+
+    Args:
+        message: its path in the writer's schema, or its name.
+        reader: the schema of the reader, which has a message with the same name.
+    """
+
+    def __init__(
+        self,
+        writer: ProtobufSchema,
+        message: Sequence[int] | str | None,
+        reader: ProtobufSchema | None = None,
+    ) -> None:
+        descriptor = writer.message(message)
+        target = writer
+        if reader is not None:
+            target, descriptor = reader, reader.message(descriptor.full_name)
+        self.descriptor = descriptor
+        self._class = target.class_of(descriptor)
+        self._pool = target.pool
+        self._json = _library("google.protobuf.json_format")
+        self._known: dict[str, list[_Field]] = {}
+
+    def decode(self, payload: bytes) -> Any:
+        """The value. Raises what the library does for what it cannot decode; it nests at most 100 deep."""
+        return self._message(self._class.FromString(payload))
+
+    def _message(self, message: Any) -> Any:
+        descriptor = message.DESCRIPTOR
+        name = descriptor.full_name
+        if name.startswith("google.protobuf."):
+            special = self._of_google(message, name.removeprefix("google.protobuf."))
+            if special is not _OTHER:
+                return special
+        fields = self._known.get(name)
+        if fields is None:
+            fields = self._known[name] = [_Field(each, self._message) for each in descriptor.fields]
+        present = {field.number: value for field, value in message.ListFields() if not field.is_extension}
+        found = {}
+        for field in fields:
+            if field.number in present:
+                found[field.name] = field.value(present[field.number])
+            elif not field.has_presence:
+                found[field.name] = field.empty()
+        for field, value in message.ListFields():
+            if field.is_extension:
+                found[f"[{field.full_name}]"] = _Field(field, self._message).value(value)
+        return found
+
+    def _of_google(self, message: Any, name: str) -> Any:
+        if name.endswith("Value") and [each.name for each in message.DESCRIPTOR.fields] == ["value"]:
+            return message.value
+        if name == "Any":
+            try:
+                return self._json.MessageToDict(
+                    message, preserving_proto_field_name=True, descriptor_pool=self._pool
+                )
+            except (TypeError, KeyError):
+                return {"@type": message.type_url, "value": message.value}
+        if name in _GOOGLES:
+            return self._json.MessageToDict(message)
+        return _OTHER
+
+
+_OTHER = object()
+_GOOGLES = frozenset({"Duration", "FieldMask", "ListValue", "Struct", "Timestamp", "Value"})
+
+
+class _Field:
+    """How the value of a field becomes Python's."""
+
+    def __init__(self, field: Any, message: Callable[[Any], Any]) -> None:
+        self.name, self.number, self.has_presence = field.name, field.number, field.has_presence
+        self._default = field.default_value
+        self.is_map, self.is_list = is_map(field), is_repeated(field)
+        if self.is_map:
+            inner = _Field(field.message_type.fields_by_name["value"], message)
+            self._one: Callable[[Any], Any] = inner._one
+        elif field.message_type is not None:
+            self._one = message
+        elif field.enum_type is not None:
+            names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
+            self._one = lambda number: names.get(number, number)
+        elif field.type == field.TYPE_FLOAT:
+            self._one = _shortest
+        else:
+            self._one = lambda value: value
+
+    def value(self, value: Any) -> Any:
+        if self.is_map:
+            return {_map_key(key): self._one(value[key]) for key in value}
+        if self.is_list:
+            return [self._one(each) for each in value]
+        return self._one(value)
+
+    def empty(self) -> Any:
+        return {} if self.is_map else [] if self.is_list else self._one(self._default)
+
+
+def is_repeated(field: Any) -> bool:
+    """Whether a field is a list, or a map. Newer versions of the library have a property for it."""
+    known = getattr(field, "is_repeated", None)
+    return bool(field.label == field.LABEL_REPEATED if known is None else known)
+
+
+def is_map(field: Any) -> bool:
+    """Whether a field is a map."""
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
+def _map_key(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _shortest(value: float) -> float:
+    """The double with the fewest digits that is the same as a float of 4 bytes."""
+    for digits in range(6, 9):
+        short = float(f"{value:.{digits}g}")
+        if struct.pack("<f", short) == struct.pack("<f", value):
+            return short
+    return value
+
+
+def _serialized(text: str, descriptors: Any) -> Any:
+    """A FileDescriptorProto from its base64; None for a `.proto` text."""
+    try:
+        data = base64.b64decode(text, validate=True)
+        return descriptors.FileDescriptorProto.FromString(data)
+    except (binascii.Error, ValueError):
+        return None
+    except Exception:
+        # the library's DecodeError, which is no ValueError in all of its implementations
+        return None
+
+
+def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
+    """A file and those that it imports, each behind what it imports itself. Raises BadSchema."""
+    done: dict[str, Any] = {}
+
+    def add(file: Any, inside: tuple[str, ...]) -> None:
+        if len(inside) > MOST_NESTING or file.name in inside:
+            raise BadSchema(f"{main.name}: its imports are nested deeper than {MOST_NESTING}, or in a circle")
+        for name in file.dependency:
+            if name not in done:
+                add(imported(name), (*inside, file.name))
+        done[file.name] = file
+
+    def imported(name: str) -> Any:
+        if name in references:
+            found = _serialized(references[name].text, descriptors)
+            if found is None:
+                raise BadSchema(f"{main.name}: {name} is text, and not compiled as the file that imports it")
+            found.name = name
+            return found
+        if not name.startswith("google/protobuf/") or not _PATH.fullmatch(name):
+            raise BadSchema(f"{main.name}: it imports {name}, which is not there")
+        try:
+            module = importlib.import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
+        except ImportError:
+            raise BadSchema(f"{main.name}: it imports {name}, which is not there") from None
+        file = descriptors.FileDescriptorProto()
+        module.DESCRIPTOR.CopyToProto(file)
+        return file
+
+    add(main, ())
+    return done.values()
+
+
+def _compiled(schema: Schema, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
+    """The files of a `.proto` text, compiled where nothing but they can be imported. Raises BadSchema."""
+    protoxy = _library("protoxy")
+    for each in (schema, *references.values()):
+        _require_shallow(each)
+    with tempfile.TemporaryDirectory(prefix="kodec-") as folder:
+        for name, text in ((_MAIN, schema.text), *((name, each.text) for name, each in references.items())):
+            if not _PATH.fullmatch(name):
+                raise BadSchema(f"{schema}: {name!r} is no path of a .proto file")
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        try:
+            data = protoxy.compile_bin([str(Path(folder, _MAIN))], includes=[folder], include_imports=True)
+        except Exception as error:
+            # the compiler's own, which name the place
+            said = str(error).replace(f"{folder}/", "").strip().splitlines()
+            raise BadSchema(f"{schema}: {said[0] if said else type(error).__name__}") from None
+    return list(descriptors.FileDescriptorSet.FromString(data).file)
+
+
+def _require_shallow(schema: Schema) -> None:
+    """The compiler recurses, past the end of the stack. Raises BadSchema."""
+    depth = 0
+    for bracket in re.findall(r"[{}\[\]<>()]", schema.text):
+        depth += 1 if bracket in "{[<(" else -1
+        if depth > MOST_NESTING:
+            raise BadSchema(f"{schema}: nested deeper than {MOST_NESTING}")
+
+
+def without_ref(payload: bytes) -> tuple[str, bytes]:
+    """The message's type, and the data behind it, as Apicurio's serializer writes them.
+
+    In front stands a length and a message with a string of number 1: the type's name.
+    Raises FormatError, ValueError.
+    """
+    size, at = read_uvarint32(payload, 0, len(payload), "ref")
+    if size > len(payload) - at:
+        raise ValueError(f"the name of the message's type: need {size} bytes, have {len(payload) - at}")
+    wrapper = _library("google.protobuf.wrappers_pb2").StringValue
+    # `Ref` has one string, as this message of Google's has
+    return wrapper.FromString(payload[at : at + size]).value, payload[at + size :]

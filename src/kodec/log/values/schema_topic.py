@@ -1,0 +1,169 @@
+"""Schemas from the topic in which a registry keeps them, `_schemas`, on the disk of a broker."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from kodec.log.batches.records import Record
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.values.schemas import (
+    BadSchema,
+    Reference,
+    Schema,
+    SchemaId,
+    SchemaSourceFailed,
+    UnknownSchema,
+    kind_of,
+)
+from kodec.runtime.errors import FormatError
+
+__all__ = ["SchemaTopic"]
+
+_DEFAULT_CONTEXT = "."
+
+
+class SchemaTopic:
+    """What the records of a registry's topic say, in the order of their offsets.
+
+    A schema that was deleted, softly or for good, is still found by its id for as long as a record of it is
+    there: data that was written with it may be, too. Only the newest version of a subject leaves it out.
+
+    Attributes:
+        unknown: how many records are none of a registry's, by what their keys say.
+
+    Raises: SchemaSourceFailed, for a log that cannot be read.
+    Source: io.confluent.kafka.schemaregistry.storage.KafkaStoreMessageHandler.
+    """
+
+    def __init__(self, *logs: PartitionLog) -> None:
+        self.shown = ", ".join(str(log.path) for log in logs)
+        self.unknown: dict[str, int] = {}
+        self._ids: dict[tuple[str, SchemaId], Schema] = {}
+        self._versions: dict[str, dict[int, Schema]] = {}
+        self._deleted: set[tuple[str, int]] = set()
+        self._aliases: dict[str, str] = {}
+        for log in logs:
+            try:
+                self._load(log.records())
+            except (FormatError, OSError) as error:
+                raise SchemaSourceFailed(f"{log.path}: {error}") from error
+
+    def _load(self, records: Iterable[Record]) -> None:
+        for record in records:
+            key, value = _object(record.key), _object(record.value)
+            kind = key.get("keytype")
+            match kind:
+                case "SCHEMA":
+                    subject, version = str(key.get("subject")), key.get("version")
+                    if isinstance(version, int):
+                        self._version(subject, version, value if record.value is not None else None)
+                case "DELETE_SUBJECT":
+                    subject, last = str(value.get("subject")), value.get("version")
+                    versions = self._versions.get(subject, {})
+                    self._deleted |= {
+                        (subject, each) for each in versions if isinstance(last, int) and each <= last
+                    }
+                case "CONFIG":
+                    # of all that is configured only an alias says where a schema is
+                    of, alias = key.get("subject"), value.get("alias")
+                    if isinstance(of, str):
+                        self._aliases.pop(of, None)
+                        if isinstance(alias, str):
+                            self._aliases[of] = alias
+                case "ASSOC" | "CLEAR_SUBJECT" | "CONTEXT" | "MODE" | "NOOP":
+                    # what may be written, and what is gone for good after it was deleted: no schema by itself
+                    pass
+                case _:
+                    self.unknown[str(kind)] = self.unknown.get(str(kind), 0) + 1
+
+    def _version(self, subject: str, version: int, value: dict[str, Any] | None) -> None:
+        """A version registered, softly deleted (`deleted`) or deleted for good (None)."""
+        if value is None or value.get("deleted") is True:
+            self._deleted.add((subject, version))
+        else:
+            self._deleted.discard((subject, version))
+        number, text = (value or {}).get("id"), (value or {}).get("schema")
+        if value is None or not isinstance(number, int) or not isinstance(text, str):
+            return
+        context, _ = _split(subject)
+        references = tuple(
+            Reference(
+                str(each.get("name")), _qualified(context, str(each.get("subject"))), each.get("version")
+            )
+            for each in value.get("references") or ()
+            if isinstance(each, dict)
+        )
+        try:
+            kind = kind_of(value.get("schemaType"))
+        except BadSchema:
+            name = f"schemaType {value.get('schemaType')}"
+            self.unknown[name] = self.unknown.get(name, 0) + 1
+            return
+        schema = Schema(kind, text, references, number, subject, version)
+        self._versions.setdefault(subject, {})[version] = schema
+        self._ids[context, number] = schema
+        self._ids[context, _guid(value)] = schema
+
+    def by_id(self, schema_id: SchemaId, subject: str = "") -> Schema:
+        """As `SchemaSource.by_id`; ids count in the default context, else in the only other one with it."""
+        found = self._ids.get((_DEFAULT_CONTEXT, schema_id))
+        if found is not None:
+            return found
+        others = {context for context, each in self._ids if each == schema_id}
+        if len(others) == 1:
+            return self._ids[others.pop(), schema_id]
+        where = f"in each of the contexts {', '.join(sorted(others))}" if others else f"not in {self.shown}"
+        raise UnknownSchema(f"schema {schema_id} is {where}")
+
+    def by_subject(self, subject: str, version: int | None = None) -> Schema:
+        """As `SchemaSource.by_subject`. A version that is asked for may be deleted."""
+        subject = self._aliases.get(subject, subject)
+        versions = self._versions.get(subject, {})
+        if version is None:
+            version = max((each for each in versions if (subject, each) not in self._deleted), default=-1)
+        if version not in versions:
+            what = f"version {version} of {subject}" if version >= 0 else subject
+            raise UnknownSchema(f"{what} is not in {self.shown}")
+        return versions[version]
+
+
+def _object(data: bytes | None) -> dict[str, Any]:
+    """A JSON object; empty for everything else."""
+    try:
+        found = json.loads(data or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _split(subject: str) -> tuple[str, str]:
+    """The context and the subject in it: `:.test:orders-value` is `.test` and `orders-value`."""
+    if subject.startswith(":."):
+        context, _, rest = subject[1:].partition(":")
+        return context, rest
+    return _DEFAULT_CONTEXT, subject
+
+
+def _qualified(context: str, subject: str) -> str:
+    """A subject that a schema of a context refers to: without a context of its own, one of the same."""
+    if context == _DEFAULT_CONTEXT or subject.startswith(":."):
+        return subject
+    return f":{context}:{subject}"
+
+
+def _guid(value: dict[str, Any]) -> UUID:
+    """The GUID of a schema: the MD5 that is stored with it, else that of its text and references.
+
+    Registries that store none hash its metadata and rules too; such a schema is found by its number only.
+    Source: io.confluent.kafka.schemaregistry.client.rest.entities.Schema.updateHash.
+    """
+    try:
+        return UUID(bytes=base64.b64decode(value["md5"], validate=True))
+    except (KeyError, TypeError, ValueError):
+        digest = hashlib.md5(str(value.get("schema")).encode("utf-8", "surrogatepass"), usedforsecurity=False)
+        return UUID(bytes=digest.digest())

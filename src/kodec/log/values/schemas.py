@@ -1,0 +1,120 @@
+"""Schemas of keys and values, as registries keep them: what one is, and what a source of them is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+from uuid import UUID
+
+from kodec.runtime.errors import KodecError
+
+__all__ = [
+    "BadSchema",
+    "Reference",
+    "Schema",
+    "SchemaId",
+    "SchemaKind",
+    "SchemaSource",
+    "SchemaSourceFailed",
+    "UnknownSchema",
+    "kind_of",
+    "references_of",
+]
+
+SchemaKind = Literal["avro", "protobuf", "json-schema"]
+SchemaId = int | UUID
+"""A registry's number of a schema, or its GUID."""
+
+# Bounds for what anybody may have written: text of one schema, and how many it refers to in all.
+MOST_TEXT = 4 << 20
+MOST_REFERENCES = 1_000
+_KINDS: dict[str, SchemaKind] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json-schema"}
+
+
+class UnknownSchema(KodecError, LookupError):
+    """A schema that a source does not have; the message names both."""
+
+
+class BadSchema(KodecError, ValueError):
+    """A schema that cannot be used; the message says why."""
+
+
+class SchemaSourceFailed(KodecError, OSError):
+    """A source that cannot be asked at all: a registry that does not answer, a log that is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a schema calls another one, and where its source has that.
+
+    Attributes:
+        name: an Avro type's full name, a Protobuf file's import path, a JSON schema's URI.
+        subject, version: as the source knows it; None: the newest version.
+    """
+
+    name: str
+    subject: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema as it was registered.
+
+    Attributes:
+        text: Avro's or JSON Schema's JSON, Protobuf's `.proto` text or a `FileDescriptorProto` in base64.
+        id: its number or GUID; None where its source has none.
+        subject, version: one under which it was registered; empty and None where its source has none.
+    """
+
+    kind: SchemaKind
+    text: str
+    references: tuple[Reference, ...] = ()
+    id: SchemaId | None = None
+    subject: str = ""
+    version: int | None = None
+
+    def __str__(self) -> str:
+        return f"schema {self.subject if self.id is None else self.id}"
+
+
+class SchemaSource(Protocol):
+    """Where schemas come from. Its methods may be called by several threads."""
+
+    def by_id(self, schema_id: SchemaId, subject: str = "") -> Schema:
+        """The schema that a framing names; `subject` is that of the topic, `orders-value`, where known.
+
+        Raises UnknownSchema, BadSchema; SchemaSourceFailed.
+        """
+        ...
+
+    def by_subject(self, subject: str, version: int | None = None) -> Schema:
+        """A version of a subject; None: the newest that is not deleted. Raises as `by_id`."""
+        ...
+
+
+def kind_of(schema_type: str | None) -> SchemaKind:
+    """What a registry's `schemaType` means; none is Avro. Raises BadSchema."""
+    kind = _KINDS.get(schema_type or "AVRO")
+    if kind is None:
+        raise BadSchema(f"schema type {schema_type!r}: there are {', '.join(_KINDS)}")
+    return kind
+
+
+def references_of(source: SchemaSource, schema: Schema) -> dict[str, Schema]:
+    """All that a schema refers to, directly and through others, by name. Raises as `SchemaSource`."""
+    found: dict[str, Schema] = {}
+    waiting = list(schema.references)
+    while waiting:
+        reference = waiting.pop()
+        known = found.get(reference.name)
+        each = source.by_subject(reference.subject, reference.version)
+        if known is not None:
+            if known.text != each.text:
+                raise BadSchema(f"{schema}: it refers to two schemas named {reference.name}")
+            continue
+        if len(found) == MOST_REFERENCES:
+            raise BadSchema(f"{schema}: it refers to more than {MOST_REFERENCES} others")
+        found[reference.name] = each
+        waiting += each.references
+    return found

@@ -1,0 +1,63 @@
+"""Where the schemas of a log directory are: in its own topic, in a folder, or in a registry."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.values.schema_folder import SchemaFolder
+from kodec.log.values.schema_registry import SchemaRegistry
+from kodec.log.values.schema_topic import SchemaTopic
+from kodec.log.values.schemas import SchemaSource, UnknownSchema
+
+__all__ = ["SCHEMAS_TOPIC", "schema_source"]
+
+SCHEMAS_TOPIC = "_schemas"
+"""The topic in which registries keep schemas unless they are told otherwise."""
+
+
+def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> SchemaSource | None:
+    """The source that is meant.
+
+    Args:
+        where: a registry's URL; a folder of schemas; the folder of a topic-partition; a topic of the log
+            directories. None: their topic `_schemas`.
+        log_dirs: log directories, or folders of topic-partitions in them.
+
+    Returns: None where nothing is meant, and there is no `_schemas`.
+    Raises: UnknownSchema where a topic or a folder is not there; as the sources.
+    """
+    if where is not None and "://" in where:
+        return SchemaRegistry(where)
+    if where is not None and Path(where).is_dir():
+        try:
+            at = resolve(where)
+        except NotALog:
+            return SchemaFolder(where)
+        if isinstance(at, PartitionPath):
+            return SchemaTopic(PartitionLog(where))
+    topic = SCHEMAS_TOPIC if where is None else where
+    logs = _logs_of(topic, log_dirs)
+    if logs:
+        return SchemaTopic(*logs)
+    if where is None:
+        return None
+    raise UnknownSchema(
+        f"{where}: neither a URL, nor a folder of schemas, nor a topic of the log directories"
+    )
+
+
+def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
+    """The logs of a topic; of one that is in several log directories, the longest."""
+    roots = [at.root if isinstance(at := resolve(path), PartitionPath) else Path(path) for path in log_dirs]
+    found: dict[int, PartitionLog] = {}
+    for root in dict.fromkeys(roots):
+        for log in LogDirectory(root):
+            name, number = log.topic_partition
+            if name == topic and (number not in found or found[number].end_offset < log.end_offset):
+                found[number] = log
+    return [found[number] for number in sorted(found)]
