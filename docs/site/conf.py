@@ -16,7 +16,7 @@ import reference  # noqa: E402  # beside this file
 
 project = "kodec"
 author = "the kodec authors"
-copyright = "the kodec authors; Apache License 2.0. Apache Kafka and Spark are trademarks of the Apache Software Foundation"
+copyright = "the kodec authors; Apache License 2.0. Kafka and Spark are trademarks of the Apache Foundation"
 version = release = installed_version("kodec")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]

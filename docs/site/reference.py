@@ -30,7 +30,7 @@ _ITEM = re.compile(r"    ([*\w`]+(?:, [*\w`]+)*): ")
 
 
 def with_sections(lines: Sequence[str]) -> list[str]:
-    """A docstring's lines as reStructuredText: sections are fields, with a list where each line has a name."""
+    """A docstring's lines as reStructuredText: sections are fields; items with names, a list."""
     found: list[str] = []
     inside = named = False
     for line in lines:
@@ -77,7 +77,7 @@ def _api() -> Iterator[tuple[str, str]]:
                 continue
             parts.append(f"## {name}\n\n```{{eval-rst}}\n{_directive(module, name, thing)}\n```\n")
         yield f"api/{module}.md", "\n".join(parts)
-    text = "Every public name, from its docstring. [The list by task](../../api.md) is shorter. What is not here may change."
+    text = "Every public name, from its docstring; [by task](../../api.md). What is not here may change."
     yield "api/index.md", _contents("API reference", text, MODULES)
 
 
@@ -101,7 +101,10 @@ def _commands() -> Iterator[tuple[str, str]]:
             yield f"cli/{verb}.md", _verb(verb, command(verb))
         listed = "\n".join(verbs)
         groups.append(f"```{{toctree}}\n:caption: {group}\n:maxdepth: 1\n\n{listed}\n```")
-    text = "`kodec VERB --help` says the same in a terminal. Exit codes: 0 done, 1 the bytes are bad, 2 bad usage, 3 a dry run that has something to show."
+    text = (
+        "`kodec VERB --help` says the same in a terminal. Exit codes: 0 done, 1 the bytes are bad, "
+        "2 bad usage, 3 a dry run that has something to show."
+    )
     yield "cli/index.md", "# Command line\n\n" + text + "\n\n" + "\n\n".join(groups) + "\n"
 
 
@@ -109,14 +112,21 @@ def _verb(verb: str, command: Any) -> str:
     params = [each for each in command.params if each.name != "help"]
     text, _, rest = (command.help or "").partition("\nexample:")
     example, _, codes = rest.partition("exit:")
-    usage = " ".join([f"kodec {verb}", "[OPTIONS]", *(_metavar(each) for each in params if _is_argument(each))])
+    usage = " ".join(
+        [f"kodec {verb}", "[OPTIONS]", *(_metavar(each) for each in params if _is_argument(each))]
+    )
     parts = [f"# kodec {verb}\n", f"```text\n{usage}\n```\n", _plain(text)]
     if example.strip():
         parts.append(f"```console\n{_commands_of(example)}\n```\n")
     for title, wanted in (("Arguments", True), ("Options", False)):
         rows = [each for each in params if _is_argument(each) is wanted]
         if rows:
-            parts += [f"## {title}\n", f"| {title[:-1].lower()} | value | |\n|---|---|---|", *map(_row, rows), ""]
+            parts += [
+                f"## {title}\n",
+                f"| {title[:-1].lower()} | value | |\n|---|---|---|",
+                *map(_row, rows),
+                "",
+            ]
     if codes.strip():
         parts += ["## Exit codes\n", *(f"- {each}" for each in re.split(r"\s{2,}", codes.strip())), ""]
     return "\n".join(parts)
@@ -154,7 +164,9 @@ def _kind(annotation: Any) -> str:
         return f"{_kind(get_args(annotation)[0])}, repeatable"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return " \\| ".join(f"`{each.value}`" for each in annotation)
-    return {"int": "integer", "str": "text", "float": "number"}.get(annotation.__name__, annotation.__name__.lower())
+    return {"int": "integer", "str": "text", "float": "number"}.get(
+        annotation.__name__, annotation.__name__.lower()
+    )
 
 
 # Sphinx knows targets of its own, in all pages.
@@ -167,7 +179,18 @@ def _formats() -> Iterator[tuple[str, str]]:
     out = ROOT / "out" / "site-formats"
     shutil.rmtree(out, ignore_errors=True)
     subprocess.run(
-        [sys.executable, "-m", "kodec", "generate", "--schemas", ROOT / "schemas", "--target", "documents", "--out", out],
+        [
+            sys.executable,
+            "-m",
+            "kodec",
+            "generate",
+            "--schemas",
+            ROOT / "schemas",
+            "--target",
+            "documents",
+            "--out",
+            out,
+        ],
         check=True,
         capture_output=True,
     )
