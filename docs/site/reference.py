@@ -6,15 +6,31 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+from layouts import picture
+
 from kodec.cli.commands import GROUPS
+from kodec.generator.driver import load, render_all
+from kodec.generator.targets.documents.plan import Page, pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# A file of a real broker for the formats that are files, by the page.
+EXAMPLES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "log/record_batch.md": (
+        "kafka-4.3.1/logs/orders-0/00000000000000000000.log",
+        ("--offset", "20", "--count", "1"),
+    ),
+    "log/message_set.md": ("kafka-0.10.2.2/logs/v1-none-0/00000000000000000000.log", ("--count", "1")),
+    "log/offset_index.md": ("kafka-4.3.1/logs/orders-0/00000000000000000000.index", ("--count", "3")),
+    "log/time_index.md": ("kafka-4.3.1/logs/orders-0/00000000000000000000.timeindex", ("--count", "3")),
+    "log/transaction_index.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000000.txnindex", ()),
+    "log/producer_snapshot.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000088.snapshot", ()),
+}
 MODULES = (
     "kodec",
     "kodec.errors",
@@ -175,29 +191,54 @@ _LINK = re.compile(r"\]\([\w./]*#([\w-]+)\)")
 
 
 def _formats() -> Iterator[tuple[str, str]]:
-    """The pages that `kodec generate --target documents` makes of the schemas."""
-    out = ROOT / "out" / "site-formats"
-    shutil.rmtree(out, ignore_errors=True)
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "kodec",
-            "generate",
-            "--schemas",
-            ROOT / "schemas",
-            "--target",
-            "documents",
-            "--out",
-            out,
-        ],
-        check=True,
-        capture_output=True,
-    )
-    pages = sorted(each.relative_to(out).as_posix() for each in out.rglob("*.md"))
-    for page in pages:
-        text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", (out / page).read_text("utf-8")))
-        if page == "index.md":
-            listed = "\n".join(each.removesuffix(".md") for each in pages if each != page)
-            text += f"\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
-        yield f"formats/{page}", text
+    """The pages of the target `documents`, with a picture of each layout and bytes that brokers wrote."""
+    made = render_all(ROOT / "schemas", targets=["documents"]).modules
+    known = {page.path: page for page in pages(load(ROOT / "schemas"))}
+    for path, text in made.items():
+        text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", text))
+        if path == "index.md":
+            listed = "\n".join(sorted(each.removesuffix(".md") for each in known))
+            text += f"\n[All fields](fields.md)\n\n```{{toctree}}\n:hidden:\n\nfields\n{listed}\n```\n"
+        else:
+            text = _with_pictures(text, known[path])
+            if path in EXAMPLES:
+                text += _example(*EXAMPLES[path])
+        yield f"formats/{path}", text
+    yield "formats/fields.md", _fields(known.values())
+
+
+def _with_pictures(text: str, page: Page) -> str:
+    """A picture before the table of each layout that begins with bytes at fixed places."""
+    for table in (table for kind in page.types for table in kind.tables):
+        drawn = picture([(row.offset, row.size, row.name.strip("`")) for row in table.rows])
+        first = (
+            f"| {table.rows[0].offset} | {table.rows[0].size} | {table.rows[0].name} | {table.rows[0].type} |"
+        )
+        head = "| at | bytes | field | type | |\n|---|---|---|---|---|\n"
+        if drawn:
+            block = f"```{{raw}} html\n{drawn}\n```\n\n{head}{first}"
+            text = text.replace(head + first, block, 1)
+    return text
+
+
+def _example(file: str, arguments: Sequence[str]) -> str:
+    """What `kodec explain` prints of bytes that a broker wrote."""
+    command = [sys.executable, "-m", "kodec", "explain", f"tests/data/{file}", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    shown = " ".join(["kodec explain", f"tests/data/{file}", *arguments])
+    return f"\n## Bytes of a broker\n\n```console\n$ {shown}\n```\n\n```text\n{done.stdout.rstrip()}\n```\n"
+
+
+def _fields(made: Iterable[Page]) -> str:
+    """Every field of every type, and where it is."""
+    places: dict[str, set[tuple[str, str]]] = {}
+    for page in made:
+        for kind in page.types:
+            for row in (row for table in kind.tables for row in table.rows):
+                name = row.name.strip("`").rpartition(".")[2]
+                places.setdefault(name, set()).add((kind.name, kind.anchor))
+    lines = ["# All fields", "", "| field | in |", "|---|---|"]
+    for name, where in sorted((name, where) for name, where in places.items() if name):
+        links = ", ".join(f"[{kind}](#format-{anchor})" for kind, anchor in sorted(where))
+        lines.append(f"| `{name}` | {links} |")
+    return "\n".join(lines) + "\n"
