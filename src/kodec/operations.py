@@ -2,6 +2,7 @@
 
 from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
 from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.redaction import RedactionPlan, RedactionReport, plan_redaction
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 from kodec.log.conversion.batches import convert_batches
 from kodec.log.conversion.options import ConvertOptions
@@ -50,6 +51,8 @@ __all__ = [
     "OpenTransaction",
     "PartitionAssignment",
     "Producers",
+    "RedactionPlan",
+    "RedactionReport",
     "Retention",
     "ShareOffset",
     "Topic",
@@ -61,6 +64,7 @@ __all__ = [
     "plan_adoption",
     "plan_compaction",
     "plan_conversion",
+    "plan_redaction",
     "plan_trim",
     "read_epochs",
     "read_groups",

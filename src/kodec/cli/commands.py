@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Rewrite": {
         "trim": "Delete the oldest segments by offset, size or time",
         "compact": "Keep the last value of each key, as the log cleaner does",
+        "redact": "Erase chosen records from closed segments; offsets stay",
         "convert": "Another message format or codec; offsets stay",
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
