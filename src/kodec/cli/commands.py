@@ -36,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "trim": "Delete the oldest segments by offset, size or time",
         "compact": "Keep the last value of each key, as the log cleaner does",
         "redact": "Erase chosen records from closed segments; offsets stay",
+        "load": "Lines of `dump --edit-format`, edited, to a log directory",
         "convert": "Another message format or codec; offsets stay",
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
