@@ -36,7 +36,7 @@ from kodec.cli.wanted import (
     value_decoder,
     where_condition,
 )
-from kodec.log.cleaning.redaction import RedactionReport, plan_redaction
+from kodec.log.cleaning.redaction import METADATA, RedactionReport, plan_redaction
 from kodec.log.cleaning.remains import Holder, Place
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.values.formats import ValueFormat
@@ -90,7 +90,9 @@ def redact(
             wanted = dataclasses.replace(wanted, producer_ids=ids & (wanted.producer_ids or ids))
         if wanted == RecordFilter():
             raise typer.BadParameter("say which records: --key, --where, --offset or another condition")
-        folders = [log.path for log in logs]
+        # The log of the metadata quorum is refused where it is meant, and no record of a topic's is in there.
+        others = [log for log in logs if log.topic_partition.topic != METADATA]
+        folders = [log.path for log in others or logs]
         with progress("redact", (1 + apply) * sum(map(size_of_logs, folders))) as step:
             for folder in folders:
                 with outcome.each(folder):

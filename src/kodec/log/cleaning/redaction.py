@@ -32,9 +32,9 @@ from kodec.log.files.listing import LeftoverKind, TopicPartition
 from kodec.log.writing.rebuild import empty_batch, same_format, with_records
 from kodec.runtime.errors import ArgumentError, FormatError
 
-__all__ = ["RedactionPlan", "RedactionReport", "plan_redaction"]
+__all__ = ["METADATA", "RedactionPlan", "RedactionReport", "plan_redaction"]
 
-_METADATA = "__cluster_metadata"
+METADATA = "__cluster_metadata"
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ def plan_redaction(
 
 def _require_redactable(log: PartitionLog) -> None:
     require_in_order(log)
-    if log.topic_partition.topic == _METADATA:
+    if log.topic_partition.topic == METADATA:
         raise ValueError(f"{log.path}: the log of the metadata quorum is not edited")
 
 
