@@ -11,7 +11,19 @@ from pathlib import Path
 
 import lab_records
 import repair_judges as judges
-from kafka_lab import CACHE, GENERATIONS, Clients, Cluster, Generation, Toolbox, say, step, work_of
+from kafka_lab import (
+    CACHE,
+    GENERATIONS,
+    Clients,
+    Cluster,
+    Generation,
+    Refused,
+    Toolbox,
+    say,
+    step,
+    wait_for,
+    work_of,
+)
 from kafka_reads_ours import Differs
 from raw_produce import ProduceRefused, RawProducer
 from repair_checks import Lab, lab_now, no_complaints, unchanged
@@ -96,6 +108,12 @@ class EditLab:
             for level in LEVELS
         }
 
+    def _serves(self) -> bool:
+        try:
+            return all(self.lab.rows(topic, LEVELS[0]) for topic in self.topics)
+        except Refused:
+            return False
+
     def _redact(self, root: Path) -> set[tuple[str, int]]:
         """Erase a key; what has to be gone of each topic: what is not in its active segment."""
         gone = set()
@@ -152,6 +170,8 @@ class EditLab:
         lab.open(root)
         said = lab.said()
         with step(f"{name}: reading, appending, ending transactions"):
+            # One with ZooKeeper knows its topics a little after it listens.
+            wait_for("the broker to serve its topics", self._serves, 60)
             have = self._read()
             for key, rows in need.items():
                 try:
