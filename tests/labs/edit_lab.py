@@ -48,7 +48,9 @@ class EditLab:
         self.generation = cluster.tools.generation
         self.lab = Lab(cluster)
         self.idempotent = [f"e-{codec}" for codec in self.generation.codecs(2)]
-        self.topics = [*self.idempotent, TRANSACTIONS]
+        # By the magic of their messages.
+        self.old = {f"e-v{magic}": magic for magic in self.generation.formats if magic < 2}
+        self.topics = [*self.idempotent, *self.old, TRANSACTIONS]
 
     def run(self) -> None:
         """Raises: Differs, Unusable."""
@@ -78,9 +80,12 @@ class EditLab:
         size = "internal.segment.bytes" if self.generation.name == "4.3" else "segment.bytes"
         now = lab_now()
         for topic in self.topics:
-            clients.do("topic", topic, 1, f"{size}=2048", "index.interval.bytes=256")
-        for topic, codec in zip(self.idempotent, self.generation.codecs(2), strict=True):
-            clients.do("open", topic, codec, "idempotent")
+            version = self.generation.formats[self.old.get(topic, 2)]
+            settings = [f"message.format.version={version}"] if topic in self.old else []
+            clients.do("topic", topic, 1, f"{size}=2048", "index.interval.bytes=256", *settings)
+        codecs = [*self.generation.codecs(2), *("gzip" for _ in self.old)]
+        for topic, codec in zip(self.topics[:-1], codecs, strict=True):
+            clients.do("open", topic, codec, "plain" if topic in self.old else "idempotent")
             for batch in range(30):
                 _send(clients, topic, topic, batch * 6, now)
             clients.do("close", topic)

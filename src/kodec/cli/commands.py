@@ -43,7 +43,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Export and restore": {
         "export": "Records to Parquet, Arrow IPC, CSV or JSON Lines",
         "compact-view": "The latest record of each key to Parquet",
-        "restore": "Parquet back to a log directory",
+        "restore": "Parquet or Arrow IPC back to a log directory",
         "scan": "Rows of any file that a schema describes to Parquet",
     },
     "Schemas": {

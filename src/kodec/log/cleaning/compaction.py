@@ -8,7 +8,6 @@ said in `cleanable.py` beside this file, which records stay in `rules.py`, how f
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -25,7 +24,7 @@ from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
 from kodec.log.cleaning.segments import CleanedSegments
 from kodec.log.cleaning.swap import replace_segments
-from kodec.log.directories.gaps import cleaned_up_to, find_gaps
+from kodec.log.directories.gaps import cleaned_up_to, warn_of_gaps
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -42,7 +41,6 @@ __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_colum
 _DAY = 86_400_000
 _METADATA = "__cluster_metadata"
 _ENOUGH = 4 << 20
-_log = logging.getLogger("kodec")
 
 
 @dataclass(slots=True)
@@ -225,10 +223,7 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
         with PartitionLog(path, limits=options.limits) as log:
             known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
             if report is None:
-                for gap in find_gaps(log):
-                    if not gap.is_explained:
-                        text = "%s: offsets %d to %d are in no segment: a compaction hides that they are lost"
-                        _log.warning(text, path, gap.lost, gap.last)
+                warn_of_gaps(log, "a compaction")
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
                     log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size

@@ -20,6 +20,7 @@ from kodec.log.cleaning.remains import Holder, Place, find_holders, matching
 from kodec.log.cleaning.rules import tells_of_producer
 from kodec.log.cleaning.segments import CleanedSegments
 from kodec.log.cleaning.swap import replace_segments
+from kodec.log.directories.gaps import warn_of_gaps
 from kodec.log.directories.offline import require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
@@ -146,6 +147,7 @@ class RedactionPlan:
                 report.deleted_files = list(left)
             affected = {each.path for each in closed}
             if affected:
+                warn_of_gaps(log, "a redaction")
                 _known(log)
             for segment in log.segments:
                 if segment.path in affected:
