@@ -19,6 +19,7 @@ from kafka_lab import (
     Generation,
     Refused,
     Toolbox,
+    Unusable,
     say,
     step,
     wait_for,
@@ -275,12 +276,15 @@ def _go_on(lab: Lab, folder: Path, topic: str, generation: Generation) -> None:
 
 
 def make(name: str, repository: Path | None) -> None:
-    """All of it with one generation. Raises: Differs, Unusable."""
+    """All of it with one generation. Raises: Unusable."""
     generation = GENERATIONS[name]
     tools = Toolbox(work_of(generation), repository, generation)
     tools.prepare()
     with Cluster(tools) as cluster:
-        EditLab(cluster).run()
+        try:
+            EditLab(cluster).run()
+        except Differs as error:
+            raise Unusable(f"Kafka {name}: {error}") from error
     shutil.rmtree(tools.work / "kept")
     say(f"Kafka {generation.name}: redacted and edited logs are served, appended to, and found in order")
 

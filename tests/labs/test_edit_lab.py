@@ -7,6 +7,7 @@ import pytest
 from kafka_lab import CACHE, GENERATIONS, Toolbox, Unusable, work_of
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("line", edit_lab.LINES)
 def test_a_broker_opens_what_was_redacted_and_edited(line: str) -> None:
     try:

@@ -179,6 +179,16 @@ def test_below_the_start_offset_too(tmp_path: Path) -> None:
     assert SECRET not in (folder / f"{0:020d}.log").read_bytes()
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_that_loses_the_end_of_a_segment(tmp_path: Path, magic: int) -> None:
+    data = batch(0, [(b"b", b"1"), (b"a", SECRET)], codec="gzip", magic=magic)
+    folder = made.make(tmp_path / "topic-0", [(0, [data]), (2, [])])
+    redacted(folder, KEY_A)
+    with kodec.PartitionLog(folder) as log:
+        found = [(each.magic, each.base_offset, each.last_offset, each.count) for each in log.batches()]
+    assert found == [(magic, 0, 0, 1), (2, 1, 1, 0)]
+
+
 @STARTS
 def test_stopped_at_every_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[Path], None]

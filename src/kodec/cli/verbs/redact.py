@@ -80,7 +80,7 @@ def redact(
     wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
     if producer:
         wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
-    outcome = Outcome()
+    outcome, changed = Outcome(), 0
     with errors_reported():
         decoder = value_decoder(schemas, framing.value, None, paths, formats) if where else None
         wanted = dataclasses.replace(wanted, where=where_condition(where, formats, decoder))
@@ -99,12 +99,13 @@ def redact(
                     plan = plan_redaction(folder, wanted, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += report.has_changes and not apply
+                    changed += report.has_changes
                     if json:
                         output.show(output.as_json(_facts(report)))
                     elif report.has_changes or report.left:
                         output.show(*_text(report))
                     outcome.failed += apply and bool(report.left)
-    if not outcome.failed and not outcome.left_to_do and not apply and not json:
+    if not (outcome.failed or outcome.left_to_do or changed or json):
         output.say("kodec: no record of a closed segment matches")
     raise typer.Exit(FAILED if outcome.failed else outcome.code)
 

@@ -226,10 +226,10 @@ class _Redaction:
         output = CleanedSegments(self._log, segment.base_offset, max_index_bytes=MAX_INDEX, write=True)
         try:
             for batch in segment.batches():
-                if data := self._redacted(batch):
+                for data in self._redacted(batch):
                     output.append(data, batch)
-                    for entry in self._ended_by(batch):
-                        output.add_aborted(entry)
+                for entry in self._ended_by(batch):
+                    output.add_aborted(entry)
             require_whole(segment)
             output.close(segment)
         except BaseException:
@@ -244,23 +244,27 @@ class _Redaction:
             return []
         return [each for each in self._known.aborted if each.last_offset == batch.last_offset]
 
-    def _redacted(self, batch: Batch) -> bytes:
-        """What is to be written for a batch; b"" for nothing."""
+    def _redacted(self, batch: Batch) -> list[bytes]:
+        """The batches that are to be written for one: none or one, or a message and an empty batch."""
         try:
             gone = {record.offset for record in matching(batch, self._wanted)}
             if not gone:
-                return batch.data
+                return [batch.data]
             kept = [record for record in batch.records() if record.offset not in gone]
         except FormatError as error:
             raise error.in_source(str(self._segment.path)) from None
         if kept:
             self._report.rewritten += 1
-            return with_records(batch, kept) if batch.magic == 2 else same_format(batch, kept)
+            if batch.magic == 2:
+                return [with_records(batch, kept)]
+            # A wrapper ends with a record, and the segment with its last offset.
+            is_end = batch.next_offset >= self._next and kept[-1].offset < batch.last_offset
+            return [same_format(batch, kept), *([empty_batch(batch)] if is_end else [])]
         if self._must_stay(batch):
             self._report.emptied += 1
-            return empty_batch(batch)
+            return [empty_batch(batch)]
         self._report.removed += 1
-        return b""
+        return []
 
     def _must_stay(self, batch: Batch) -> bool:
         """Whether a batch has to be there even without records."""
