@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import kodec
 from kodec.log.editing.dump import log_lines
@@ -216,6 +217,56 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, name: str) -> None
 def test_what_is_no_json(tmp_path: Path, text: bytes) -> None:
     with pytest.raises(EncodeError, match="line 1 of x"):
         plan_load("x", lambda: [text], tmp_path / "out").preview()
+
+
+ANY = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**65), 2**65),
+        st.floats(allow_nan=False),
+        st.text(st.characters(exclude_categories=()), max_size=8),
+        st.sampled_from(["", "none", "gzip", "zstd", "CreateTime", "LogAppendTime", "log", "batch", "AAAA"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["base64", "offset", "codec", "x"]), inner, max_size=2),
+    ),
+    max_leaves=4,
+)
+
+
+def _places(value: object) -> list[tuple[Any, Any]]:
+    """(container, key) of everything in a JSON value."""
+    if isinstance(value, dict | list):
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        return [(value, key) for key in keys] + [each for key in keys for each in _places(value[key])]
+    return []
+
+
+@given(st.data())
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_any_line_is_taken_or_refused(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        entries = [batch(0, [(b"a", b"1")], codec="gzip"), batch(1, [(b"b", None)], magic=1, codec="lz4")]
+        folder = made.make(Path(root) / "t-0", [(0, entries), (2, [batch(2, [(None, b"2")])])])
+        lines = dumped(folder)
+        for _ in range(data.draw(st.integers(1, 3))):
+            container, key = data.draw(st.sampled_from(_places(lines)))
+            if key not in container if isinstance(container, dict) else key >= len(container):
+                continue
+            if data.draw(st.booleans()):
+                container[key] = data.draw(ANY)
+            else:
+                del container[key]
+        plan = plan_load("x", lambda: lines_of(BytesIO(text_of(lines))), Path(root) / "out")
+        try:
+            told = plan.preview()
+        except EncodeError:
+            with pytest.raises(EncodeError):
+                plan.apply()
+        else:
+            assert plan.apply() == told
 
 
 def test_lines_that_are_cut_off_are_refused(tmp_path: Path) -> None:
