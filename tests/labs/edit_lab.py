@@ -34,6 +34,8 @@ from repair_writer import Read
 import kodec
 from kodec.log.editing.dump import log_lines
 from kodec.log.editing.load import plan_load
+from kodec.pipeline import export, restore
+from kodec.pipeline.files import RowFormat
 
 LINES = ("2.8", "3.9", "4.3")
 TRANSACTIONS, OPEN = "e-transactions", "e-open"
@@ -76,6 +78,7 @@ class EditLab:
             for key, rows in before.items()
         }
         self._open(self._edit(written), edited, clean=True)
+        self._open(self._restore(written), before, clean=True, producers=False)
 
     def _write(self, clients: Clients) -> None:
         size = "internal.segment.bytes" if self.generation.name == "4.3" else "segment.bytes"
@@ -165,7 +168,25 @@ class EditLab:
             shutil.copytree(out / folder.name, root / folder.name)
         return root
 
-    def _open(self, root: Path, need: Rows, *, clean: bool) -> None:
+    def _restore(self, written: Path) -> Path:
+        """A copy whose logs went through Parquet and Arrow IPC, which know of no producers."""
+        root, work = _copy(written, "restored"), self.lab.work / "kept"
+        for place, topic in enumerate(self.idempotent):
+            form: RowFormat = "arrow" if place % 2 else "parquet"
+            rows, logs = work / f"{topic}-{form}", work / f"{topic}-logs"
+            for each in (rows, logs):
+                shutil.rmtree(each, ignore_errors=True)
+            export(written, rows, topics=[topic], format=form, engine="local")
+            restore(rows, logs, engine="local", compression=topic.removeprefix("e-"), segment_bytes=2048)
+            folder = root / f"{topic}-0"
+            if (metadata := folder / "partition.metadata").is_file():
+                # 2.8 has none yet.
+                shutil.copyfile(metadata, logs / folder.name / metadata.name)
+            shutil.rmtree(folder)
+            shutil.copytree(logs / folder.name, folder)
+        return root
+
+    def _open(self, root: Path, need: Rows, *, clean: bool, producers: bool = True) -> None:
         """Have kafka-dump-log look, the broker open it, the consumer read it, producers go on."""
         lab, name = self.lab, root.name
         with step(f"{name}: asking kafka-dump-log"):
@@ -184,7 +205,7 @@ class EditLab:
                     judges.compare_rows(have[key], rows)
                 except Differs as error:
                     raise Differs(f"{name}, {key}: {error}") from None
-            for topic in self.idempotent:
+            for topic in self.idempotent if producers else ():
                 _go_on(lab, root / f"{topic}-0", topic, self.generation)
             self._end_transactions(need)
         lab.cluster.broker.stop()
