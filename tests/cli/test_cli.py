@@ -232,6 +232,22 @@ def test_dump_of_a_pipe() -> None:
     assert done.stdout == piped("dump", LOG, "--json").stdout
 
 
+def test_a_dash_is_standard_input(tmp_path: Path) -> None:
+    data = LOG.read_bytes()
+    for words in (["dump", "--json"], ["dump", "--batches"], ["explain"]):
+        done = piped(*words, "-", stdin=data)
+        assert done.returncode == 0, done.stderr
+        there = piped(*words, LOG).stdout
+        assert done.stdout.splitlines()[1:] == there.splitlines()[1:]  # the first may name the file
+    table, schema = tmp_path / "rows.parquet", ROOT / "schemas/log/offset_index.ksy"
+    for words in (["explain"], ["scan", "--rows", "entries", "--to", table]):
+        done = piped(*words, "--schema", schema, "-", stdin=LOG.with_suffix(".index").read_bytes())
+        assert done.returncode == 0, done.stderr
+    assert table.exists()
+    gone = piped("dump", tmp_path / "-")
+    assert gone.returncode == 2 and b"does not" in gone.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error() -> None:
     shell = (
         f"{sys.executable} -m kodec dump --json {LOG} {LOG} {LOG} {LOG} | head -1; echo ${{PIPESTATUS[0]}}"

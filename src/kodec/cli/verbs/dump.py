@@ -16,6 +16,7 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
+from kodec.cli.stdin import is_stdin, must_be_there
 from kodec.cli.wanted import chosen_logs
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
@@ -85,9 +86,10 @@ def dump(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            exists=True,
+            callback=must_be_there,
             readable=True,
-            help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments.",
+            help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments; "
+            "- for a segment from standard input.",
         ),
     ],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
@@ -248,7 +250,8 @@ def _dump_segment(
     decoded: bool,
 ) -> bool:
     """Print the batches and records of one segment; whether nothing had to be skipped."""
-    reader = read_batches(path, check_crc=check_crc, on_error=on_error)
+    source = sys.stdin.buffer if is_stdin(path) else path
+    reader = read_batches(source, check_crc=check_crc, on_error=on_error)
     good = True
     topic = (topic_of(path) if decoded else None) or ""
     for batch in _with_progress(reader, path):
@@ -287,7 +290,7 @@ def _dump_segment(
 def _with_progress(reader: BatchReader, path: Path) -> Iterator[Batch]:
     """The batches, with a bar where the file is large and the output goes elsewhere."""
     passed = 0
-    with progress(path.name, path.stat().st_size) as step:
+    with progress(path.name, 0 if is_stdin(path) else path.stat().st_size) as step:
         for batch in reader:
             yield batch
             step(batch.position + batch.size - passed)

@@ -12,6 +12,7 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.stdin import is_stdin, must_be_there
 from kodec.log.editing.load import LoadedLog, lines_of, plan_load
 
 __all__ = ["load"]
@@ -20,7 +21,13 @@ __all__ = ["load"]
 def load(
     out: Annotated[Path, typer.Option("--out", help="The new log directory.", file_okay=False)],
     lines: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="JSON Lines; - or nothing for stdin.", dir_okay=False)
+        Path,
+        typer.Argument(
+            metavar="[FILE]",
+            callback=must_be_there,
+            help="JSON Lines; - or nothing for stdin.",
+            dir_okay=False,
+        ),
     ] = Path("-"),
     cluster_id: Annotated[
         str | None, typer.Option("--cluster-id", help="For meta.properties, with --node-id.")
@@ -44,9 +51,8 @@ def load(
         raise typer.BadParameter("--cluster-id and --node-id go together")
     outcome = Outcome()
     with errors_reported(), ExitStack() as stack, outcome.each(lines):
-        is_stdin = str(lines) == "-"
-        file = sys.stdin.buffer if is_stdin else stack.enter_context(lines.open("rb"))
-        name = "stdin" if is_stdin else str(lines)
+        file = sys.stdin.buffer if is_stdin(lines) else stack.enter_context(lines.open("rb"))
+        name = "stdin" if is_stdin(lines) else str(lines)
         plan = plan_load(name, partial(lines_of, file), out, cluster_id=cluster_id, node_id=node_id)
         for each in plan.apply() if apply else plan.preview():
             output.show(output.as_json(_facts(each, out, apply)) if json else _text(each))
