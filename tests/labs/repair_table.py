@@ -177,8 +177,8 @@ consumer passes them once something is appended.
     "E": """\
 ## Compaction in older formats
 
-A broker of Kafka {old_kafka}, which can keep topics in v0 and v1, wrote and cleaned the logs. `kodec
-compact` cleaned them with `keep_format=True`. The broker's consumer then read both.
+A broker of Kafka {old_kafka}, which can keep topics in v0 and v1, wrote and cleaned the logs.
+`kodec compact` cleaned them with `keep_format=True`. The broker's consumer then read both.
 """,
     "F": """\
 ## Salvage
