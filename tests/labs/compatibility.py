@@ -144,32 +144,47 @@ def save(results: Results, path: Path) -> None:
 INTRO = """\
 # Compatibility
 
-Made by `tests/labs/run.py` from `tests/labs/compatibility.json`; do not edit. Each line of Kafka ran as
-a real broker with its own Java clients and tools.
+These tables show what kodec reads from each Kafka release line, and what each line reads from kodec, by
+format and codec. `tests/labs/run.py` generates this page from `tests/labs/compatibility.json`; do not edit
+it. Each line ran as a real broker with its own Java clients and tools.
 
-- **kodec reads**: a broker of the line wrote the records, kodec read its log. Batches are those that the
-  line's own kafka-dump-log lists, rows those that its Java consumer read.
-- **produce**: the very bytes of `kodec.encode` in a Produce request, and the broker took them.
-- **kafka-dump-log**: the line's own tool goes through a segment file of ours with `--deep-iteration`:
-  everything is valid, and the records are those that were written.
-- **Java consumer** of the line, and the newest **librdkafka**, **kafka-python** and **aiokafka**: they read
-  what was produced; offsets, timestamps, keys, values and headers are equal. CRCs are checked.
+A cell that *passed* means:
 
-The records: null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat, are empty or
-null, lengths where a varint grows, times that go back, a record of 70 KB, one of a byte. What kodec writes is
-tried at the default level and at these:
+- **kodec reads**: A broker of the line wrote the records, and kodec read its log. The batches are those
+  that the line's own kafka-dump-log lists. The rows are those that its Java consumer read.
+- **produce**: The broker accepted the exact bytes of `kodec.encode` in a Produce request.
+- **kafka-dump-log**: The line's own tool reads a segment file that kodec wrote, with `--deep-iteration`.
+  Everything is valid, and the records are those that were written.
+- **Java consumer** of the line, and the newest **librdkafka**, **kafka-python** and **aiokafka**: The
+  client reads what was produced. Offsets, timestamps, keys, values and headers are equal. CRCs are checked.
+
+The test records have null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat,
+are empty or null, lengths at which a varint grows, timestamps that go back, a record of 70 KB and one of a
+byte. kodec writes them at the default compression level and at these:
 
 {levels}
 
-and v2 also with the fields of an idempotent producer, and for kafka-dump-log as a committed transaction.
-Broker and tool are first given a batch with a flipped bit, which they must refuse.
+It also writes v2 with the fields of an idempotent producer and, for kafka-dump-log, as a committed
+transaction. Broker and tool first get a batch with a flipped bit, which they must refuse.
 
-What the brokers wrote is in `tests/data/kafka-<version>/`, with the text of kafka-dump-log (`dump/`; before
+## Test data
+
+`tests/data/kafka-<version>/` holds what the brokers wrote, the output of kafka-dump-log (`dump/`; before
 2.8 also without `--deep-iteration`, in `.shallow.txt`) and the rows of the Java consumer (`consumed/`). The
-folders of the older lines hold edge cases in each format and codec, a topic whose format was raised in place,
-a compacted one after cleaning, LogAppendTime, recompression by the broker, idempotent and transactional
-producers with an open transaction at the end, several segments, a record of 70 KB, the internal topics, and
-in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md) describes the newest one.
+folders of the older lines have:
+
+- edge cases in each format and codec
+- a topic whose format was raised in place
+- a compacted topic after cleaning
+- LogAppendTime, and recompression by the broker
+- idempotent and transactional producers, with an open transaction at the end
+- several segments, and a record of 70 KB
+- the internal topics
+- in `crashed/`, partitions as a killed broker left them
+
+[Real log directories](real-logs.md) describes the folder of the newest line.
+
+## Run the tests
 
     python tests/labs/run.py                    # all lines: directories, both directions, the table
     python tests/labs/run.py --generation 0.9   # one line
@@ -177,9 +192,9 @@ in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md)
     python tests/labs/run.py --update           # replaces what is committed, this page too
     python tests/labs/compatibility.py          # makes this page again of the committed results
 
-It needs a JDK 17 or newer, Maven and the dependency group `interop`. One broker at a time runs on loopback
-and never outlives the script. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api for that,
-which left the JDK with Java 11.
+The script needs a JDK 17 or newer, Maven and the dependency group `interop`. It runs one broker at a time,
+on loopback, and no broker outlives it. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api
+for that, which Java 11 removed from the JDK.
 """
 LEGEND = {"passed": "passed", "refused": "refused", "failed": "FAILED", "impossible": "not possible"}
 
@@ -198,7 +213,7 @@ def page(results: Results) -> str:
     clients = ", ".join(f"{name} {version}" for name, version in results["clients"].items())
     parts = [
         INTRO.format(levels=levels()),
-        f"Python clients: {clients} (librdkafka in confluent-kafka).\n",
+        f"The Python clients are {clients} (librdkafka in confluent-kafka).\n",
     ]
     for name in GENERATIONS:
         if name in results["generations"]:

@@ -29,7 +29,7 @@ STARTS = "the broker does not start"
 CLEANS = "as the broker cleans"
 AGAIN = "cleaned once more"
 DELETES = "as the broker deletes"
-REPORTS = "told exactly"
+REPORTS = "exact report"
 GAPS = "fetches in gaps"
 # The judges of each part, in the order of the columns.
 JUDGES = {
@@ -105,78 +105,94 @@ def save(results: Results, path: Path) -> None:
 
 
 INTRO = """\
-# Does Kafka open what kodec writes and repairs?
+# What brokers accept
 
-Made by `tests/labs/run.py --repair` from `tests/labs/repair.json`; do not edit. A real broker of Kafka
-{kafka} (KRaft) opened these logs, with its own Java consumer and tools. Each log is a topic that the broker
-had created; its folder was exchanged while the broker was down.
+These tables show that a broker accepts logs that kodec writes, recovers, compacts, trims, converts and
+salvages. `tests/labs/run.py --repair` generates this page from `tests/labs/repair.json`; do not edit it. A
+real broker of Kafka {kafka} (KRaft) opened the logs, with its own Java consumer and tools. Each log is a
+topic that the broker had created; its folder was replaced while the broker was down.
 
     python tests/labs/run.py --repair            # all of it, a few minutes
     python tests/labs/run.py --repair --update   # replaces the committed results, this page too
     python tests/labs/repair_table.py            # makes this page again of the committed results
 
-- **broker**: its own log says of no such topic that it finds, cuts or deletes anything: no warning, no error,
-  no such line at the level INFO. Where the directory was closed in order it does not read the segments again
-  either. Afterwards the closed segments and their indexes are the same bytes (parts A and D).
-- **Java consumer**: offsets, times, keys, values and headers are equal, in `read_uncommitted` and in
+A cell that *passed* means:
+
+- **broker**: The broker's own log has no warning, no error and no INFO line that it finds, truncates or
+  deletes anything in the topic. After a clean shutdown it does not read the segments again either.
+  Afterwards the closed segments and their indexes have the same bytes (written logs, trimmed and converted
+  logs).
+- **Java consumer**: Offsets, timestamps, keys, values and headers are equal, in `read_uncommitted` and in
   `read_committed`.
-- **kafka-dump-log**: `.log` with `--deep-iteration`; `.index` and `.timeindex` as they are, with
-  `--index-sanity-check` and with `--verify-index-only`; `.txnindex`, `.snapshot`. It finds nothing wrong.
-- **appends**: what is produced behind gets the next offset.
+- **kafka-dump-log**: The tool finds no fault in `.log` with `--deep-iteration`; in `.index` and
+  `.timeindex` without an option, with `--index-sanity-check` and with `--verify-index-only`; in `.txnindex`
+  and `.snapshot`.
+- **appends**: Records produced afterwards get the next offset.
 """
 TITLES = {
     "A": """\
-## A directory written by LogDirectoryWriter and LogWriter
+## Write a log directory
 
-The whole entry of `log.dirs` is ours, `meta.properties`, `partition.metadata` and the clean-shutdown
-marker too. Without that marker the broker reads all segments, finds nothing to repair, and the consumer
-reads the same (**broker, without the marker**). A copy of the logs alone, without what lies beside them, was
-given to the broker to recover: what it made is the same as ours, byte by byte (**as the broker rebuilds**;
-producer snapshots by what they say). Our idempotent producers go on: their next sequence is taken, a repeated
-one is known, a gap is refused.
+`LogDirectoryWriter` and `LogWriter` wrote the whole entry of `log.dirs`, including `meta.properties`,
+`partition.metadata` and the clean-shutdown marker. kodec's idempotent producers can continue: the broker
+accepts their next sequence, recognizes a repeated one and refuses a gap.
+
+- **broker, without the marker**: without the clean-shutdown marker the broker reads all segments, finds
+  nothing to repair, and the consumer reads the same.
+- **as the broker rebuilds**: a broker recovered a copy of the `.log` files alone. The files that it made
+  are the same as kodec's, byte by byte; producer snapshots have the same content.
 """,
     "B": """\
 ## Recovery
 
-The broker wrote the logs (all codecs, an idempotent producer, transactions of which one is open; segments of
-2 KiB, two leader epochs) and was killed; then they were damaged. One copy was recovered by the broker when it
-started, one by `kodec recover --apply`. **as the broker recovers**: `.log`, `.index`, `.timeindex` and
-`.txnindex` are the same byte by byte, each producer snapshot says the same, leader epochs are the same (but
-for the one that begins with the broker's start). Ours were then opened by the broker.
+The broker wrote the logs (all codecs, an idempotent producer, transactions of which one is open; segments
+of 2 KiB, two leader epochs) and was killed. Then the logs were damaged. The broker recovered one copy at
+its start, `kodec recover --apply` another, which the broker then opened.
+
+- **as the broker recovers**: `.log`, `.index`, `.timeindex` and `.txnindex` are the same byte by byte. Each
+  producer snapshot has the same content. Leader epochs are the same, except the one that begins with the
+  broker's start.
 """,
     "C": """\
 ## Compaction
 
-The broker wrote the logs. One copy was cleaned by its log cleaner, one by `kodec compact` at the same moment
-with the same settings. **as the broker cleans**: the same segments; the same batches with all that their
-headers say, also markers, empty batches and delete horizons; the same records; those that are not compressed
-byte by byte. (Compressed bytes differ: other compressors.) **cleaned once more**: the broker then cleaned
-ours again behind more records, and nothing else went.
+The broker wrote the logs. Its log cleaner cleaned one copy, and `kodec compact` another, at the same moment
+with the same settings.
+
+- **as the broker cleans**: the segments are the same. The batches have the same headers, including markers,
+  empty batches and delete horizons. The records are the same; uncompressed batches are the same byte by
+  byte. Compressed bytes differ, because the compressors do.
+- **cleaned once more**: after more records were appended, the broker cleaned kodec's copy again, and
+  nothing else was removed.
 """,
     "D": """\
 ## Trim and convert
 
-**as the broker deletes**: the broker's retention left the same segments. What was converted is compared with
-what the consumer read of the source, without what the format does not have: headers (v0, v1), times (v0).
-The consumer of a log in v0 or v1 whose last offsets were control records comes past them when something is
-appended.
+- **as the broker deletes**: the broker's retention left the same segments.
+
+Converted logs are compared with what the consumer read from the source, except for what the format lacks:
+headers (v0, v1) and timestamps (v0). If the last offsets of a log in v0 or v1 were control records, its
+consumer passes them once something is appended.
 """,
     "E": """\
 ## Compaction in older formats
 
-A broker of Kafka {old_kafka}, whose topics can be kept in v0 and v1, wrote and cleaned them;
-`kodec compact` did with `keep_format=True`. Its consumer then read both.
+A broker of Kafka {old_kafka}, which can keep topics in v0 and v1, wrote and cleaned the logs.
+`kodec compact` cleaned them with `keep_format=True`. The broker's consumer then read both.
 """,
     "F": """\
 ## Salvage
 
-The broker wrote the logs as for recovery, those in v0 and v1 a broker of Kafka {old_kafka}; then they were
-damaged. `kodec salvage --apply` wrote what is good into the log directory of a broker, which started without
-the clean-shutdown marker, so that it read all of it. **told exactly**: no batch that was harmed is kept, the
-report names the offsets of all that is lost and of nothing else, and the source is unchanged. **Java
-consumer**: exactly the records that were read before the damage, without those of the batches that were
-harmed, offsets unchanged; where the end of a transaction is lost, what is committed is what kodec says.
-**fetches in gaps**: a consumer that asks for the first or the last offset of a gap gets the next record.
+The broker wrote the logs as for recovery; a broker of Kafka {old_kafka} wrote those in v0 and v1. Then they
+were damaged. `kodec salvage --apply` wrote the undamaged batches into a broker's log directory. The broker
+started without the clean-shutdown marker, so it read all of it.
+
+- **exact report**: no damaged batch is kept, the report names the offsets of all lost records and no
+  others, and the source is unchanged.
+- **Java consumer**: it reads exactly the records that were read before the damage, without those of damaged
+  batches, at unchanged offsets. If the end of a transaction is lost, the committed records are those that
+  kodec reports.
+- **fetches in gaps**: a consumer that requests the first or the last offset of a gap gets the next record.
 """,
 }
 
