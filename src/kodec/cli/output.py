@@ -145,6 +145,8 @@ def plain(data: object) -> object:
     """What an object says, as JSON has it: its fields by name."""
     if dataclasses.is_dataclass(data) and not isinstance(data, type):
         return {camel(each.name): plain(getattr(data, each.name)) for each in dataclasses.fields(data)}
+    if isinstance(data, tuple) and hasattr(data, "_asdict"):
+        return {camel(name): plain(value) for name, value in data._asdict().items()}
     if isinstance(data, (list, tuple)):
         return [plain(each) for each in data]
     if isinstance(data, bytes):

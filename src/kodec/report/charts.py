@@ -1,7 +1,8 @@
-"""Charts as SVG that stands in a page: the colours of text are the page's own, nothing is loaded and nothing runs."""
+"""Charts as SVG for a page: the colours of text are the page's own, nothing is loaded and nothing runs."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ import pygal
 from pygal.style import Style
 
 __all__ = ["columns", "rows"]
+
+# It looks for maps, in a way that Python 3.12 has dropped and of which earlier ones warn at each import.
+sys.meta_path[:] = [each for each in sys.meta_path if type(each).__module__ != "pygal"]
 
 # Of the page, light or dark; bars are readable on both.
 _TEXT = "currentColor"
@@ -30,7 +34,7 @@ _ROW = 26
 
 
 def columns(name: str, labels: Sequence[str], values: Sequence[float], unit: str) -> str:
-    """A column for each value, from left to right; some of the labels are shown. `name` is unique in a page."""
+    """A column for each value, from left to right; with some of the labels. `name` is unique in a page."""
     chart = pygal.Bar(
         **_settings(unit),
         width=900,

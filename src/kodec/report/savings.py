@@ -60,8 +60,8 @@ class Savings:
 def measure_savings(topics: Mapping[str, Sequence[PartitionLog]], most: int) -> Savings:
     """Convert a sample of each topic to each format and codec: `most` bytes in all, at least 64 KiB of each.
 
-    Batches stay as producers made them; messages that stand alone are gathered to batches of 16 KiB where they
-    go into such. Codecs have their default levels. What cannot be read is not in the sample.
+    Batches stay as producers made them; messages that stand alone are gathered to 16 KiB where they go into
+    batches. Codecs have their default levels. What cannot be read is not in the sample.
     """
     sizes = {topic: sum(log.size for log in logs) for topic, logs in topics.items()}
     largest = sorted(sizes, key=lambda topic: (-sizes[topic], topic))[:_MOST_TOPICS]
@@ -88,15 +88,19 @@ def measure_savings(topics: Mapping[str, Sequence[PartitionLog]], most: int) -> 
 def _sample(logs: Sequence[PartitionLog], most: int) -> Iterator[Batch]:
     """Batches from the middle of the middle segment of the largest partition that has some."""
     for log in sorted(logs, key=lambda log: -log.size):
-        segments = sorted(log.segments, key=lambda each: -each.size)
-        taken = 0
-        for segment in segments[:3]:
+        segments = sorted(
+            sorted(log.segments, key=lambda each: -each.size)[:3], key=lambda each: each.base_offset
+        )
+        taken, reached = 0, -1
+        for segment in segments:
             with suppress(KodecError, OSError), segment:
                 middle = (segment.base_offset + segment.next_offset) // 2
                 place = segment.find(middle)
                 for batch in segment.batches(0 if place is None else place.position):
-                    if batch.is_control or not batch.count:
+                    # offsets that go back, as cleaners of old left them, go into no batch
+                    if batch.is_control or not batch.count or batch.base_offset <= reached:
                         continue
+                    reached = batch.last_offset
                     batch.records()
                     yield batch
                     taken += batch.size

@@ -39,8 +39,8 @@ def report(
 ) -> None:
     """Sum up log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space.
 
-    Reads the headers of batches, and a sample of the records to see what another format or codec would take. The
-    page needs nothing beside it and loads nothing; what was checked, and what not, stands on it.
+    Reads the headers of batches, and a sample of the records to see what another format or codec would take.
+    The page needs nothing beside it and loads nothing; it states what was checked, and what was not.
 
     example:  kodec report /data/kafka-logs --out report.html
 

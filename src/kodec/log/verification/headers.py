@@ -96,12 +96,14 @@ def sum_of(table: pa.RecordBatch, name: str) -> int:
     """The sum of a column; what is null adds nothing."""
     import pyarrow.compute as pc
 
-    return pc.sum(table[name], min_count=0).as_py()
+    total: int = pc.sum(table[name], min_count=0).as_py()
+    return total
 
 
 def distinct(table: pa.RecordBatch, name: str) -> list[Any]:
     """The values of a column, each once."""
-    return table[name].unique().to_pylist()
+    values: list[Any] = table[name].unique().to_pylist()
+    return values
 
 
 def times_of(table: pa.RecordBatch) -> Iterator[int]:
