@@ -33,7 +33,7 @@ _DAY = 86_400_000
 _START = 1_780_000_000_000
 _CITIES = ("Aachen", "Berlin", "Cairo", "Delhi", "Essen", "Faro", "Geneva", "Hanoi")
 _ROWS = 20_000
-_JARS = Path(__file__).resolve().parent.parent / ".cache" / "interop" / "kafka"
+_JARS = Path(__file__).resolve().parent.parent / ".cache" / "interop" / "work" / "4.3" / "jars"
 
 
 def build(folder: Path, size: int, partitions: int) -> None:
@@ -95,7 +95,7 @@ def _value(number: int, chosen: random.Random) -> bytes:
     ).encode()
 
 
-def questions(logs: Path, work: Path) -> dict[str, list[str]]:
+def questions(logs: Path, work: Path, kafka: Path) -> dict[str, list[str]]:
     """What is asked, as commands."""
     kodec = [str(Path(sys.executable).with_name("kodec"))]
     middle = _START + 3 * _DAY
@@ -120,7 +120,7 @@ def questions(logs: Path, work: Path) -> dict[str, list[str]]:
         "report": [*kodec, "report", str(logs), "--out", str(work / "report.html"), "--overwrite"],
         "verify": [*kodec, "verify", str(logs)],
     }
-    if jars := sorted(_JARS.rglob("*.jar")):
+    if jars := sorted(kafka.glob("*.jar")):
         log = next((logs / "topic-01-0").glob("*.log"))
         java = ["java", "-cp", os.pathsep.join(map(str, jars)), "org.apache.kafka.tools.DumpLogSegments"]
         found["kafka-dump-log, batches of one segment"] = [*java, "--files", str(log)]
@@ -155,13 +155,19 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=200, help="topic-partitions (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (%(default)s)")
     parser.add_argument("--folder", type=Path, help="where to make it; one that is there is used, and kept")
+    parser.add_argument(
+        "--kafka", type=Path, default=_JARS, help="the jars of a Kafka, as the labs fetch them"
+    )
+    parser.add_argument("--only", default="", help="questions with this in their names")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kodec-directory-") as work:
         logs = given.folder or Path(work) / "logs"
         if not logs.is_dir():
             build(logs, given.size, given.partitions)
         print(f"{'':42} {'s':>8} {'s CPU':>8} {'MiB':>6}")
-        for name, command in questions(logs, Path(work)).items():
+        for name, command in questions(logs, Path(work), given.kafka).items():
+            if given.only not in name:
+                continue
             spent = [run(command) for _ in range(given.rounds)]
             wall, busy, memory = (statistics.median(each) for each in zip(*spent, strict=True))
             print(f"{name:42} {wall:8.2f} {busy:8.2f} {memory / (1 << 20):6.0f}", flush=True)
