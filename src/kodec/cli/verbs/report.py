@@ -16,6 +16,7 @@ from kodec.log.files.durable import replace_file
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["report"]
 
@@ -57,7 +58,7 @@ def report(
             if out is not None:
                 from kodec.report.page import page_of
         except ImportError as error:
-            raise MissingDependency(f"a report needs `{error.name}`: pip install 'kodec[report]'") from error
+            raise MissingDependency(f"a report needs `{error.name}`: {install_command('report')}") from error
         size = sum(logs_at(path)[1] for path in paths) * (1 + verify)
         with progress("report", size, beside_output=False) as step:
             found = look_into(*paths, verify=verify, sample_bytes=sample << 20, progress=step)
