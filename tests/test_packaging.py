@@ -20,7 +20,7 @@ from kodec.runtime import native
 
 ROOT = Path(__file__).parent.parent
 LINKED = ["generated", "generator", "runtime", "schemas"]
-OWN = ["cli", "formats", "importer", "log", "pipeline"]
+OWN = ["cli", "formats", "importer", "log", "pipeline", "report"]
 PLACES = {name: ROOT / name for name in LINKED} | {name: ROOT / "src" / "kodec" / name for name in OWN}
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
@@ -29,6 +29,7 @@ HEADERS |= {"kodec_arrow_abi.h", "kodec_bytes.h"}
 HEADERS |= {"kodec_message.h", "kodec_message_read.h", "kodec_message_write.h"}
 SOURCES = {"bindings.pyx", "bindings.pyi", "messages.c", "messages.pyi"}
 PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}
+PARTS |= {"hashing.pxi", "heads.pxi"}
 NO_COMPILER = {"CC": "/bin/false"}
 
 

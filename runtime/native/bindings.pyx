@@ -24,6 +24,7 @@ include "columns.pxi"
 include "objects.pxi"
 include "writing.pxi"
 include "order.pxi"
+include "heads.pxi"
 include "hashing.pxi"
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "ending",
     "lines_of",
     "named",
+    "plain",
     "printable",
     "row_of",
     "say",
@@ -127,7 +128,7 @@ class JsonLines:
     def record(self, record: Record) -> None:
         row = row_of(record)
         if isinstance(record, ControlRecord):
-            row |= {"controlType": record.type.name, "controlData": _plain(record.data)}
+            row |= {"controlType": record.type.name, "controlData": plain(record.data)}
         print(json.dumps(row))
 
     def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
@@ -140,12 +141,14 @@ class JsonLines:
         print(as_json({"kind": kind, **{camel(name): value for name, value in item.items()}}))
 
 
-def _plain(data: object) -> object:
-    """What a control record says, as JSON has it: its fields by name."""
+def plain(data: object) -> object:
+    """What an object says, as JSON has it: its fields by name."""
     if dataclasses.is_dataclass(data) and not isinstance(data, type):
-        return {camel(each.name): _plain(getattr(data, each.name)) for each in dataclasses.fields(data)}
+        return {camel(each.name): plain(getattr(data, each.name)) for each in dataclasses.fields(data)}
+    if isinstance(data, tuple) and hasattr(data, "_asdict"):
+        return {camel(name): plain(value) for name, value in data._asdict().items()}
     if isinstance(data, (list, tuple)):
-        return [_plain(each) for each in data]
+        return [plain(each) for each in data]
     if isinstance(data, bytes):
         return _base64(data)
     return data if isinstance(data, (str, int, float, bool, type(None))) else str(data)

@@ -19,6 +19,7 @@ from kodec.log.batches.records import Limits, Record
 
 if TYPE_CHECKING:
     from kodec.log.backends.contract import Buffer, Decoder
+    from kodec.log.backends.native.headers import FileHeaders
     from kodec.log.backends.scan import Scan
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "backend",
     "batch_decoder",
     "encode_rows",
+    "file_headers",
     "flattened",
     "header_decoder",
     "in_order",
@@ -137,6 +139,15 @@ def header_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
     from kodec.log.backends.pure.headers import HeaderDecoder
 
     return HeaderDecoder(scan, options)
+
+
+def file_headers(fd: int, start: int, end: int, scan: Scan, options: LogReadOptions) -> FileHeaders | None:
+    """The headers of batches in a part of a file, read alone; None in pure Python."""
+    if backend() == "native":
+        from kodec.log.backends.native.headers import FileHeaders
+
+        return FileHeaders(fd, start, end, scan, options)
+    return None
 
 
 InOrder = Callable[["Buffer", int, int, int, int, bool], tuple[int, int, bool]]

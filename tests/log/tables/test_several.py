@@ -13,9 +13,12 @@ import pytest
 
 import kodec
 from kodec.errors import ArgumentError, CrcMismatch, NoSuchPartition, Truncated
+from kodec.log.backends.scan import Scan
+from kodec.log.batches.options import LogReadOptions
 from kodec.log.files.resolve import NotALog
 from kodec.log.reading.ahead import Ahead
 from kodec.log.tables import count, several
+from kodec.log.tables.reader import file_headers
 
 LOGS = Path(__file__).parents[2] / "data" / "kafka-4.3.1" / "logs"
 PLAIN = ["offset", "timestamp", "timestamp_type", "key", "value", "headers"]
@@ -155,11 +158,24 @@ def test_large_segments_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch, si
         assert kodec.count_rows(LOGS, threads=5, **given) == kodec.read_table(LOGS, [], **given).num_rows
 
 
-def test_what_a_broker_may_cut_is_not_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    logs = copied(tmp_path, "orders-0")
-    monkeypatch.setattr(count, "is_locked", lambda root: root == logs)
-    monkeypatch.delattr(count, "mmap")
-    assert kodec.count_rows(logs) == 421
+@pytest.mark.parametrize("cut", [0, 40, 61, 10_000])
+def test_counts_of_files_that_end_anywhere(tmp_path: Path, cut: int) -> None:
+    log = copied(tmp_path, "orders-0") / "orders-0"
+    last = sorted(log.glob("*.log"))[-1]
+    last.write_bytes(last.read_bytes()[:cut])
+    assert kodec.count_rows(log) == kodec.read_table(log, ["offset"]).num_rows
+
+
+def test_headers_of_a_file_are_those_of_its_batches() -> None:
+    for path in LOGS.glob("*/*.log"):
+        rows = kodec.read_batch_table(path, check_crc=False)
+        scan = Scan(rows.schema, batch_rows=7)
+        for first in range(min(2, len(rows))):
+            start, stop = rows["position"][first].as_py(), rows["position"][-1].as_py()
+            for end, last in ((None, len(rows)), (stop, len(rows) - 1)):
+                found = file_headers(path, scan, LogReadOptions(), start, end)
+                wanted = rows.slice(first, last - first).to_pylist()
+                assert [row for batch in found for row in batch.to_pylist()] == wanted
 
 
 def test_files_of_any_kind_are_counted(tmp_path: Path) -> None:

@@ -128,18 +128,22 @@ class EpochRuns:
         if head.magic != 2:
             self._forgotten = head.last_offset + 1
             return
-        epoch = head.partition_leader_epoch
-        if epoch == -1:
-            return
-        run = self.runs[-1] if self.runs else None
-        if run is not None and run.epoch == epoch and run.path == path:
-            run.last_offset = head.last_offset
-            run.batches += 1
-        elif len(self.runs) < self.MOST:
+        if head.partition_leader_epoch != -1:
             assert head.base_offset is not None
-            self.runs.append(EpochRun(path, head.position, epoch, head.base_offset, head.last_offset))
+            self.take_run(
+                EpochRun(path, head.position, head.partition_leader_epoch, head.base_offset, head.last_offset)
+            )
+
+    def take_run(self, new: EpochRun) -> None:
+        """The next batches, of magic 2 and of one epoch."""
+        run = self.runs[-1] if self.runs else None
+        if run is not None and run.epoch == new.epoch and run.path == new.path:
+            run.last_offset = new.last_offset
+            run.batches += new.batches
+        elif len(self.runs) < self.MOST:
+            self.runs.append(new)
         else:
-            self.omitted += 1
+            self.omitted += new.batches
 
     def add(self, later: EpochRuns) -> None:
         """Those of the next segment."""

@@ -126,6 +126,7 @@ class Segment:
         base_offset: the offset in the files' names; the first batch's may be higher.
         path: the log. index, timeindex, txnindex: the files beside it, None where they are not there.
         size: the log's size in bytes when it was listed.
+        limits: how much may be allocated.
         torn_tail: why reading ended before the file did, once something has read to the end; else None.
 
     The indexes are hints. Where an index points, there must be a whole batch with a right checksum and a
@@ -153,7 +154,7 @@ class Segment:
         self.txnindex = files.txnindex
         self.size = files.size
         self.torn_tail: TornTail | None = None
-        self._limits = limits
+        self.limits = limits
         self._opened = opened
         # Held for one read at a time. One for all segments of a log: an opened one may close another.
         self._lock = threading.RLock() if lock is None else lock
@@ -187,7 +188,7 @@ class Segment:
         files = SegmentFiles(
             self.base_offset, self.path, self.size, self.index, self.timeindex, self.txnindex
         )
-        return Segment, (files, self._limits)
+        return Segment, (files, self.limits)
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +232,7 @@ class Segment:
     def _whole(self, pos: int) -> tuple[Frame | None, int]:
         """As `_peek`, but the frame of a whole batch that is within the limits."""
         frame, end = self._peek(pos)
-        fits = frame is not None and frame.known and frame.fits(min(self._limits.batch_bytes, end - pos))
+        fits = frame is not None and frame.known and frame.fits(min(self.limits.batch_bytes, end - pos))
         return (frame if fits else None), end
 
     def whole_frame(self, position: int) -> Frame | None:
@@ -251,7 +252,7 @@ class Segment:
         """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
         # Not by its name: a broker may have deleted the file since, or put another one in its place.
         with self._lock, self._log().rest(0) as file:
-            options = LogReadOptions(check_crc=False, limits=self._limits)
+            options = LogReadOptions(check_crc=False, limits=self.limits)
             walk = Walk(file, options, start=pos)
             reader = BatchReader(walk, walk.items(kernel.batch_decoder(options)))
             try:
@@ -272,7 +273,7 @@ class Segment:
     def _batch(self, pos: int, size: int, *, keeps: bool = True) -> Batch:
         try:
             data = self._read(pos, size) if keeps or size <= AT_ONCE else Stored.of(self._read, pos, size)
-            return open_batch(data, pos, self._limits)
+            return open_batch(data, pos, self.limits)
         except FormatError as error:
             raise self._placed(error, pos) from None
 
@@ -529,13 +530,13 @@ class Segment:
         if position == 0:
             return True
         frame, end = self._peek(position)
-        most = min(self._limits.batch_bytes, end - position)
+        most = min(self.limits.batch_bytes, end - position)
         if frame is None or not (frame.known and frame.fits(most)):
             return False
         if frame.offset < first_offset or (frame.magic == 2 and frame.offset > last_offset):
             return False
         try:
-            batch = open_batch(self._read(position, frame.size), position, self._limits)
+            batch = open_batch(self._read(position, frame.size), position, self.limits)
             return batch.crc_ok and (batch.last_offset <= last_offset or batch.base_offset <= last_offset)
         except FormatError:
             return False

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
-import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,10 @@ from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, TimestampType
 from kodec.log.directories.segment import Segment
-from kodec.log.files.lock import is_locked
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
-from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs
-from kodec.log.tables.reader import scan_headers, scan_rows
+from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs, one_file
+from kodec.log.tables.reader import file_headers, scan_headers, scan_rows
 from kodec.log.tables.table import Bounds, scan_table
 from kodec.log.tables.times import TimeBounds, time_bounds
 from kodec.runtime.errors import FormatError
@@ -76,24 +73,18 @@ def count_rows(
         return sum(batch.num_rows for batch in rows)
     options = LogReadOptions(control=control, on_error=on_error, limits=limits)
     count = _Count(Range.of("offsets", offsets), Range.of("timestamps", time_bounds(timestamps)), options)
+    if isinstance(chosen, (str, Path)) and Path(chosen).is_file():
+        chosen = one_file(chosen, limits)
     if not isinstance(chosen, ChosenLogs):
-        return count.of(chosen, 0)
-    pieces = list(chosen.pieces(count.offsets))
-    roots = {piece.files.log.parent.parent for piece in pieces}
-    busy = {root for root in roots if _may_change(root)}
+        return count.of(chosen)
     at_once = threads or cores()
-    parts: list[tuple[Piece, int, int | None, bool]] = []
-    for piece in pieces:
-        mapped = piece.files.log.parent.parent not in busy
-        cut = _parts(piece, at_once, limits) if mapped else [(0, None)]
-        parts += ((piece, start, stop, mapped) for start, stop in cut)
+    parts = [
+        (piece, start, stop)
+        for piece in chosen.pieces(count.offsets)
+        for start, stop in _parts(piece, at_once, limits)
+    ]
     with ThreadPoolExecutor(at_once, "kodec-count") as pool:
-        return sum(pool.map(count.part, parts))
-
-
-def _may_change(root: Path) -> bool:
-    """Whether a broker may cut files of a log directory now: what is mapped then would end the process."""
-    return sys.platform != "linux" or is_locked(root)
+        return sum(pool.map(lambda part: count.part(*part), parts))
 
 
 def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int | None]]:
@@ -111,41 +102,32 @@ def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int |
     yield start, None
 
 
-@contextmanager
-def _mapped(path: Path, start: int, stop: int | None) -> Iterator[Source]:
-    with path.open("rb") as file:
-        if not file.seek(0, 2):
-            yield b""
-            return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            # only pages with headers are wanted, not those around them
-            whole.madvise(mmap.MADV_RANDOM)
-            with memoryview(whole) as view, view[start:stop] as part:
-                yield part
-
-
 @dataclass(frozen=True, slots=True)
 class _Count:
     offsets: Range
     timestamps: Range
     options: LogReadOptions
 
-    def part(self, given: tuple[Piece, int, int | None, bool]) -> int:
-        """The rows of these bytes of a segment; of all of it where it is not to be mapped."""
-        piece, start, stop, mapped = given
-        if not mapped:
-            return self.of(piece.files.log, piece.first)
-        with _mapped(piece.files.log, start, stop) as part:
-            return self.of(part, piece.first)
+    def part(self, piece: Piece, start: int, stop: int | None) -> int:
+        """The rows of these bytes of a segment."""
+        heads = file_headers(piece.files.log, self._scan, self.options, start, stop)
+        return self._rows(piece.files.log, heads, piece.first)
 
-    def of(self, source: Source, first: int) -> int:
-        """The rows of one file from the offset `first` on."""
+    def of(self, source: Source) -> int:
+        """The rows of one log."""
+        return self._rows(source, scan_headers(source, self._scan, self.options), 0)
+
+    @property
+    def _scan(self) -> Scan:
+        return Scan(columns_of(batch_schema(), _COLUMNS))
+
+    def _rows(self, source: Source, heads: Iterable[Any], first: int) -> int:
+        """The rows of a source from the offset `first` on, given its headers."""
         import pyarrow.compute as pc
 
         wanted = Range(max(self.offsets.first, first), self.offsets.last)
         partly: list[tuple[int, int]] = []
         number = 0
-        heads = scan_headers(source, Scan(columns_of(batch_schema(), _COLUMNS)), self.options)
         for batch in heads:
             whole = self._whole(batch, wanted)
             number += pc.sum(batch["count"].filter(whole)).as_py() or 0

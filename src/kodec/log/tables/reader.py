@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kodec.log import kernel
@@ -11,6 +14,7 @@ from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
+from kodec.log.files.descriptors import open_regular
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 
     from kodec.log.tables.several import FileEnd
 
-__all__ = ["TableReader", "scan_headers", "scan_rows"]
+__all__ = ["TableReader", "file_headers", "scan_headers", "scan_rows"]
 
 
 class TableReader(Reader["pa.RecordBatch"]):
@@ -75,6 +79,29 @@ def scan_rows(
 def scan_headers(source: Source, scan: Scan, options: LogReadOptions) -> TableReader:
     """The headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
     return _reader(Walk(source, options), scan, kernel.header_decoder(scan, options))
+
+
+def file_headers(
+    path: Path, scan: Scan, options: LogReadOptions, start: int = 0, stop: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """As `scan_headers`, of a part of a file: only headers are read, up to what is not as it should be.
+
+    No checksum is verified. Raises OSError; FormatError, where damage is not to be skipped.
+    """
+    options = replace(options, check_crc=False)
+    if options.on_error == "raise":
+        with open_regular(path, buffering=0) as file:
+            end = file.seek(0, os.SEEK_END)
+            gathered = kernel.file_headers(
+                file.fileno(), start, end if stop is None else min(stop, end), scan, options
+            )
+            if gathered is not None:
+                yield from gathered
+                start = gathered.position
+                if start == (end if stop is None else stop):
+                    return
+    walk = Walk(path, options, start=start, stop=stop)
+    yield from _reader(walk, scan, kernel.header_decoder(scan, options))
 
 
 def _reader(walk: Walk, scan: Scan, decoder: Decoder[Any]) -> TableReader:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kodec.log.arguments import require
 from kodec.log.batches.batch import CODECS
@@ -17,12 +17,28 @@ from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.verification.headers import (
+    HeaderTables,
+    distinct,
+    header_tables,
+    sum_of,
+    table_of,
+    take_epochs,
+    times_of,
+)
 from kodec.log.verification.problems import of_epochs
 from kodec.runtime.errors import CrcMismatch, FormatError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Health", "PartitionOverview", "SegmentFacts", "survey", "survey_segment"]
 
 _ENOUGH = 4 << 20
+# From so many bytes on it is worth importing pyarrow, where nobody else needs it.
+_LARGE = 4 << 20
+_MOST_SHOWN = 65_536
+Seen = Callable[["pa.RecordBatch"], None]
 Health = Literal["clean", "torn", "corrupt", "unreadable"]
 
 
@@ -31,7 +47,8 @@ class PartitionOverview:
     """What a topic-partition holds.
 
     Attributes:
-        segments, bytes, batches: how many, and the bytes of the logs as listed.
+        segments, bytes, batches, records: how many, and the bytes of the logs as listed; records as in
+            `SegmentFacts`.
         start_offset, end_offset: the first offset that can be read, and the one after the last; where the log
             is corrupt, `end_offset` is the one after the last batch that was reached.
         first_timestamp, last_timestamp: the smallest and largest in headers, in ms since 1970-01-01
@@ -50,6 +67,7 @@ class PartitionOverview:
     start_offset: int
     end_offset: int
     batches: int = 0
+    records: int | None = 0
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     codecs: list[str] = field(default_factory=list)
@@ -104,7 +122,7 @@ class SegmentFacts:
             self.first_offset = head.base_offset
         self.batches += 1
         self.last_offset = _of(max, self.last_offset, head.last_offset)
-        self.records = None if self.records is None or head.count is None else self.records + head.count
+        self.records = _sum(self.records, head.count)
         if head.codec not in self.codecs:
             self.codecs.append(head.codec)
         if head.magic not in self.magics:
@@ -113,9 +131,27 @@ class SegmentFacts:
         times = [head.max_timestamp]
         if head.timestamp_type is TimestampType.CREATE_TIME and head.delete_horizon is None:
             times.append(head.base_timestamp)
-        known = [time for time in times if time >= 0]
+        self._take_times(time for time in times if time >= 0)
+
+    def _take_times(self, times: Iterable[int]) -> None:
+        known = list(times)
         self.first_timestamp = _of(min, self.first_timestamp, *known)
         self.last_timestamp = _of(max, self.last_timestamp, *known)
+
+    def _take_all(self, table: pa.RecordBatch) -> None:
+        """As `_take`, of many headers, all of magic 2."""
+        if not self.batches:
+            self.first_offset = table["base_offset"][0].as_py()
+        self.batches += len(table)
+        self.last_offset = _of(max, self.last_offset, table["last_offset"][-1].as_py())
+        self.records = _sum(self.records, sum_of(table, "count"))
+        self.codecs += [each for each in distinct(table, "codec") if each not in self.codecs]
+        self.magics += [each for each in distinct(table, "magic") if each not in self.magics]
+        self._take_times(times_of(table))
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _of(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
@@ -129,17 +165,27 @@ def survey_segment(
     check_crc: bool = False,
     progress: Callable[[int], None] | None = None,
     epochs: EpochRuns | None = None,
+    seen: Seen | None = None,
 ) -> SegmentFacts:
     """Look at the headers of all batches of a segment, with `check_crc` at all bytes.
 
-    `epochs` gets the leader epochs; without it they are compared with each other. `progress` as in `survey`.
+    `epochs` gets the leader epochs; without it they are compared with each other. The rest as in `survey`.
     Raises: FileNotFoundError where it was deleted since it was listed.
     """
     found = SegmentFacts(segment.base_offset, segment.path, segment.size)
     runs = EpochRuns()
     told, last = 0, segment.base_offset - 1
+    heads: HeaderTables | None = None
+    shown: list[BatchHeader] = []
     try:
-        for head in segment.headers():
+        if not check_crc and (seen is not None or segment.size >= _LARGE):
+            heads = header_tables(segment)
+        for table in heads or ():
+            found._take_all(table)
+            take_epochs(runs, segment.path, table)
+            if seen is not None:
+                seen(table)
+        for head in segment.headers() if heads is None else ():
             if check_crc:
                 segment.batch_at(head)
             if head.first_known <= last:
@@ -148,6 +194,11 @@ def survey_segment(
             last = head.last_offset
             found._take(head)
             runs.take(segment.path, head)
+            if seen is not None:
+                shown.append(head)
+                if len(shown) == _MOST_SHOWN:
+                    seen(table_of(shown))
+                    shown = []
             if progress is not None and head.position - told >= _ENOUGH:
                 progress(head.position - told)
                 told = head.position
@@ -167,6 +218,8 @@ def survey_segment(
             found.problem = found.problem or f"{segment.path}: ends at {place}: {tail.reason}"
     finally:
         segment.close()
+    if seen is not None and shown:
+        seen(table_of(shown))
     if found.problem and found.health == "clean":
         found.health = "corrupt"
     if epochs is not None:
@@ -182,11 +235,16 @@ def survey_segment(
 
 
 def survey(
-    log: PartitionLog, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
+    log: PartitionLog,
+    *,
+    check_crc: bool = False,
+    progress: Callable[[int], None] | None = None,
+    seen: Seen | None = None,
 ) -> PartitionOverview:
     """Look at the headers of all batches, with `check_crc` at all bytes.
 
-    `progress` is called now and then with the bytes of logs read since the last call.
+    `progress` is called now and then with the bytes of logs read since the last call; `seen`, which needs
+    pyarrow, with the headers, in order, up to what is damaged: some columns of `read_batch_table`.
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     found = PartitionOverview(len(log.segments), log.size, log.start_offset, log.start_offset)
@@ -203,7 +261,7 @@ def survey(
                 lost = f"offsets {gap.lost} to {segment.base_offset - 1} are in no segment"
                 found.problems.append(f"{segment.path}: {lost}, and not for compaction")
         try:
-            facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs)
+            facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs, seen=seen)
         except FileNotFoundError:
             # deleted since it was listed, as retention and compaction do
             expected = None
@@ -211,6 +269,7 @@ def survey(
         # what is damaged may hold the offsets up to the next one
         expected = None if facts.problem else facts.next_offset
         found.batches += facts.batches
+        found.records = _sum(found.records, facts.records)
         if after is not None and facts.next_offset > after.base_offset and not facts.problem:
             need = f"last offset: need less than {after.base_offset}, the next segment's"
             facts.health, facts.problem = "corrupt", f"{segment.path}: {need}, have {facts.last_offset}"

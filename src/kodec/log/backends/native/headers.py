@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -15,10 +18,13 @@ from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import CODECS
+from kodec.log.batches.frame import BEFORE_BODY, NEWEST
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
+from kodec.log.batches.sizes import BATCH_HEAD, LENGTH, MAGIC
+from kodec.runtime.native import bindings
 
-__all__ = ["NativeHeaderDecoder"]
+__all__ = ["FileHeaders", "NativeHeaderDecoder"]
 
 _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
@@ -62,6 +68,51 @@ class _HeadersOf(Gatherer):
     @abstractmethod
     def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
         """The columns of a table of batches that are not in all formats alike."""
+
+
+class FileHeaders:
+    """The headers of a file's batches as Arrow batches, of magic 2 alone: reads nothing between them.
+
+    Ends at a batch of another format, at one that is not whole or damaged as its header shows, and at the end
+    of the file: `position` says where. Reads by position, so that several threads may read one file.
+
+    Args: fd, start, end: the file, and which bytes of it, from the start of a batch on.
+    """
+
+    _LAYOUT = LENGTH.at, BEFORE_BODY, MAGIC.at, BATCH_HEAD, NEWEST
+
+    def __init__(self, fd: int, start: int, end: int, scan: Scan, options: LogReadOptions) -> None:
+        self.position = start
+        self._fd, self._end, self._scan, self._options = fd, end, scan, options
+
+    def __iter__(self) -> Iterator[Any]:
+        names = self._scan.schema.names
+        # checksums are of what is not read
+        gatherer = _BatchHeaders(self._scan, replace(self._options, check_crc=False))
+        while True:
+            heads, places, sizes, stopped = bindings.gather_heads(
+                self._fd,
+                self.position,
+                self._end,
+                self._LAYOUT,
+                self._options.limits.batch_bytes,
+                self._scan.batch_rows,
+            )
+            gatherer.run(heads, 0, len(heads), 0)
+            rows = len(gatherer.kernel)
+            if rows:
+                batch, _ = gatherer.take()
+                for name, values in (("position", places), ("size", sizes)):
+                    if name in names:
+                        column = pa.Array.from_buffers(pa.int64(), rows, [None, pa.py_buffer(values)])
+                        batch = batch.set_column(names.index(name), self._scan.schema.field(name), column)
+                yield batch
+            if rows < len(places) // 8:
+                self.position = int.from_bytes(places[8 * rows : 8 * rows + 8], sys.byteorder)
+                return
+            self.position = stopped
+            if rows < self._scan.batch_rows:
+                return
 
 
 _SAME = (

@@ -1,0 +1,108 @@
+# The heads of a file's units, without what lies between them. Part of bindings.pyx.
+
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    /* Nothing that reads at a position and leaves the file's own alone: whoever asked reads the file another way. */
+    static int64_t kd_read_at(int fd, uint8_t *out, size_t size, int64_t at) {
+      (void)fd; (void)out; (void)size; (void)at;
+      return -1;
+    }
+    #else
+    #include <fcntl.h>
+    #include <sys/uio.h>
+    #include <unistd.h>
+    static int64_t kd_read_at(int fd, uint8_t *out, size_t size, int64_t at) {
+      return (int64_t)pread(fd, out, size, (off_t)at);
+    }
+    #endif
+    /* As kd_read_at; has the system read on up to `*ahead` where the file is not in memory. It reads a page for each
+       head otherwise, which takes many times as long as reading everything. Asked for in steps, as systems do no more
+       than so much at once. */
+    static int64_t kd_read_on(int fd, uint8_t *out, size_t size, int64_t at, int64_t far, int64_t *ahead) {
+    #if defined(RWF_NOWAIT) && defined(POSIX_FADV_WILLNEED)
+      const struct iovec part = {out, size};
+      if (preadv2(fd, &part, 1, (off_t)at, RWF_NOWAIT) == (ssize_t)size) return (int64_t)size;
+      if (at + far / 2 > *ahead) {
+        if (*ahead < at) *ahead = at;
+        for (; *ahead < at + far; *ahead += 128 << 10)
+          (void)posix_fadvise(fd, (off_t)*ahead, 128 << 10, POSIX_FADV_WILLNEED);
+      }
+    #else
+      (void)far; (void)ahead;
+    #endif
+      return kd_read_at(fd, out, size, at);
+    }
+    """
+    int64_t kd_read_at(int fd, uint8_t *out, size_t size, int64_t at) nogil
+    int64_t kd_read_on(int fd, uint8_t *out, size_t size, int64_t at, int64_t far, int64_t *ahead) nogil
+
+
+# Units of fewer bytes are on disk so near to each other that all of it is read; and how far ahead.
+cdef enum:
+    SMALL = 128 << 10
+    AHEAD = 4 << 20
+
+
+def gather_heads(int fd, int64_t pos, int64_t end, layout, int64_t largest, size_t most):
+    """The heads of up to `most` units from `pos` on, one behind the other, each with the length of a unit that is
+    nothing but its head.
+
+    Args:
+        layout: where a unit has its length (4 bytes) and what is to be added to that, where its kind (1), and the
+            bytes of a head; the kind of units that are gathered.
+        largest: the most bytes of a unit.
+
+    Stops at a unit of another kind, at one that is not whole up to `end`, and where the file cannot be read. Raises
+    ValueError where a number of the layout is not in the head, MemoryError.
+
+    Returns: (the heads, position and size of each unit as int64 of this machine, where it stopped).
+    """
+    cdef size_t length_at, added, kind_at, head, count = 0
+    cdef int kind, i
+    cdef int64_t got, length, start = pos, ahead = pos
+    cdef uint32_t own
+    cdef uint8_t *heads
+    cdef int64_t *places
+    cdef int64_t *sizes
+    cdef uint8_t *p
+    length_at, added, kind_at, head, kind = layout
+    if not (within(length_at, 4, head) and within(kind_at, 1, head) and added <= head and head < 4096):
+        raise ValueError("layout: a number is not in the head of its unit")
+    if most < 1 or most > 1 << 20:
+        raise ValueError("most: from 1 to 2**20")
+    own = <uint32_t>(head - added)
+    heads = <uint8_t *>malloc(most * head)
+    places = <int64_t *>malloc(most * 8)
+    sizes = <int64_t *>malloc(most * 8)
+    try:
+        if heads == NULL or places == NULL or sizes == NULL:
+            raise MemoryError
+        with nogil:
+            while count < most and end - pos >= <int64_t>head:
+                p = heads + count * head
+                if count < 4 or pos - start > <int64_t>count * SMALL:
+                    got = kd_read_at(fd, p, head, pos)
+                else:
+                    got = kd_read_on(fd, p, head, pos, AHEAD, &ahead)
+                if got != <int64_t>head or p[kind_at] != kind:
+                    break
+                length = loaded(p + length_at, 4) + <int64_t>added
+                if length < <int64_t>head or length > largest or length > end - pos:
+                    break
+                for i in range(4):
+                    p[length_at + i] = <uint8_t>(own >> (24 - 8 * i))
+                places[count] = pos
+                sizes[count] = length
+                pos += length
+                count += 1
+        return (
+            PyBytes_FromStringAndSize(<char *>heads, count * head),
+            PyBytes_FromStringAndSize(<char *>places, count * 8),
+            PyBytes_FromStringAndSize(<char *>sizes, count * 8),
+            pos,
+        )
+    finally:
+        free(heads)
+        free(places)
+        free(sizes)

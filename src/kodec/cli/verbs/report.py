@@ -1,0 +1,85 @@
+"""kodec report: what is in log directories, as one page or as JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.progress import progress
+from kodec.cli.selection import DIRECTORIES, logs_at
+from kodec.log.files.durable import replace_file
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import resolve
+from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
+
+__all__ = ["report"]
+
+
+def report(
+    paths: Annotated[list[Path], DIRECTORIES],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the page here; not among logs.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it is there.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the same facts as one JSON object.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read everything and check it, as kodec verify does.")
+    ] = False,
+    sample: Annotated[
+        int,
+        typer.Option(
+            "--sample", help="MiB of records to convert to other formats; 0: none.", min=0, max=1024
+        ),
+    ] = 4,
+) -> None:
+    """Sum up log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space.
+
+    Reads the headers of batches, and a sample of the records to see what another format or codec would take.
+    The page needs nothing beside it and loads nothing; it states what was checked, and what was not.
+
+    example:  kodec report /data/kafka-logs --out report.html
+
+    exit:     0 no problem   1 problems, or something cannot be read   2 bad usage
+    """
+    if out is None and not json:
+        raise typer.BadParameter("--out or --json is needed")
+    with errors_reported():
+        if out is not None:
+            _require_place(out, paths, overwrite)
+        try:
+            from kodec.report.facts import look_into
+
+            if out is not None:
+                from kodec.report.page import page_of
+        except ImportError as error:
+            raise MissingDependency(f"a report needs `{error.name}`: {install_command('report')}") from error
+        size = sum(logs_at(path)[1] for path in paths) * (1 + verify)
+        with progress("report", size, beside_output=False) as step:
+            found = look_into(*paths, verify=verify, sample_bytes=sample << 20, progress=step)
+        if out is not None:
+            title = ", ".join(str(path.absolute()) for path in paths)
+            page = page_of(found, title=title, made=datetime.now(UTC))
+            replace_file(out, page.encode("utf-8", "backslashreplace"))
+            output.say(f"{out}: {output.size_of(out.stat().st_size)}")
+        if json:
+            print(output.as_json(output.plain(found)))
+    raise typer.Exit(0 if found.healthy else FAILED)
+
+
+def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
+    """Raise BadParameter for a page that would lie among logs, or take the place of a file."""
+    folder = out.absolute().parent.resolve()
+    for path in paths:
+        root = path.resolve().parent if isinstance(resolve(path), PartitionPath) else path.resolve()
+        if folder.is_relative_to(root):
+            raise typer.BadParameter(f"--out: {out} is inside the log directory {root}")
+    if not folder.is_dir():
+        raise typer.BadParameter(f"--out: there is no folder {folder}")
+    if out.is_dir() or (out.exists() and not overwrite):
+        raise typer.BadParameter(f"--out: {out} is there; --overwrite replaces it")

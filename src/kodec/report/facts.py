@@ -1,0 +1,499 @@
+"""What is in log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from kodec.log.batches.batch import CODECS
+from kodec.log.batches.records import Limits
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.gaps import find_gaps
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import LeftoverKind, ReplicaKind, parse_segment_name
+from kodec.log.files.lock import is_locked
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.reading.ahead import cores
+from kodec.log.verification.problems import Problem
+from kodec.log.verification.survey import Health, survey
+from kodec.log.verification.verify import plan_checks
+from kodec.log.views.producers import Producers, read_producers
+from kodec.log.views.reading import Completeness
+from kodec.log.views.transactions import OpenTransaction, read_transactions
+from kodec.report.savings import Savings, measure_savings
+from kodec.report.times import Span, Timeline
+from kodec.runtime.errors import KodecError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "CHECKED",
+    "CHECKED_BY_VERIFY",
+    "DirectoryReport",
+    "Growth",
+    "Hidden",
+    "MissingOffsets",
+    "PartitionReport",
+    "ProducerReport",
+    "RootReport",
+    "Stored",
+    "look_into",
+]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+CHECKED = (
+    "that files can be read",
+    "the length and the header of each batch",
+    "the order of offsets",
+    "offsets that no segment holds",
+    "leader epochs, in batches and checkpoints",
+)
+CHECKED_BY_VERIFY = (
+    "checksums",
+    "the records in batches",
+    "offset and time indexes",
+    "producer snapshots",
+    "transaction indexes",
+    "checkpoints",
+)
+_MOST = 1_000
+_MOST_PRODUCERS = 100_000
+_SPANS = 60
+_HOUR = 3_600_000
+_PERIODS = {"hour": _HOUR, "day": 24 * _HOUR, "week": 7 * 24 * _HOUR, "30 days": 30 * 24 * _HOUR}
+
+
+@dataclass(frozen=True, slots=True)
+class RootReport:
+    """A folder; `live`: a broker holds its lock; `clean_shutdown`: None where that is not known."""
+
+    path: Path
+    live: bool
+    clean_shutdown: bool | None
+
+
+@dataclass(slots=True)
+class PartitionReport:
+    """A topic-partition, as in `PartitionOverview`; `records` is None for compressed v0 and v1."""
+
+    topic: str
+    partition: int
+    path: Path
+    segments: int = 0
+    bytes: int = 0
+    batches: int = 0
+    records: int | None = 0
+    start_offset: int = 0
+    end_offset: int = 0
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+    codecs: list[str] = field(default_factory=list)
+    magics: list[int] = field(default_factory=list)
+    health: Health = "clean"
+
+
+@dataclass(slots=True)
+class Stored:
+    """Batches of one codec and format; `records` is None where messages of v0 or v1 are compressed."""
+
+    codec: str
+    magic: int
+    batches: int = 0
+    records: int | None = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class ProducerReport:
+    """What a producer with an id has written, by the headers that are left."""
+
+    producer_id: int
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+    partitions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MissingOffsets:
+    """Offsets that no segment of a topic-partition holds; see `Gap`."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+    explained: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Files of one kind that take space and are not part of a log."""
+
+    kind: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What was written in the last `period` before the newest records; `topic` is None for all."""
+
+    topic: str | None
+    period: str
+    records: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class DirectoryReport:
+    """What is in log directories. Times are in ms since 1970-01-01 UTC.
+
+    Attributes:
+        checked, not_checked: what the health is of, and what was not looked at.
+        problems: the first 1,000; `problem_count`: how many there are.
+        notes: what is no problem, but worth knowing: the first 1,000.
+        spans: records and stored bytes over time; a batch counts at its largest timestamp, a compressed
+            message of v0 or v1 as one record.
+        outside, timeless: how many records are older or newer than all spans, and have no timestamp.
+        gaps: the first 1,000; `gap_count`: how many there are.
+        producers: those with the most bytes, 1,000 at most; `producer_count`: how many there are. Where one
+            topic-partition has more than 100,000, some are missing.
+        unnumbered_bytes: of batches without a producer id.
+        transactions: those that are open, of topic-partitions with transactions; `unread`: why some of them
+            may be missing.
+        savings: None where no sample was to be taken.
+    """
+
+    roots: list[RootReport] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+    partitions: list[PartitionReport] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    problem_count: int = 0
+    notes: list[str] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    outside: int = 0
+    timeless: int = 0
+    growth: list[Growth] = field(default_factory=list)
+    gaps: list[MissingOffsets] = field(default_factory=list)
+    gap_count: int = 0
+    producers: list[ProducerReport] = field(default_factory=list)
+    producer_count: int = 0
+    unnumbered_bytes: int = 0
+    transactions: list[OpenTransaction] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    hidden: list[Hidden] = field(default_factory=list)
+    savings: Savings | None = None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing that was checked is wrong; a torn end, which recovery cuts off, is no harm."""
+        return not self.problem_count and all(each.health in ("clean", "torn") for each in self.partitions)
+
+    def _problem(self, text: str) -> None:
+        self.problem_count += 1
+        if len(self.problems) < _MOST:
+            self.problems.append(text)
+
+
+class _Seen:
+    """What the headers of one log add up to."""
+
+    def __init__(self) -> None:
+        self.stored: dict[tuple[str, int], Stored] = {}
+        self.timeline = Timeline()
+        self.producers: dict[int, ProducerReport] = {}
+        self.unnumbered = 0
+        self.transactional = False
+
+    def take(self, table: pa.RecordBatch) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self.timeline.take(table)
+        self.transactional = self.transactional or pc.any(table["is_transactional"]).as_py()
+        rows = pa.table({name: table[name] for name in ("magic", "size", "count", "producer_id")})
+        rows = rows.append_column("codec", table["codec"].cast(pa.string()))
+        rows = rows.append_column("unknown", pc.is_null(table["count"]).cast(pa.int64()))
+        sums = [("size", "count"), ("size", "sum"), ("count", "sum"), ("unknown", "sum")]
+        for row in rows.group_by(["codec", "magic"]).aggregate(sums).to_pylist():
+            key = row["codec"], row["magic"]
+            found = self.stored.setdefault(key, Stored(*key))
+            found.batches += row["size_count"]
+            found.bytes += row["size_sum"]
+            unknown = row["unknown_sum"] or found.records is None
+            found.records = None if unknown else (found.records or 0) + row["count_sum"]
+        for row in rows.group_by("producer_id").aggregate(sums).to_pylist():
+            number = row["producer_id"]
+            if number < 0:
+                self.unnumbered += row["size_sum"]
+            elif number in self.producers or len(self.producers) < _MOST_PRODUCERS:
+                writer = self.producers.setdefault(number, ProducerReport(number, partitions=1))
+                writer.batches += row["size_count"]
+                writer.records += row["count_sum"]
+                writer.bytes += row["size_sum"]
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What was found of one log."""
+
+    partition: PartitionReport
+    seen: _Seen
+    problems: list[str]
+    gaps: list[MissingOffsets]
+    hidden: Counter[tuple[str, str]]
+
+
+def look_into(
+    *paths: str | os.PathLike[str],
+    verify: bool = False,
+    sample_bytes: int = 4 << 20,
+    limits: Limits = Limits(),
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> DirectoryReport:
+    """Look into log directories, or topic-partitions' folders; reads only.
+
+    By the headers of batches, as `survey` does, several topic-partitions at once; with `verify` everything is
+    read and checked as `kodec verify` does. Memory is that of the answer: it does not grow with the logs.
+
+    Args:
+        sample_bytes: how much of the records is converted to see what other formats would take; 0 for none.
+        threads: None for as many as there are cores.
+        progress: called now and then with the bytes of logs looked at since the last call, of each log once,
+            with `verify` twice.
+
+    Raises: NotALog for a path at which there is none; ValueError for a topic-partition that is in two places;
+    OSError where a path cannot be listed.
+    """
+    report = DirectoryReport(checked=list(CHECKED))
+    (report.checked if verify else report.not_checked).extend(CHECKED_BY_VERIFY)
+    logs, directories = _logs_at(paths, limits, report)
+    step = progress or (lambda size: None)
+    timelines: dict[str, Timeline] = {}
+    stored: dict[tuple[str, int], Stored] = {}
+    producers: dict[int, ProducerReport] = {}
+    hidden: Counter[tuple[str, str]] = Counter()
+    transactional: list[PartitionLog] = []
+    for log, looked in zip(logs, _each(lambda log: _look(log, step), logs, threads or cores()), strict=True):
+        report.partitions.append(looked.partition)
+        for text in looked.problems:
+            report._problem(text)
+        report.gap_count += len(looked.gaps)
+        report.gaps += looked.gaps[: _MOST - len(report.gaps)]
+        hidden.update(looked.hidden)
+        seen = looked.seen
+        for key, each in seen.stored.items():
+            _add(stored.setdefault(key, Stored(*key)), each)
+        for number, writer in seen.producers.items():
+            _add(producers.setdefault(number, ProducerReport(number)), writer)
+        report.unnumbered_bytes += seen.unnumbered
+        timelines.setdefault(looked.partition.topic, Timeline()).merge(seen.timeline)
+        if seen.transactional:
+            transactional.append(log)
+    report.stored = [stored[key] for key in sorted(stored, key=lambda key: (key[1], CODECS.index(key[0])))]
+    report.producers = sorted(producers.values(), key=lambda each: -each.bytes)[:_MOST]
+    report.producer_count = len(producers)
+    _over_time(report, timelines)
+    _open_transactions(report, transactional, directories, limits)
+    for directory in directories:
+        for replica in directory.not_live:
+            hidden.update(_files(replica.path, _REPLICAS[replica.kind]))
+    kinds = sorted({kind for kind, _ in hidden})
+    report.hidden = [Hidden(kind, hidden[kind, "files"], hidden[kind, "bytes"]) for kind in kinds]
+    if verify:
+        _verify(report, paths, limits, step, threads or cores())
+    if sample_bytes:
+        topics: dict[str, list[PartitionLog]] = {}
+        for log in logs:
+            topics.setdefault(log.topic_partition.topic, []).append(log)
+        report.savings = measure_savings(topics, sample_bytes)
+    return report
+
+
+def _logs_at(
+    paths: Iterable[str | os.PathLike[str]], limits: Limits, report: DirectoryReport
+) -> tuple[list[PartitionLog], list[LogDirectory]]:
+    logs: list[PartitionLog] = []
+    directories: list[LogDirectory] = []
+    for path in map(Path, paths):
+        clean: bool | None = None
+        if isinstance(resolve(path), PartitionPath):
+            logs.append(PartitionLog(path, limits=limits))
+            root = logs[-1].root
+        else:
+            directories.append(LogDirectory(path, limits=limits))
+            logs += directories[-1]
+            root = path
+            with suppress(KodecError, OSError):
+                clean = directories[-1].roots[0].clean_shutdown() is not None
+        live = False
+        with suppress(OSError):
+            live = is_locked(root)
+        report.roots.append(RootReport(path, live, clean))
+    return logs, directories
+
+
+def _each(work: Callable[[T], R], given: Sequence[T], threads: int) -> Iterable[R]:
+    """Each result in order; what has not begun is not, once nobody waits for it any more, as after Ctrl-C."""
+    pool = ThreadPoolExecutor(threads, "kodec-report")
+    try:
+        yield from pool.map(work, given)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _look(log: PartitionLog, step: Callable[[int], None]) -> _Looked:
+    seen = _Seen()
+    owner = log.topic_partition
+    looked = _Looked(PartitionReport(*owner, log.path), seen, [], [], Counter())
+    try:
+        found = survey(log, progress=step, seen=seen.take)
+        for name in PartitionReport.__dataclass_fields__.keys() - {"topic", "partition", "path"}:
+            setattr(looked.partition, name, getattr(found, name))
+        looked.problems += found.problems
+        for gap in find_gaps(log):
+            why = gap.why or "nothing explains it"
+            looked.gaps.append(MissingOffsets(*owner, gap.first, gap.last, gap.is_explained, why))
+        looked.hidden = _files(log.path)
+    except (KodecError, OSError) as error:
+        looked.partition.health = "unreadable"
+        looked.problems.append(f"{log.path}: {error}")
+    finally:
+        log.close()
+    return looked
+
+
+def _add(total: Stored | ProducerReport, more: Stored | ProducerReport) -> None:
+    """Sum up what is counted of both."""
+    total.batches += more.batches
+    total.bytes += more.bytes
+    total.records = None if total.records is None or more.records is None else total.records + more.records
+    if isinstance(total, ProducerReport) and isinstance(more, ProducerReport):
+        total.partitions += more.partitions
+
+
+_REPLICAS = {
+    ReplicaKind.DELETED: "-delete: replicas that wait for their deletion",
+    ReplicaKind.FUTURE: "-future: replicas that move in from another directory",
+    ReplicaKind.STRAY: "-stray: replicas that the cluster does not know",
+}
+_LEFT = {
+    LeftoverKind.DELETED: ".deleted: files that wait for their deletion",
+    LeftoverKind.CLEANED: ".cleaned: of compactions that did not end",
+    LeftoverKind.SWAP: ".swap: of replacements of segments that did not end",
+}
+_BESIDE = "indexes, snapshots and other files beside logs"
+
+
+def _files(folder: Path, kind: str | None = None) -> Counter[tuple[str, str]]:
+    """Files and bytes by kind, without logs; of `kind`, where it is given, logs too."""
+    found: Counter[tuple[str, str]] = Counter()
+    with suppress(FileNotFoundError):
+        for each in os.scandir(folder):
+            with suppress(FileNotFoundError):
+                if not each.is_file(follow_symlinks=False) or (kind is None and _is_log(each.name)):
+                    continue
+                ending = each.name.rpartition(".")[2]
+                left = next((text for left, text in _LEFT.items() if left.value == ending), _BESIDE)
+                found[kind or left, "files"] += 1
+                found[kind or left, "bytes"] += each.stat(follow_symlinks=False).st_size
+    return found
+
+
+def _is_log(name: str) -> bool:
+    return parse_segment_name(name) is not None
+
+
+def _over_time(report: DirectoryReport, timelines: dict[str, Timeline]) -> None:
+    """Fill in what there is of each time."""
+    total = Timeline()
+    for timeline in timelines.values():
+        total.merge(timeline)
+    report.timeless = total.timeless.records
+    usual = total.usual()
+    if usual is None:
+        return
+    first, last = usual
+    report.spans = total.spans(first, last, _SPANS)
+    everything = total.between(0, 1 << 63)
+    report.outside = everything.records - sum(span.records for span in report.spans)
+    for topic, timeline in [(None, total), *sorted(timelines.items())]:
+        for period, length in _PERIODS.items():
+            if length >= timeline.width and length < 2 * (last - first):
+                amount = timeline.between(last - length, last)
+                report.growth.append(Growth(topic, period, amount.records, amount.bytes))
+
+
+def _open_transactions(
+    report: DirectoryReport, logs: Sequence[PartitionLog], directories: Sequence[LogDirectory], limits: Limits
+) -> None:
+    """Fill in the transactions that are open: by the coordinator's topic, where it is here."""
+    account = Completeness()
+    try:
+        roots = [root.path for directory in directories for root in directory.roots]
+        topics = {log.topic_partition.topic for log in logs}
+        here = {each.topic_partition for directory in directories for each in directory}
+        if logs and roots and here >= {log.topic_partition for log in logs}:
+            states = read_transactions(*roots, topics=topics, limits=limits)
+            report.transactions, account = states.open, states.account
+        else:
+            report.transactions = [each for log in logs for each in _unjudged(read_producers(log, account))]
+    except (KodecError, NotALog):
+        # the coordinator's topic is not here
+        report.transactions = [each for log in logs for each in _unjudged(read_producers(log, account))]
+    except OSError as error:
+        report.unread.append(str(error))
+    report.unread += account.problems
+
+
+def _unjudged(found: Producers) -> Iterable[OpenTransaction]:
+    for each in found.producers:
+        if each.transaction_offset is not None:
+            yield OpenTransaction(
+                found.topic_partition,
+                each.producer_id,
+                each.epoch,
+                each.coordinator_epoch,
+                each.transaction_offset,
+                each.transaction_timestamp,
+                each.last_timestamp,
+                None,
+                "unknown",
+                "the coordinator's topic is not here",
+            )
+
+
+def _verify(
+    report: DirectoryReport,
+    paths: Iterable[str | os.PathLike[str]],
+    limits: Limits,
+    step: Callable[[int], None],
+    threads: int,
+) -> None:
+    """Add what `kodec verify` finds; what it says too is left out of what `survey` has found."""
+    report.problems, report.problem_count = [], 0
+    for path in paths:
+        notes, checks = plan_checks(path)
+        found: Iterable[list[Problem]] = _each(
+            lambda check: list(check.run(limits=limits, progress=step)), checks, threads
+        )
+        for problem in chain(notes, chain.from_iterable(found)):
+            if not problem.note:
+                report._problem(str(problem))
+            elif len(report.notes) < _MOST:
+                report.notes.append(str(problem))

@@ -1,0 +1,123 @@
+"""What records would take in another format or codec: measured on samples of the records themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from kodec.log.batches.batch import CODECS, Batch
+from kodec.log.batches.frame import MAGICS, NEWEST
+from kodec.log.conversion.batches import Converter
+from kodec.log.conversion.options import ConvertOptions
+from kodec.log.conversion.report import ConversionReport
+from kodec.log.directories.partition import PartitionLog
+from kodec.runtime.errors import EncodeError, KodecError
+
+__all__ = ["Saving", "Savings", "measure_savings"]
+
+_MOST_TOPICS = 50
+_LEAST = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What one format and codec makes of the sample.
+
+    Attributes:
+        magic, codec: which one.
+        sample_bytes: of the sample, converted; None where the format cannot hold it.
+        bytes: what all sampled topics would take, each by its own sample; None as above.
+        ratio: `bytes` to what they take now.
+    """
+
+    magic: int
+    codec: str
+    sample_bytes: int | None
+    bytes: int | None
+    ratio: float | None
+
+
+@dataclass(slots=True)
+class Savings:
+    """What was sampled, and what it would take.
+
+    Attributes:
+        batches, records, sample_bytes: of the sample, as stored.
+        topics: how many were sampled; of those with the most bytes, 50 at most.
+        bytes: of all logs of these topics.
+        formats: by format and codec.
+    """
+
+    batches: int = 0
+    records: int = 0
+    sample_bytes: int = 0
+    topics: int = 0
+    bytes: int = 0
+    formats: list[Saving] = field(default_factory=list)
+
+
+def measure_savings(topics: Mapping[str, Sequence[PartitionLog]], most: int) -> Savings:
+    """Convert a sample of each topic to each format and codec: `most` bytes in all, at least 64 KiB of each.
+
+    Batches stay as producers made them; messages that stand alone are gathered to 16 KiB where they go into
+    batches. Codecs have their default levels. What cannot be read is not in the sample.
+    """
+    sizes = {topic: sum(log.size for log in logs) for topic, logs in topics.items()}
+    largest = sorted(sizes, key=lambda topic: (-sizes[topic], topic))[:_MOST_TOPICS]
+    total = sum(sizes[topic] for topic in largest)
+    found = Savings()
+    samples: list[tuple[list[Batch], int]] = []
+    for topic in largest:
+        batches = list(_sample(topics[topic], max(_LEAST, most * sizes[topic] // max(total, 1))))
+        if batches:
+            samples.append((batches, sizes[topic]))
+            found.topics += 1
+            found.bytes += sizes[topic]
+            found.batches += len(batches)
+            found.records += sum(batch.count for batch in batches)
+            found.sample_bytes += sum(batch.size for batch in batches)
+    if samples:
+        for magic in MAGICS:
+            for codec in CODECS:
+                if magic == NEWEST or codec != "zstd":
+                    found.formats.append(_saving(magic, codec, samples, found.bytes))
+    return found
+
+
+def _sample(logs: Sequence[PartitionLog], most: int) -> Iterator[Batch]:
+    """Batches from the middle of the middle segment of the largest partition that has some."""
+    for log in sorted(logs, key=lambda log: -log.size):
+        segments = sorted(
+            sorted(log.segments, key=lambda each: -each.size)[:3], key=lambda each: each.base_offset
+        )
+        taken, reached = 0, -1
+        for segment in segments:
+            with suppress(KodecError, OSError), segment:
+                middle = (segment.base_offset + segment.next_offset) // 2
+                place = segment.find(middle)
+                for batch in segment.batches(0 if place is None else place.position):
+                    # offsets that go back, as cleaners of old left them, go into no batch
+                    if batch.is_control or not batch.count or batch.base_offset <= reached:
+                        continue
+                    reached = batch.last_offset
+                    batch.records()
+                    yield batch
+                    taken += batch.size
+                    if taken >= most:
+                        return
+        if taken:
+            return
+
+
+def _saving(magic: int, codec: str, samples: Iterable[tuple[list[Batch], int]], stored: int) -> Saving:
+    sample_bytes = whole = 0
+    options = ConvertOptions(magic=magic, compression=codec, negative_timestamps="none")
+    for batches, size in samples:
+        try:
+            made = sum(map(len, Converter(options, ConversionReport()).convert(batches)))
+        except EncodeError:
+            return Saving(magic, codec, None, None, None)
+        sample_bytes += made
+        whole += size * made // sum(batch.size for batch in batches)
+    return Saving(magic, codec, sample_bytes, whole, whole / stored)
