@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,9 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from kodec.cli import output
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
 from kodec.cli.stdin import is_stdin, must_be_there
+from kodec.cli.wanted import chosen_logs
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
@@ -22,6 +25,7 @@ from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.editing.dump import log_lines
 from kodec.log.files.checkpoints import (
     read_clean_shutdown,
     read_leader_epochs,
@@ -100,6 +104,13 @@ def dump(
             help="Messages by name: of Kafka's own topics, as their folder says, and control records.",
         ),
     ] = False,
+    edit_format: Annotated[
+        bool,
+        typer.Option(
+            "--edit-format",
+            help="Whole logs as JSON Lines that `kodec load` makes logs of; folders only.",
+        ),
+    ] = False,
 ) -> None:
     """Print the batches and records of log files.
 
@@ -108,10 +119,17 @@ def dump(
     records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data; where
     that is not known, reason and bytes in place of data.
 
+    With --edit-format a line has all of a batch, and other lines say where logs and segments begin: see
+    docs/editing.md.
+
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
     exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage, no segment
     """
+    if edit_format:
+        if json or batches or decode or no_crc or on_error is not OnErrorChoice.stop:
+            raise typer.BadParameter("--edit-format has all of a log, and takes no other option")
+        raise typer.Exit(_dump_logs(paths))
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(
         paths,
@@ -168,6 +186,20 @@ def _dump_paths(
     for folder in bare:
         output.warn(f"kodec: {folder}: no segment in it, nor in a folder below ({' or '.join(_SEGMENTS)})")
     return 1 if unlisted or code else 2 if bare else 0
+
+
+def _dump_logs(paths: list[Path]) -> int:
+    """Print whole logs for `kodec load`; the exit code."""
+    for path in paths:
+        if not path.is_dir():
+            raise typer.BadParameter(f"{path}: --edit-format takes log directories and partitions' folders")
+    outcome = Outcome()
+    with errors_reported():
+        for log in chosen_logs(paths, [], []):
+            with outcome.each(log.path), log, progress(str(log.topic_partition), log.size) as step:
+                for line in log_lines(log, step):
+                    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    return outcome.code
 
 
 def _dump_index(path: Path, printer: output.Printer) -> None:

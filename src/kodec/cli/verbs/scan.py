@@ -11,6 +11,7 @@ from kodec.cli import lines
 from kodec.cli.compressions import PARQUET
 from kodec.cli.stdin import must_be_there, stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["scan"]
 
@@ -54,7 +55,7 @@ def scan(
         from kodec.formats.parquet import check_target, write_parquet
     except ImportError as error:
         raise MissingDependency(
-            f"scanning needs `{error.name}`: pip install 'kodec[generator,arrow]'"
+            f"scanning needs `{error.name}`: {install_command('generator', 'arrow')}"
         ) from error
     try:
         with stdin_as_file(file) as here:
