@@ -17,7 +17,7 @@ _FOUND = re.compile(
     re.IGNORECASE,
 )
 # fenced blocks, indented blocks, code in a line
-_CODE = re.compile(r"^```.*?^```$|^(?: {4}(?! *[-*\d]).*\n)+|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^```[\s\S]*?^```$|(?<=\n\n)(?: {4}.*\n)+|`[^`\n]+`", re.MULTILINE)
 
 
 def prose(text: str) -> str:
@@ -27,6 +27,11 @@ def prose(text: str) -> str:
 
 def test_the_page_has_pairs() -> None:
     assert len(PHRASES) == len({*PHRASES}) > len(_ROWS) > 20
+
+
+def test_a_phrase_is_found_over_the_end_of_a_line_but_not_in_code() -> None:
+    text = "The reader\nis\ntold so.\n\n    is told\n\n```\nis told\n```\n`is told`\n"
+    assert [each[0] for each in _FOUND.finditer(prose(text))] == ["is\ntold"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
