@@ -27,7 +27,7 @@ from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
-from kodec.pipeline.rows import SegmentRows
+from kodec.pipeline.rows import QuarantinedRange, SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 
@@ -37,6 +37,7 @@ __all__ = [
     "PartitionSummary",
     "export",
     "is_of_an_export",
+    "merged",
     "prepared",
     "publish_export",
 ]
@@ -87,6 +88,28 @@ class PartitionSummary:
         for name in ("records", "segments", "bytes", "files", "written", "skipped", "torn_tails"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    def note(self, batch: pa.RecordBatch) -> None:
+        """Take in rows that have the columns of the `kafka-log` source."""
+        times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
+        times = times.filter(pc.not_equal(batch["timestampType"], -1))
+        offsets = pc.min_max(batch["offset"]).as_py()
+        bounds = pc.min_max(times).as_py()
+        part = PartitionSummary(self.topic, self.partition, records=batch.num_rows)
+        part.first_offset, part.last_offset = offsets["min"], offsets["max"]
+        part.min_timestamp, part.max_timestamp = bounds["min"], bounds["max"]
+        self.add(part)
+
+    def note_end(self, part: SourceSegment, left: Iterable[QuarantinedRange]) -> None:
+        """Take in that a piece of a segment was read, and what of it is not among the rows."""
+        self.segments += 1
+        self.bytes += part.segment.size
+        for each in left:
+            if each.kind == "torn tail":
+                path = shown(part.segment.log)
+                self.torn_tails.append(f"{path}: {each.size} bytes from {each.position}: {each.message}")
+            else:
+                self.skipped.append(str(each))
+
 
 def _best(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
     return (
@@ -131,7 +154,6 @@ class FileWriter:
         keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
     ) -> None:
         """Decode one segment and write its rows, or what `keep` leaves of them."""
-        facts, path = self.facts, shown(part.segment.log)
         rows = SegmentRows(
             part,
             self.columns,
@@ -144,28 +166,12 @@ class FileWriter:
                 batch = keep(batch)
                 if not batch.num_rows:
                     continue
-            self._note(batch)
+            self.facts.note(batch)
             self.pending.append(batch)
             self.weight += batch.nbytes
             if self.weight >= _ROW_GROUP_BYTES:
                 self._flush()
-        facts.segments += 1
-        facts.bytes += part.segment.size
-        for left in rows.left:
-            if left.kind == "torn tail":
-                facts.torn_tails.append(f"{path}: {left.size} bytes from {left.position}: {left.message}")
-            else:
-                facts.skipped.append(str(left))
-
-    def _note(self, batch: pa.RecordBatch) -> None:
-        times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
-        times = times.filter(pc.not_equal(batch["timestampType"], -1))
-        offsets = pc.min_max(batch["offset"]).as_py()
-        bounds = pc.min_max(times).as_py()
-        part = PartitionSummary(self.facts.topic, self.facts.partition, records=batch.num_rows)
-        part.first_offset, part.last_offset = offsets["min"], offsets["max"]
-        part.min_timestamp, part.max_timestamp = bounds["min"], bounds["max"]
-        self.facts.add(part)
+        self.facts.note_end(part, rows.left)
 
     def _flush(self) -> None:
         if not self.pending:
@@ -351,7 +357,7 @@ def publish_export(
             staging.take(folder / file, file)
     (staging.result / _SUCCESS).touch()
     staging.publish(target)
-    return _merge(row for _, summaries in results for row in summaries)
+    return merged(row for _, summaries in results for row in summaries)
 
 
 def is_of_an_export(name: str) -> bool:
@@ -367,11 +373,12 @@ def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
     return ", ".join([*(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts), shown])
 
 
-def _merge(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
-    merged: dict[tuple[str, int], PartitionSummary] = {}
+def merged(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
+    """One summary for each topic-partition, by topic and partition."""
+    rows: dict[tuple[str, int], PartitionSummary] = {}
     for row in found:
         key = row.topic, row.partition
-        merged.setdefault(key, PartitionSummary(*key)).add(row)
-    for row in merged.values():
+        rows.setdefault(key, PartitionSummary(*key)).add(row)
+    for row in rows.values():
         row.files.sort()
-    return [merged[key] for key in sorted(merged)]
+    return [rows[key] for key in sorted(rows)]
