@@ -16,7 +16,7 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
-from kodec.cli.selection import DIRECTORIES
+from kodec.cli.selection import DIRECTORIES, ISOLATION, IsolationChoice
 from kodec.cli.times import parse_time
 from kodec.log.batches.records import Record
 from kodec.log.directories.directory import LogDirectory
@@ -65,13 +65,6 @@ class _Framing(enum.Enum):
     none = "none"
 
 
-class _Isolation(enum.Enum):
-    """`Isolation` for typer."""
-
-    read_uncommitted = "read_uncommitted"
-    read_committed = "read_committed"
-
-
 def find(
     paths: Annotated[list[Path], DIRECTORIES],
     topic: Annotated[
@@ -116,9 +109,7 @@ def find(
         str | None,
         typer.Option("--transactional-id", help="By the producers that __transaction_state has for it."),
     ] = None,
-    isolation: Annotated[
-        _Isolation, typer.Option("--isolation", help="read_committed: nothing aborted or undecided.")
-    ] = _Isolation.read_uncommitted,
+    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Then wait for what is appended.")] = False,

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.log.batches.options import LogReadOptions, OnError
+from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.log.reading.ahead import cores
@@ -264,6 +265,7 @@ def export(
     include_internal: bool = False,
     include_headers: bool = True,
     include_decoded: bool = False,
+    isolation: Isolation = "read_uncommitted",
     on_error: OnError = "raise",
     overwrite: bool = False,
     resume: bool = False,
@@ -283,8 +285,9 @@ def export(
     Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL, for
     where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
     (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; topics None means all but
-    internal ones; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not for
-    compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over the
+    internal ones; isolation="read_committed" leaves out what transactions have aborted, and what lies behind
+    an undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not
+    for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over the
     tasks that a run which was stopped had finished, where their segments are as they were, and keeps those of
     this one if it is stopped too; task_bytes is the log that one task reads, like "64m"; threads are those of
     this process (None: as many as there are cores); config holds settings for a session that is started
@@ -301,6 +304,8 @@ def export(
     form = FileFormat.of(format, compression, key_format, value_format)
     target, given = prepared(log_dir, out, topics, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
+    given["includeDecoded"] = str(include_decoded).lower()
+    given["kafka.isolation.level"] = isolation
     given["mode"] = "permissive" if on_error == "skip" else "failfast"
     given["failOnDataLoss"] = str(on_error == "raise").lower()
     if task_bytes is not None:

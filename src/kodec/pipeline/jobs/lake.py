@@ -1,7 +1,7 @@
 """Appends log directories to tables of a lake: what is new since the last run, each offset once.
 
-The table itself says how far it is. Rows and positions come in one commit, so a run that is killed anywhere leaves
-the table as it was, or with both; files without a commit are nobody's, and cost only space.
+The table itself says how far it is. Rows and positions come in one commit, so a run that is killed anywhere
+leaves the table as it was, or with both; files without a commit are nobody's, and cost only space.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _TRIES = 10
 
 
 class LogChanged(LakeError):
-    """A log is not the one, or not what it was, that a table has records of: what it has now cannot follow them."""
+    """A log is not the one, or not what it was, that a table has records of: what it has now cannot follow
+    them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +136,18 @@ def append_to_lake(
 ) -> AppendSummary:
     """Append what a table does not have yet of a log directory, up to the last whole batch of each log.
 
-    The rows have the columns of `export`. Where another run, or a compaction, comes first, what is new is looked
-    for again. A topic-partition that the table does not know starts with the earliest offset.
+    The rows have the columns of `export`. Where another run, or a compaction, comes first, what is new is
+    looked for again. A topic-partition that the table does not know starts with the earliest offset.
 
-    Args: table is made by `delta_table` or `iceberg_table`; with isolation="read_committed" the rows are those of
-    transactions that are committed, up to the first that is undecided; on_error="skip" leaves out corrupt ranges,
-    and offsets that were deleted before they were appended, and lists them in the summary; a commit has about
-    `commit_bytes` of log, so that a long run that is killed goes on after the last one; the rest as of `export`.
-    Raises: LogChanged for a log that ends before what the table has, or is another one; LakeError for a table that
-    cannot be appended to, and where rows do not fit its columns; with on_error="raise" FormatError at corrupt
-    bytes, and `kodec.pipeline.plan.DataLoss` for offsets that are missing; Conflict where others commit without
-    end; ValueError for bad arguments; OSError.
+    Args: table is made by `delta_table` or `iceberg_table`; with isolation="read_committed" the rows are
+    those of transactions that are committed, up to the first that is undecided; on_error="skip" leaves out
+    corrupt ranges, and offsets that were deleted before they were appended, and lists them in the summary; a
+    commit has about `commit_bytes` of log, so that a long run that is killed goes on after the last one; the
+    rest as of `export`.
+    Raises: LogChanged for a log that ends before what the table has, or is another one; LakeError for a table
+    that cannot be appended to, and where rows do not fit its columns; with on_error="raise" FormatError at
+    corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets that are missing; Conflict where others
+    commit without end; ValueError for bad arguments; OSError.
     """
     started = time.monotonic()
     LogReadOptions(on_error=on_error)
@@ -230,8 +232,8 @@ def _require_same(
         epoch = _epoch(found, before.next - 1)
         if epoch is not None and epoch != before.epoch:
             why = (
-                f"has offset {before.next - 1} of leader epoch {epoch}, the table of {before.epoch}: it was cut back "
-                "and written anew"
+                f"has offset {before.next - 1} of leader epoch {epoch}, the table of {before.epoch}: "
+                "it was cut back and written anew"
             )
     if why:
         raise LogChanged(f"{owner} is another log than before: it {why}; export it to another table")

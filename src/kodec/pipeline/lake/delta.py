@@ -1,8 +1,8 @@
 """Delta tables, by delta-rs.
 
 A commit carries its offsets in its commit info, for people, and each position as an application transaction
-(`txn`), which Delta keeps through checkpoints, clean-ups and compactions, and by which it refuses a second commit
-that begins where the first one did: of two runs with the same topic-partition one wins.
+(`txn`), which Delta keeps through checkpoints, clean-ups and compactions, and by which it refuses a second
+commit that begins where the first one did: of two runs with the same topic-partition one wins.
 Followed: Delta Transaction Protocol, "Transaction Identifiers".
 """
 
@@ -91,8 +91,8 @@ class DeltaLakeTable:
                 return
             if commit.get("operation") == "RESTORE":
                 raise LakeError(
-                    f"{self.name}: version {commit['version']} restored an older one, and Delta does not restore "
-                    "how far logs are in it; export to another table"
+                    f"{self.name}: version {commit['version']} restored an older one, and Delta does not "
+                    "restore how far logs are in it; export to another table"
                 )
 
     def append(

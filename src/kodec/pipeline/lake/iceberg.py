@@ -1,8 +1,8 @@
 """Apache Iceberg's tables, by pyiceberg.
 
-A commit carries its offsets in the summary of its snapshot, and all positions in a property of the table, which
-outlives snapshots that expire. Its requirement is the snapshot that the positions were read at: of two runs one
-wins, and so it is where somebody compacts meanwhile.
+A commit carries its offsets in the summary of its snapshot, and all positions in a property of the table,
+which outlives snapshots that expire. Its requirement is the snapshot that the positions were read at: of two
+runs one wins, and so it is where somebody compacts meanwhile.
 Followed: Iceberg Table Spec, "Snapshots" and "Optimistic Concurrency".
 """
 
@@ -58,7 +58,9 @@ class _Pinned:
 
     def __init__(self, catalog: Catalog, snapshot_id: int | None) -> None:
         self._catalog = catalog
-        self._requirement = AssertRefSnapshotId(ref=MAIN_BRANCH, snapshot_id=snapshot_id)
+        self._requirement = AssertRefSnapshotId.model_validate(
+            {"ref": MAIN_BRANCH, "snapshot-id": snapshot_id}
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._catalog, name)
@@ -114,7 +116,7 @@ class IcebergTable:
         table = self._table
         assert table is not None
         commit = uuid.uuid4().hex
-        everything = by_topic(self._progress | moves)
+        everything = by_topic({**self._progress, **moves})
         table.catalog = _Pinned(self._catalog, table.metadata.current_snapshot_id)  # type: ignore[assignment]
         transaction = table.transaction()
         with _errors(self.name):
@@ -175,8 +177,8 @@ def _json(said: object) -> str:
 
 
 def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
-    """The last move of each topic-partition: what the property says, if the newest snapshot that carries offsets
-    has its commit, or has expired.
+    """The last move of each topic-partition: what the property says, if the newest snapshot that carries
+    offsets has its commit, or has expired.
 
     In a table that was rolled back, the property is of a snapshot that is not among its ancestors: there the
     snapshots themselves say it. Raises LakeError where they do not.
@@ -190,10 +192,10 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
         for snapshot in _ancestors(table):
             if snapshot is None:
                 cut = True
-            elif (summary := snapshot.summary) is not None and summary[OFFSETS] is not None:
+            elif (summary := snapshot.summary) is not None and (carried := summary[OFFSETS]) is not None:
                 if said is not None and summary[_COMMIT] == said["commit"]:
                     return latest | found
-                found = of_topics(json.loads(summary[OFFSETS])) | found
+                found = of_topics(json.loads(carried)) | found
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         text = (
             f"{name}: its {OFFSETS} cannot be read ({type(error).__name__}: {error}); export to another table"
@@ -207,8 +209,8 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
     if found and not cut:
         return found
     raise LakeError(
-        f"{name}: it was replaced, or rolled back further than its snapshots say how far logs are in it; export to "
-        f"another table, or remove its property {OFFSETS} to append everything again"
+        f"{name}: it was replaced, or rolled back further than its snapshots say how far logs are in it; "
+        f"export to another table, or remove its property {OFFSETS} to append everything again"
     )
 
 

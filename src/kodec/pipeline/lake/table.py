@@ -1,4 +1,5 @@
-"""What an export asks of a table of a lake: how far logs are in it, and appends that say so in the same commit."""
+"""What an export asks of a table of a lake: how far logs are in it, and appends that say so in the same
+commit."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ __all__ = [
 ]
 
 OFFSETS = "kodec.offsets"
-"""The name under which a commit says which offsets it appends: of each topic-partition from, and to (exclusive)."""
+"""The name under which a commit says which offsets it appends: of each topic-partition from, and to
+(exclusive)."""
 
 Rows = Callable[[], Iterator[pa.RecordBatch]]
 """Begins to read what one task has, in whichever thread; a generator."""
@@ -35,8 +37,8 @@ class LakeError(KodecError, ValueError):
 
 
 class Conflict(KodecError):
-    """Somebody else has changed the table since its positions were read, or nobody knows whether this commit is
-    in it: they are to be read again."""
+    """Somebody else has changed the table since its positions were read, or nobody knows whether this commit
+    is in it: they are to be read again."""
 
 
 class Position(NamedTuple):
@@ -61,7 +63,8 @@ class Move(NamedTuple):
 
 
 class LakeTable(Protocol):
-    """A table of any format. One object is for one thread; others, and other processes, may write beside it."""
+    """A table of any format. One object is for one thread; others, and other processes, may write beside
+    it."""
 
     @property
     def name(self) -> str:
@@ -74,7 +77,8 @@ class LakeTable(Protocol):
     def positions(
         self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema
     ) -> dict[TopicPartition, Position]:
-        """How far the table is now, of those that it knows; one that is not there is made, with these columns.
+        """How far the table is now, of those that it knows; one that is not there is made, with these
+        columns.
 
         Raises LakeError.
         """
@@ -82,7 +86,8 @@ class LakeTable(Protocol):
     def append(
         self, columns: pa.Schema, tasks: Sequence[Rows], moves: Mapping[TopicPartition, Move], threads: int
     ) -> str:
-        """Append rows, new columns and positions to what `positions` has seen, in one commit; which one it is.
+        """Append rows, new columns and positions to what `positions` has seen, in one commit; which one it
+        is.
 
         Raises: Conflict; LakeError, also where the rows do not fit; what the tasks raise.
         """
@@ -120,8 +125,8 @@ _FLOATS = (pa.float32(), pa.float64())
 def require_fit(name: str, there: pa.Schema, ours: pa.Schema, *, widens: bool) -> None:
     """See that rows can go into a table as they are, once it has the columns that it lacks.
 
-    A column is never converted: numbers may become wider, in the table only where it `widens`. Raises LakeError
-    with all reasons.
+    A column is never converted: numbers may become wider, in the table only where it `widens`. Raises
+    LakeError with all reasons.
     """
     wrong = list(_misfits(list(there), list(ours), "", widens))
     if wrong:
