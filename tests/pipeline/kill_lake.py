@@ -12,7 +12,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
+from inspect import getattr_static
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ def dying(steps: list[tuple[Any, str]], dies_at: int, work: Callable[[], None]) 
         return call
 
     for owner, name in steps:
-        of_class = isinstance(owner, type) and isinstance(vars(owner)[name], classmethod)
+        of_class = isinstance(getattr_static(owner, name), classmethod)
         wrapped: Any = around(getattr(owner, name))
         setattr(owner, name, staticmethod(wrapped) if of_class else wrapped)
     work()
@@ -142,10 +143,10 @@ def kills(logs: Path, folder: Path, format: str, mode: str) -> Iterator[bool]:
     for number in count(1):
         here = folder / str(number)
         if mode == "files":
-            whole = killed_by_files(here, number - 1, lambda here=here: append(logs, here, format))  # type: ignore[misc]
+            whole = killed_by_files(here, number - 1, partial(append, logs, here, format))
         else:
             steps = COMMITS if mode == "commit" else STEPS
-            child = forked(lambda n=number, h=here: dying(steps, n, lambda: append(logs, h, format)))  # type: ignore[misc]
+            child = forked(partial(dying, steps, number, partial(append, logs, here, format)))
             whole = ended(child)
         here.mkdir(exist_ok=True)
         found = asked(here, format)
@@ -156,7 +157,7 @@ def kills(logs: Path, folder: Path, format: str, mode: str) -> Iterator[bool]:
             offsets = [row[2] for row in found if row[:2] == owner]
             assert offsets == list(range(len(offsets))), number
         if not whole:
-            assert ended(forked(lambda here=here: append(logs, here, format))), number  # type: ignore[misc]
+            assert ended(forked(partial(append, logs, here, format))), number
         assert asked(here, format) == wanted, number
         yield whole
 

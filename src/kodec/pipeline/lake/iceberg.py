@@ -17,15 +17,26 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
-from pyiceberg.io.pyarrow import _dataframe_to_data_files, schema_to_pyarrow
-from pyiceberg.manifest import DataFile
+from pyiceberg.io.pyarrow import (
+    _determine_partitions,
+    compute_statistics_plan,
+    data_file_statistics_from_parquet_metadata,
+    parquet_path_to_id_mapping,
+    schema_to_pyarrow,
+)
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.partitioning import PartitionKey
 from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import AssertRefSnapshotId, TableRequirement, TableUpdate
+from pyiceberg.typedef import Record
+from pyiceberg.types import IcebergType, ListType, StructType
 
 from kodec.log.files.listing import TopicPartition
 from kodec.pipeline.lake.table import (
@@ -145,14 +156,21 @@ class IcebergTable:
 
 
 def _write(table: Table, metadata: TableMetadata, made: list[DataFile], rows: Rows) -> None:
-    """Write the rows of a task, as the table says: where, in which partitions, how compressed."""
+    """Write the rows of a task where the table has them, and a file for each of its partitions."""
     pending: list[pa.RecordBatch] = []
 
     def flush() -> None:
-        if pending:
-            with _errors(table.name()[-1]):
-                made.extend(_dataframe_to_data_files(metadata, pa.Table.from_batches(pending), table.io))
-            pending.clear()
+        if not pending:
+            return
+        found = pa.Table.from_batches(pending)
+        spec, schema = metadata.spec(), metadata.schema()
+        with _errors(".".join(table.name())):
+            if spec.is_unpartitioned():
+                made.append(_file(table, metadata, found, None))
+            else:
+                for part in _determine_partitions(spec, schema, found):
+                    made.append(_file(table, metadata, part.arrow_table_partition, part.partition_key))
+        pending.clear()
 
     with closing(rows()) as batches:  # type: ignore[type-var]  # a generator, which holds files
         for batch in batches:
@@ -160,6 +178,65 @@ def _write(table: Table, metadata: TableMetadata, made: list[DataFile], rows: Ro
             if sum(each.nbytes for each in pending) >= _FILE_BYTES:
                 flush()
     flush()
+
+
+def _file(table: Table, metadata: TableMetadata, rows: pa.Table, key: PartitionKey | None) -> DataFile:
+    """A Parquet file; columns that it has not are null.
+
+    What pyiceberg 0.12 writes itself has empty lists where the rows have null.
+    """
+    schema = metadata.schema()
+    rows = rows.cast(pa.schema(_with_ids(list(rows.schema), schema.as_struct())))
+    codec = metadata.properties.get("write.parquet.compression-codec", "zstd")
+    path = load_location_provider(metadata.location, metadata.properties).new_data_location(
+        f"{uuid.uuid4()}.parquet", key
+    )
+    output = table.io.new_output(path)
+    written: list[pq.FileMetaData] = []
+    with (
+        output.create() as stream,
+        pq.ParquetWriter(
+            stream,
+            rows.schema,
+            compression="none" if codec == "uncompressed" else codec,
+            metadata_collector=written,
+        ) as writer,
+    ):
+        writer.write_table(rows)
+    statistics = data_file_statistics_from_parquet_metadata(
+        parquet_metadata=written[0],
+        stats_columns=compute_statistics_plan(schema, metadata.properties),
+        parquet_column_mapping=parquet_path_to_id_mapping(schema),
+    )
+    return DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=Record() if key is None else key.partition,
+        file_size_in_bytes=len(output),
+        sort_order_id=None,
+        spec_id=metadata.default_spec_id,
+        equality_ids=None,
+        key_metadata=None,
+        **statistics.to_serialized_dict(),
+    )
+
+
+def _with_ids(fields: list[pa.Field], struct: StructType) -> list[pa.Field]:
+    """Fields with the ids by which the table knows them."""
+    known = {field.name: field for field in struct.fields}
+    return [
+        _field(field.name, field.type, known[field.name].field_type, known[field.name].field_id)
+        for field in fields
+    ]
+
+
+def _field(name: str, kind: pa.DataType, there: IcebergType, number: int) -> pa.Field:
+    if pa.types.is_struct(kind) and isinstance(there, StructType):
+        kind = pa.struct(_with_ids(list(kind.fields), there))
+    elif pa.types.is_list(kind) and isinstance(there, ListType):
+        kind = pa.list_(_field("element", kind.value_type, there.element_type, there.element_id))
+    return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
 
 
 def _delete(table: Table, made: list[DataFile]) -> None:
@@ -177,50 +254,52 @@ def _json(said: object) -> str:
 
 
 def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
-    """The last move of each topic-partition: what the property says, if the newest snapshot that carries
-    offsets has its commit, or has expired.
+    """The last move of each topic-partition: what the property says, where its commit is among the snapshots
+    of the table as it is, or has expired.
 
-    In a table that was rolled back, the property is of a snapshot that is not among its ancestors: there the
-    snapshots themselves say it. Raises LakeError where they do not.
+    A table that was rolled back has a property that is too new: there the snapshots say it, if they are all
+    there. Raises LakeError where nobody does.
     """
     try:
         text = table.properties.get(OFFSETS)
         said = None if text is None else json.loads(text)
         latest = {} if said is None else of_topics(said["offsets"])
         found: dict[TopicPartition, Move] = {}
-        cut = False
+        oldest = 0
         for snapshot in _ancestors(table):
-            if snapshot is None:
-                cut = True
-            elif (summary := snapshot.summary) is not None and (carried := summary[OFFSETS]) is not None:
-                if said is not None and summary[_COMMIT] == said["commit"]:
-                    return latest | found
+            carried, commit = _carried(snapshot)
+            if said is not None and commit == said["commit"]:
+                return latest | found
+            if carried is not None:
                 found = of_topics(json.loads(carried)) | found
+            oldest = snapshot.sequence_number or 0
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        text = (
-            f"{name}: its {OFFSETS} cannot be read ({type(error).__name__}: {error}); export to another table"
-        )
-        raise LakeError(text) from error
-    if said is None:
+        why = f"{type(error).__name__}: {error}"
+        raise LakeError(f"{name}: its {OFFSETS} cannot be read ({why}); export to another table") from error
+    # the number of a table's first snapshot; in format version 1 they have none
+    if said is None or oldest == 1:
         return found
-    here = any(s.summary is not None and s.summary[_COMMIT] == said["commit"] for s in table.snapshots())
-    if cut and not here:
-        return latest | found
-    if found and not cut:
-        return found
+    is_expired = all(_carried(each)[1] != said["commit"] for each in table.snapshots())
+    if is_expired and not found:
+        return latest
     raise LakeError(
         f"{name}: it was replaced, or rolled back further than its snapshots say how far logs are in it; "
         f"export to another table, or remove its property {OFFSETS} to append everything again"
     )
 
 
-def _ancestors(table: Table) -> Iterator[Snapshot | None]:
-    """The current snapshot and those before it; None, at last, for one that has expired."""
+def _carried(snapshot: Snapshot) -> tuple[str | None, str | None]:
+    """The offsets that a snapshot says it appended, and the commit; None for one of somebody else."""
+    summary = snapshot.summary
+    return (None, None) if summary is None else (summary[OFFSETS], summary[_COMMIT])
+
+
+def _ancestors(table: Table) -> Iterator[Snapshot]:
+    """The current snapshot and those before it, as far as they have not expired."""
     number = table.metadata.current_snapshot_id
-    while number is not None:
-        snapshot = table.snapshot_by_id(number)
+    while number is not None and (snapshot := table.snapshot_by_id(number)) is not None:
         yield snapshot
-        number = None if snapshot is None else snapshot.parent_snapshot_id
+        number = snapshot.parent_snapshot_id
 
 
 @contextmanager
