@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Appends logs to tables of Iceberg and Delta; Spark reads them, compacts them and lets them expire, by turns.
+"""Appends logs to tables of Iceberg and Delta; Spark reads, compacts and expires them, by turns.
 
-Spark's catalog is that of pyiceberg, in a file of SQLite. Spark, and its jars of both formats, are fetched into
-the clone's `.cache`; it is the newest Spark that both have a jar for.
+Spark's catalog is that of pyiceberg, in a file of SQLite. Spark, and its jars of both formats, are fetched
+into the clone's `.cache`; it is the newest Spark that both have a jar for.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from kafka_lab import find_program
 from spark_versions import CACHE, LOGS, environment
 
-from kodec import LogDirectory
+from kodec import LogDirectory, read_records
 from kodec.pipeline import append_to_lake, delta_table, iceberg_table
 from kodec.pipeline.java import java_home
 from kodec.pipeline.lake.table import LakeTable
 
 SPARK = "4.1.1"
+ARTIFACTS = (
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    "io.delta:delta-spark_4.1_2.13:4.4.0",
+    "io.delta:delta-storage:4.4.0",
+    "org.xerial:sqlite-jdbc:3.50.3.0",
+)
 SCRIPT = Path(__file__).resolve().parent / "spark_lake.py"
 ROUNDS = (("orders", "codec-zstd"), ("orders", "codec-zstd", "transactions", "headers"), ())
 
@@ -34,10 +41,25 @@ def tables(folder: Path) -> list[LakeTable]:
     return [iceberg_table("kafka.records", "lake", sqlite), delta_table(str(folder / "delta"))]
 
 
+def jars() -> Path:
+    """The folder with what Spark needs, fetched where it is not there."""
+    folder = CACHE.parent / "lake-jars"
+    mvn = find_program("mvn", "Apache Maven fetches what Spark needs for both formats")
+    for artifact in ARTIFACTS:
+        _, name, version = artifact.split(":")
+        if not (folder / f"{name}-{version}.jar").is_file():
+            copy = ["dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+            subprocess.run(
+                [mvn, "-B", "-q", f"-Dmaven.repo.local={CACHE.parent / 'maven-repository'}", *copy],
+                check=True,
+            )
+    return folder
+
+
 def in_spark(folder: Path) -> dict[str, list[Any]]:
     settings = {**os.environ, "JAVA_HOME": str(java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [environment(SPARK), SCRIPT, folder, CACHE.parent / "ivy"],
+        [environment(SPARK), SCRIPT, folder, jars()],
         capture_output=True,
         text=True,
         check=False,
@@ -67,15 +89,14 @@ def wanted(topics: set[str]) -> list[Any]:
         ]
         for log in LogDirectory(LOGS)
         if log.topic_partition.topic in topics
-        for record in log.find_records()
+        for segment in log.segments
+        for record in read_records(segment.path)
+        if record.offset >= log.start_offset
     ]
 
 
 def plain(rows: list[Any]) -> list[str]:
-    # Spark's JSON leaves out what is null
-    return sorted(
-        json.dumps([each for each in row if each is not None]).replace(', "value": null', "") for row in rows
-    )
+    return sorted(map(json.dumps, rows))
 
 
 def main() -> int:

@@ -1,19 +1,14 @@
-"""Reads tables of a lake in Spark, then rewrites and expires them; for `lake_lab.py`, in an environment with a
-pyspark of its own.
+"""Reads tables of a lake in Spark, then rewrites and expires them; for `lake_lab.py`.
 
-Usage: spark_lake.py FOLDER IVY      Prints the rows of each as JSON.
+Usage: spark_lake.py FOLDER JARS      Prints the rows of each as JSON.
 """
 
 import json
 import sys
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-PACKAGES = (
-    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-    "io.delta:delta-spark_4.1_2.13:4.4.0",
-    "org.xerial:sqlite-jdbc:3.50.3.0",
-)
 EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -23,10 +18,9 @@ COLUMNS = (
     "transform(headers, each -> named_struct('key', each.key, 'value', hex(each.value)))"
 ).replace('"', "`")
 
-folder, ivy = sys.argv[1:]
+folder, jars = sys.argv[1:]
 settings = {
-    "spark.jars.packages": ",".join(PACKAGES),
-    "spark.jars.ivy": ivy,
+    "spark.jars": ",".join(map(str, Path(jars).glob("*.jar"))),
     "spark.sql.extensions": ",".join(EXTENSIONS),
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
@@ -34,6 +28,7 @@ settings = {
     "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{folder}/catalog.db",
     "spark.sql.catalog.lake.jdbc.schema-version": "V1",
     "spark.sql.catalog.lake.warehouse": f"file://{folder}",
+    "spark.sql.jsonGenerator.ignoreNullFields": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
@@ -49,13 +44,10 @@ found = {
     format: [json.loads(row) for row in spark.sql(f"select {COLUMNS} from {table}").toJSON().collect()]
     for format, table in (("iceberg", "lake.kafka.records"), ("delta", delta))
 }
-spark.sql(
-    "CALL lake.system.rewrite_data_files(table => 'kafka.records', options => map('rewrite-all', 'true'))"
-)
-later = "TIMESTAMP '2100-01-01 00:00:00'"
-spark.sql(
-    f"CALL lake.system.expire_snapshots(table => 'kafka.records', older_than => {later}, retain_last => 1)"
-)
+records = "table => 'kafka.records'"
+spark.sql(f"CALL lake.system.rewrite_data_files({records}, options => map('rewrite-all', 'true'))")
+later = "older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1"
+spark.sql(f"CALL lake.system.expire_snapshots({records}, {later})")
 spark.sql(f"OPTIMIZE {delta}")
 spark.sql(f"VACUUM {delta} RETAIN 0 HOURS")
 print(json.dumps({format: [list(row.values()) for row in rows] for format, rows in found.items()}))
