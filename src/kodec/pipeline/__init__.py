@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.compact_view import compact_view
@@ -55,7 +56,7 @@ else:
             found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         except ImportError as missing:
             extra = "lake" if "lake" in _MODULES[name] else "spark"
-            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: pip install 'kodec[{extra}]'"
+            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: {install_command(extra)}"
             raise MissingDependency(text, name=missing.name) from missing
         globals()[name] = found
         return found
