@@ -6,7 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
-.PHONY: clean suite languages conform setup java clients node sparks connector s3 kills docs site
+.PHONY: clean suite languages conform setup java clients node sparks connector s3 kills lake docs site
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ sparks: java ## run the source for the JVM in each version of Spark, which are f
 
 s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
 	@$(BIN)/python tests/labs/s3_lab.py
+
+lake: java ## append logs to tables of Iceberg and Delta that Spark reads, compacts and lets expire (fetches Spark)
+	@$(BIN)/python tests/labs/lake_lab.py
 
 kills: java ## kill processes of a Spark cluster in the middle of reads, streams, jobs and writes
 	@$(BIN)/python tests/labs/kill_lab.py

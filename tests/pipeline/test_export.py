@@ -50,7 +50,7 @@ def run_tasks(log_dir: Path, folder: Path, **given: str) -> list[PartitionSummar
 @pytest.mark.parametrize("size", ["1", "1g"])
 def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Path, size: str) -> None:
     out = tmp_path / "out"
-    merged = job._merge(run_tasks(log_dir, out, maxPartitionBytes=size))
+    merged = job.merged(run_tasks(log_dir, out, maxPartitionBytes=size))
     assert [(row.topic, row.partition, row.records) for row in merged] == [
         ("orders", 0, 300),
         ("orders", 1, 40),

@@ -42,7 +42,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
     "Export and restore": {
-        "export": "Records to Parquet, Arrow IPC, CSV or JSON Lines",
+        "export": "Records to Parquet, CSV, JSON Lines, Iceberg or Delta",
         "compact-view": "The latest record of each key to Parquet",
         "restore": "Parquet or Arrow IPC back to a log directory",
         "scan": "Rows of any file that a schema describes to Parquet",

@@ -14,10 +14,12 @@ from kodec.log.files.resolve import SegmentPath, resolve
 
 __all__ = [
     "DIRECTORIES",
+    "ISOLATION",
     "LOGS",
     "ON_ERROR",
     "PARTITIONS",
     "TOPICS",
+    "IsolationChoice",
     "OnErrorChoice",
     "folders",
     "logs_at",
@@ -39,10 +41,18 @@ PARTITIONS = typer.Argument(
     file_okay=False,
     help="Topic-partitions' folders, or log.dirs folders with --topic.",
 )
+ISOLATION = typer.Option("--isolation", help="read_committed: nothing aborted or undecided.")
 ON_ERROR = typer.Option(
     "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and say so (skip)."
 )
 TOPICS = typer.Option("--topic", help="Of a log directory, this topic; may be given several times.")
+
+
+class IsolationChoice(enum.Enum):
+    """`kodec.log.directories.record_filter.Isolation` for typer."""
+
+    read_uncommitted = "read_uncommitted"
+    read_committed = "read_committed"
 
 
 class OnErrorChoice(enum.Enum):

@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from kodec.pipeline.jobs.convert import convert
     from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
     from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
+    from kodec.pipeline.jobs.lake import AppendSummary, append_to_lake
     from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, restore
     from kodec.pipeline.jobs.verify import VerifySummary, verify
+    from kodec.pipeline.lake.delta import delta_table
+    from kodec.pipeline.lake.iceberg import iceberg_table
     from kodec.pipeline.source import KafkaLogDataSource, schema
     from kodec.pipeline.spark import register, served_by, session
 else:
     # hidden from type checkers, for which a module that has `__getattr__` has any name
     _MODULES = {
+        "AppendSummary": "jobs.lake",
         "ExportSummary": "jobs.export",
         "InventoryRow": "jobs.inventory",
         "InventorySummary": "jobs.inventory",
@@ -26,9 +30,12 @@ else:
         "RestoreSummary": "jobs.restore",
         "RestoredPartition": "jobs.restore",
         "VerifySummary": "jobs.verify",
+        "append_to_lake": "jobs.lake",
         "compact_view": "jobs.compact_view",
         "convert": "jobs.convert",
+        "delta_table": "lake.delta",
         "export": "jobs.export",
+        "iceberg_table": "lake.iceberg",
         "inventory": "jobs.inventory",
         "register": "spark",
         "restore": "jobs.restore",
@@ -48,7 +55,8 @@ else:
         try:
             found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         except ImportError as missing:
-            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: {install_command('spark')}"
+            extra = "lake" if "lake" in _MODULES[name] else "spark"
+            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: {install_command(extra)}"
             raise MissingDependency(text, name=missing.name) from missing
         globals()[name] = found
         return found
@@ -58,6 +66,7 @@ else:
 
 
 __all__ = [
+    "AppendSummary",
     "ExportSummary",
     "InventoryRow",
     "InventorySummary",
@@ -66,9 +75,12 @@ __all__ = [
     "RestoreSummary",
     "RestoredPartition",
     "VerifySummary",
+    "append_to_lake",
     "compact_view",
     "convert",
+    "delta_table",
     "export",
+    "iceberg_table",
     "inventory",
     "register",
     "restore",

@@ -54,6 +54,7 @@ __all__ = [
     "relisted",
     "shown",
     "tasks_of",
+    "weight",
 ]
 
 _log = logging.getLogger("kodec")
@@ -604,7 +605,7 @@ def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
     The workers' cores are not known here, `cores` are this machine's: where the log is small, they are what
     counts.
     """
-    total = sum(_weight(piece) + _OPEN_COST for piece in pieces)
+    total = sum(weight(piece) + _OPEN_COST for piece in pieces)
     return min(_MOST_TASK, max(_LEAST_TASK, total // cores))
 
 
@@ -627,18 +628,18 @@ def pack(
     """
     tasks: list[Task] = []
     current: list[SourceSegment] = []
-    weight = offsets = 0
+    heavy = offsets = 0
     for item in listed:
         for piece in [item] if task_offsets is None else _in_parts(_ended(item, reading), task_offsets):
             count = 0 if task_offsets is None or piece.stop is None else piece.stop - piece.start
-            cost = _weight(piece) + _OPEN_COST
+            cost = weight(piece) + _OPEN_COST
             if current and (
-                weight + cost > task_bytes or (task_offsets is not None and offsets + count > task_offsets)
+                heavy + cost > task_bytes or (task_offsets is not None and offsets + count > task_offsets)
             ):
                 tasks.append(tuple(current))
-                current, weight, offsets = [], 0, 0
+                current, heavy, offsets = [], 0, 0
             current.append(piece)
-            weight += cost
+            heavy += cost
             offsets += count
     if current:
         tasks.append(tuple(current))
@@ -659,7 +660,7 @@ def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
         yield piece._replace(first=first, end=end, tail=piece.tail and end == stop)
 
 
-def _weight(piece: SourceSegment) -> int:
+def weight(piece: SourceSegment) -> int:
     """The bytes of a piece, as if its offsets were spread evenly over its segment."""
     size, base = piece.segment.size, piece.segment.base_offset
     if piece.end is None or piece.stop is None:

@@ -1,9 +1,10 @@
-"""kodec export: records to Parquet, Arrow IPC, CSV or JSON Lines."""
+"""kodec export: records to Parquet, Arrow IPC, CSV or JSON Lines, or to a table of a lake."""
 
 from __future__ import annotations
 
 import enum
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,21 +16,24 @@ from rich.table import Table
 from kodec.cli import output
 from kodec.cli.compressions import FILES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.cli.selection import ON_ERROR, OnErrorChoice
+from kodec.cli.selection import ISOLATION, ON_ERROR, IsolationChoice, OnErrorChoice
 
 if TYPE_CHECKING:
-    from kodec.pipeline.jobs.export import ExportSummary
+    from kodec.pipeline.jobs.export import PartitionSummary
+    from kodec.pipeline.jobs.lake import AppendSummary
 
 __all__ = ["export"]
 
 
 class FileFormatChoice(enum.Enum):
-    """`kodec.pipeline.files.RowFormat` for typer."""
+    """`kodec.pipeline.files.RowFormat`, and tables of a lake, for typer."""
 
     parquet = "parquet"
     arrow = "arrow"
     csv = "csv"
     jsonl = "jsonl"
+    iceberg = "iceberg"
+    delta = "delta"
 
 
 class ValueFormatChoice(enum.Enum):
@@ -46,12 +50,19 @@ def export(
     log_dir: Annotated[
         Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
     ],
-    to: Annotated[Path, typer.Option("--to", help="Folder for the files.", file_okay=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Folder for the files; of Delta the table's folder or URL, of Iceberg its namespace.table.",
+        ),
+    ],
     topic: Annotated[
         list[str] | None, typer.Option(help="Only this topic; may be given several times.")
     ] = None,
     format: Annotated[
-        FileFormatChoice, typer.Option("--format", help="Of the files: arrow is Arrow IPC, jsonl JSON Lines.")
+        FileFormatChoice,
+        typer.Option("--format", help="Of files (arrow is Arrow IPC, jsonl JSON Lines), or of a table."),
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
     key_format: Annotated[
@@ -67,6 +78,7 @@ def export(
     decode: Annotated[
         bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
     ] = False,
+    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     resume: Annotated[
@@ -80,22 +92,90 @@ def export(
     ] = None,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
+    catalog: Annotated[
+        str | None, typer.Option("--catalog", help="Of Iceberg, as pyiceberg knows it.  [default: default]")
+    ] = None,
+    property: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--property", metavar="NAME=VALUE", help="Of Iceberg's catalog, or the storage of a Delta table."
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="To a table: go on with what comes, until interrupted.")
+    ] = False,
+    interval: Annotated[
+        float | None, typer.Option("--interval", help="Seconds between two looks of --follow.  [10]", min=0)
+    ] = None,
 ) -> None:
-    """Write the records of a log directory to files, in folders topic=T/partition=N.
+    """Write the records of a log directory to files, in folders topic=T/partition=N, or append to a table.
 
-    The target appears whole, or not at all. CSV and JSON Lines have the fields of find.
+    Files appear whole, or not at all. CSV and JSON Lines have the fields of find.
+    A table of Iceberg or Delta gets what it does not have yet, each offset once.
 
     example:  kodec export /data/kafka-logs --to out
 
+              kodec export /data/kafka-logs --to lake --format delta --follow
+
     exit:     0 done   1 bad bytes, or the target is not empty   2 bad usage
     """
+    of_files = {
+        "--compression": compression,
+        "--key-format": key_format is not ValueFormatChoice.auto,
+        "--value-format": value_format is not ValueFormatChoice.auto,
+        "--overwrite": overwrite,
+        "--resume": resume,
+        "--engine spark": engine is Engine.spark,
+    }
+    of_tables = {"--property": property, "--follow": follow}
+    is_table = format in (FileFormatChoice.iceberg, FileFormatChoice.delta)
+    for name, given in (of_files if is_table else of_tables).items():
+        if given:
+            raise typer.BadParameter(f"{name} does not go with --format {format.value}")
+    if catalog is not None and format is not FileFormatChoice.iceberg:
+        raise typer.BadParameter("--catalog is for --format iceberg")
+    if interval is not None and not follow:
+        raise typer.BadParameter("--interval is for --follow")
     master = require_spark(engine, master)
+    if is_table:
+        properties = _properties(property or [])
+        with job():
+            from kodec.pipeline import append_to_lake, delta_table, iceberg_table
+
+            table = (
+                delta_table(to, properties)
+                if format is FileFormatChoice.delta
+                else iceberg_table(to, catalog or "default", properties)
+            )
+
+            def append() -> AppendSummary:
+                return append_to_lake(
+                    log_dir,
+                    table,
+                    topics=topic or None,
+                    include_internal=internal,
+                    include_headers=not no_headers,
+                    include_decoded=decode,
+                    isolation=isolation.value,
+                    on_error=on_error.value,
+                    threads=threads,
+                    progress=output.say,
+                )
+
+            appended = append()
+            while follow:
+                time.sleep(10 if interval is None else interval)
+                append()
+        _print(appended.partitions, _title(appended.records, appended.table, appended.seconds))
+        return
+    if Path(to).is_file():
+        raise typer.BadParameter(f"--to: {to} is a file")
     with job():
         from kodec.pipeline.jobs.export import export as run_export
 
         summary = run_export(
             log_dir,
-            to,
+            Path(to),
             engine=engine.value,
             master=master,
             format=format.value,
@@ -106,19 +186,33 @@ def export(
             include_internal=internal,
             include_headers=not no_headers,
             include_decoded=decode,
+            isolation=isolation.value,
             on_error=on_error.value,
             overwrite=overwrite,
             resume=resume,
             threads=threads,
             progress=output.say,
         )
-    _print(summary)
+    _print(summary.partitions, _title(summary.records, str(summary.out), summary.seconds))
 
 
-def _print(summary: ExportSummary) -> None:
+def _properties(given: list[str]) -> dict[str, str]:
+    found = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not (name and sign):
+            raise typer.BadParameter(f"--property {each}: say NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def _title(records: int, to: str, seconds: float) -> str:
+    return f"{records:,} records to {escape(output.printable(to))} in {seconds:.1f} s"
+
+
+def _print(partitions: list[PartitionSummary], title: str) -> None:
     """A table with a row for each topic-partition, then what was left out."""
-    out = escape(output.printable(str(summary.out)))
-    table = Table(title=f"{summary.records:,} records to {out} in {summary.seconds:.1f} s")
+    table = Table(title=title)
     for name in (
         "topic",
         "partition",
@@ -131,7 +225,7 @@ def _print(summary: ExportSummary) -> None:
         "written",
     ):
         table.add_column(name, justify="left" if name == "topic" else "right")
-    for row in summary.partitions:
+    for row in partitions:
         span = "" if row.first_offset is None else f"{row.first_offset}..{row.last_offset}"
         table.add_row(
             escape(row.topic),
@@ -146,7 +240,7 @@ def _print(summary: ExportSummary) -> None:
         )
     width = None if sys.stdout.isatty() else 160
     Console(width=width).print(table)
-    for row in summary.partitions:
+    for row in partitions:
         for what, lines in (("skipped", row.skipped), ("torn tail", row.torn_tails)):
             for line in lines:
                 output.warn(f"{row.topic}-{row.partition}: {what}: {line}")

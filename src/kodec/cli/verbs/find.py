@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
-from kodec.cli.selection import DIRECTORIES
+from kodec.cli.selection import DIRECTORIES, ISOLATION, IsolationChoice
 from kodec.cli.wanted import (
     FRAMING,
     HEADER,
@@ -53,13 +52,6 @@ __all__ = ["find"]
 _POLL = 0.5
 
 
-class _Isolation(enum.Enum):
-    """`Isolation` for typer."""
-
-    read_uncommitted = "read_uncommitted"
-    read_committed = "read_committed"
-
-
 def find(
     paths: Annotated[list[Path], DIRECTORIES],
     topic: Annotated[list[str] | None, TOPIC] = None,
@@ -79,9 +71,7 @@ def find(
     where: Annotated[str | None, WHERE] = None,
     producer: Annotated[list[int] | None, PRODUCER] = None,
     transactional_id: Annotated[str | None, TRANSACTIONAL_ID] = None,
-    isolation: Annotated[
-        _Isolation, typer.Option("--isolation", help="read_committed: nothing aborted or undecided.")
-    ] = _Isolation.read_uncommitted,
+    isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Then wait for what is appended.")] = False,

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.log.batches.options import LogReadOptions, OnError
+from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.log.reading.ahead import cores
@@ -27,7 +28,7 @@ from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
-from kodec.pipeline.rows import SegmentRows
+from kodec.pipeline.rows import QuarantinedRange, SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 
@@ -37,6 +38,7 @@ __all__ = [
     "PartitionSummary",
     "export",
     "is_of_an_export",
+    "merged",
     "prepared",
     "publish_export",
 ]
@@ -87,6 +89,28 @@ class PartitionSummary:
         for name in ("records", "segments", "bytes", "files", "written", "skipped", "torn_tails"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    def note(self, batch: pa.RecordBatch) -> None:
+        """Take in rows that have the columns of the `kafka-log` source."""
+        times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
+        times = times.filter(pc.not_equal(batch["timestampType"], -1))
+        offsets = pc.min_max(batch["offset"]).as_py()
+        bounds = pc.min_max(times).as_py()
+        part = PartitionSummary(self.topic, self.partition, records=batch.num_rows)
+        part.first_offset, part.last_offset = offsets["min"], offsets["max"]
+        part.min_timestamp, part.max_timestamp = bounds["min"], bounds["max"]
+        self.add(part)
+
+    def note_end(self, part: SourceSegment, left: Iterable[QuarantinedRange]) -> None:
+        """Take in that a piece of a segment was read, and what of it is not among the rows."""
+        self.segments += 1
+        self.bytes += part.segment.size
+        for each in left:
+            if each.kind == "torn tail":
+                path = shown(part.segment.log)
+                self.torn_tails.append(f"{path}: {each.size} bytes from {each.position}: {each.message}")
+            else:
+                self.skipped.append(str(each))
+
 
 def _best(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
     return (
@@ -131,7 +155,6 @@ class FileWriter:
         keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
     ) -> None:
         """Decode one segment and write its rows, or what `keep` leaves of them."""
-        facts, path = self.facts, shown(part.segment.log)
         rows = SegmentRows(
             part,
             self.columns,
@@ -144,28 +167,12 @@ class FileWriter:
                 batch = keep(batch)
                 if not batch.num_rows:
                     continue
-            self._note(batch)
+            self.facts.note(batch)
             self.pending.append(batch)
             self.weight += batch.nbytes
             if self.weight >= _ROW_GROUP_BYTES:
                 self._flush()
-        facts.segments += 1
-        facts.bytes += part.segment.size
-        for left in rows.left:
-            if left.kind == "torn tail":
-                facts.torn_tails.append(f"{path}: {left.size} bytes from {left.position}: {left.message}")
-            else:
-                facts.skipped.append(str(left))
-
-    def _note(self, batch: pa.RecordBatch) -> None:
-        times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
-        times = times.filter(pc.not_equal(batch["timestampType"], -1))
-        offsets = pc.min_max(batch["offset"]).as_py()
-        bounds = pc.min_max(times).as_py()
-        part = PartitionSummary(self.facts.topic, self.facts.partition, records=batch.num_rows)
-        part.first_offset, part.last_offset = offsets["min"], offsets["max"]
-        part.min_timestamp, part.max_timestamp = bounds["min"], bounds["max"]
-        self.facts.add(part)
+        self.facts.note_end(part, rows.left)
 
     def _flush(self) -> None:
         if not self.pending:
@@ -258,6 +265,7 @@ def export(
     include_internal: bool = False,
     include_headers: bool = True,
     include_decoded: bool = False,
+    isolation: Isolation = "read_uncommitted",
     on_error: OnError = "raise",
     overwrite: bool = False,
     resume: bool = False,
@@ -277,8 +285,9 @@ def export(
     Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL, for
     where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
     (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; topics None means all but
-    internal ones; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not for
-    compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over the
+    internal ones; isolation="read_committed" leaves out what transactions have aborted, and what lies behind
+    an undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not
+    for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over the
     tasks that a run which was stopped had finished, where their segments are as they were, and keeps those of
     this one if it is stopped too; task_bytes is the log that one task reads, like "64m"; threads are those of
     this process (None: as many as there are cores); config holds settings for a session that is started
@@ -295,6 +304,8 @@ def export(
     form = FileFormat.of(format, compression, key_format, value_format)
     target, given = prepared(log_dir, out, topics, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
+    given["includeDecoded"] = str(include_decoded).lower()
+    given["kafka.isolation.level"] = isolation
     given["mode"] = "permissive" if on_error == "skip" else "failfast"
     given["failOnDataLoss"] = str(on_error == "raise").lower()
     if task_bytes is not None:
@@ -351,7 +362,7 @@ def publish_export(
             staging.take(folder / file, file)
     (staging.result / _SUCCESS).touch()
     staging.publish(target)
-    return _merge(row for _, summaries in results for row in summaries)
+    return merged(row for _, summaries in results for row in summaries)
 
 
 def is_of_an_export(name: str) -> bool:
@@ -367,11 +378,12 @@ def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
     return ", ".join([*(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts), shown])
 
 
-def _merge(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
-    merged: dict[tuple[str, int], PartitionSummary] = {}
+def merged(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
+    """One summary for each topic-partition, by topic and partition."""
+    rows: dict[tuple[str, int], PartitionSummary] = {}
     for row in found:
         key = row.topic, row.partition
-        merged.setdefault(key, PartitionSummary(*key)).add(row)
-    for row in merged.values():
+        rows.setdefault(key, PartitionSummary(*key)).add(row)
+    for row in rows.values():
         row.files.sort()
-    return [merged[key] for key in sorted(merged)]
+    return [rows[key] for key in sorted(rows)]

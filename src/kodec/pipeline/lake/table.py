@@ -1,0 +1,173 @@
+"""What an export asks of a table of a lake: how far logs are in it, and appends that say so in the same
+commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from kodec.log.files.listing import TopicPartition
+from kodec.runtime.errors import KodecError
+
+__all__ = [
+    "OFFSETS",
+    "Conflict",
+    "LakeError",
+    "LakeTable",
+    "Move",
+    "Position",
+    "Rows",
+    "by_topic",
+    "of_topics",
+    "require_fit",
+]
+
+OFFSETS = "kodec.offsets"
+"""The name under which a commit says which offsets it appends: of each topic-partition from, and to
+(exclusive)."""
+
+Rows = Callable[[], Iterator[pa.RecordBatch]]
+"""Begins to read what one task has, in whichever thread; a generator."""
+
+
+class LakeError(KodecError, ValueError):
+    """A table that cannot be appended to; the message has its name, and the reason."""
+
+
+class Conflict(KodecError):
+    """Somebody else has changed the table since its positions were read, or nobody knows whether this commit
+    is in it: they are to be read again."""
+
+
+class Position(NamedTuple):
+    """How far a topic-partition is in a table.
+
+    Attributes:
+        next: the first offset that is not.
+        epoch: the leader epoch of the offset before it; None where that is not known.
+        topic_id: as Kafka prints it; None for a topic without one, as before 2.8.
+    """
+
+    next: int
+    epoch: int | None = None
+    topic_id: str | None = None
+
+
+class Move(NamedTuple):
+    """What an append has of a topic-partition: the offsets from `first` on, up to a position."""
+
+    first: int
+    to: Position
+
+
+class LakeTable(Protocol):
+    """A table of any format. One object is for one thread; others, and other processes, may write beside
+    it."""
+
+    @property
+    def name(self) -> str:
+        """The table, for messages."""
+
+    @property
+    def path(self) -> str | None:
+        """The folder of a table on this machine; None elsewhere."""
+
+    def positions(
+        self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema
+    ) -> dict[TopicPartition, Position]:
+        """How far the table is now, of those that it knows; one that is not there is made, with these
+        columns.
+
+        Raises LakeError.
+        """
+
+    def append(
+        self, columns: pa.Schema, tasks: Sequence[Rows], moves: Mapping[TopicPartition, Move], threads: int
+    ) -> str:
+        """Append rows, new columns and positions to what `positions` has seen, in one commit; which one it
+        is.
+
+        Raises: Conflict; LakeError, also where the rows do not fit; what the tasks raise.
+        """
+
+
+def by_topic(moves: Mapping[TopicPartition, Move]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; what is not known is left out."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for owner, (first, to) in sorted(moves.items()):
+        said = {"from": first, "to": to.next, "epoch": to.epoch, "topicId": to.topic_id}
+        known = {name: value for name, value in said.items() if value is not None}
+        found.setdefault(owner.topic, {})[str(owner.partition)] = known
+    return found
+
+
+def of_topics(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[TopicPartition, Move]:
+    """The inverse. Raises AttributeError, KeyError, TypeError or ValueError for JSON of another kind."""
+    moves = {}
+    for topic, partitions in found.items():
+        for partition, said in partitions.items():
+            first, end, epoch, topic_id = (said.get(name) for name in ("from", "to", "epoch", "topicId"))
+            to = Position(int(said["to"]), None if epoch is None else int(epoch), topic_id)
+            if not 0 <= int(said["from"]) <= to.next or first is None or end is None:
+                raise ValueError(f"{topic}-{partition}: {said}")
+            moves[TopicPartition(topic, int(partition))] = Move(int(first), to)
+    return moves
+
+
+# -- columns --------------------------------------------------------------------------------------
+
+_WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_FLOATS = (pa.float32(), pa.float64())
+
+
+def require_fit(name: str, there: pa.Schema, ours: pa.Schema, *, widens: bool) -> None:
+    """See that rows can go into a table as they are, once it has the columns that it lacks.
+
+    A column is never converted: numbers may become wider, in the table only where it `widens`. Raises
+    LakeError with all reasons.
+    """
+    wrong = list(_misfits(list(there), list(ours), "", widens))
+    if wrong:
+        raise LakeError(f"{name}: {'; '.join(wrong)}; export to another table, or change this one")
+
+
+def _misfits(there: list[pa.Field], ours: list[pa.Field], inside: str, widens: bool) -> Iterator[str]:
+    known = {field.name: field for field in ours}
+    folded = {field.name.lower(): field.name for field in there}
+    for field in ours:
+        other = folded.get(field.name.lower(), field.name)
+        if other != field.name:
+            yield f"column {inside}{field.name} differs from {inside}{other} in case only"
+    for field in there:
+        path = f"{inside}{field.name}"
+        if field.name in known:
+            yield from _misfit(field.type, known[field.name].type, path, widens)
+        elif not field.nullable:
+            yield f"column {path} is required there, and the rows have none"
+
+
+def _misfit(there: pa.DataType, ours: pa.DataType, path: str, widens: bool) -> Iterator[str]:
+    if pa.types.is_struct(there) and pa.types.is_struct(ours):
+        yield from _misfits(list(there.fields), list(ours.fields), f"{path}.", widens)
+    elif _is_list(there) and _is_list(ours):
+        yield from _misfit(there.value_type, ours.value_type, f"{path}[]", widens)
+    elif _plain(there) != _plain(ours):
+        for kinds in (_WHOLE, _FLOATS):
+            if there in kinds and ours in kinds and (widens or kinds.index(ours) < kinds.index(there)):
+                return
+        yield f"column {path} is {_plain(there)} there, and {_plain(ours)} in the rows"
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Without what differs in memory alone."""
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
