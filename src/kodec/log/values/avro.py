@@ -63,11 +63,12 @@ class AvroReader:
 
     Logical types are Python's: Decimal, date, time, datetime (in UTC; of local timestamps without a zone) and
     UUID; nanoseconds, and what is no logical type of Avro 1.12, are the numbers or bytes that are stored. A
-    union is the value alone.
+    union is the value alone; with `named`, that of a named type in one its name and the value.
     """
 
-    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None) -> None:
+    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None, *, named: bool = False) -> None:
         self.writer, self.reader = writer, reader
+        self._named = named
         self._bounded = not writer.recursive and (reader is None or not reader.recursive)
         library = fastavro()
         if self._bounded:
@@ -80,7 +81,12 @@ class AvroReader:
 
     def decode(self, payload: bytes) -> Any:
         """The value. Raises whatever the library does for what it cannot decode: any Exception."""
-        value = self._read(io.BytesIO(payload), self.writer.parsed, self.reader and self.reader.parsed)
+        value = self._read(
+            io.BytesIO(payload),
+            self.writer.parsed,
+            self.reader and self.reader.parsed,
+            return_named_type=self._named,
+        )
         if not self._bounded and nesting_of(value) > MOST_NESTING:
             raise ValueError(f"nested deeper than {MOST_NESTING}")
         return value
