@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from kodec.log.backends.arrow import pyarrow
 from kodec.log.values.avro import AvroReader, AvroSchema
 from kodec.log.values.schemas import BadSchema
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.varint import write_zigzag64
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,59 +45,87 @@ class AvroColumn:
         self.type: pa.DataType = self._form.type
         resolve = _resolution(own, self._form)
         self._fast: _Finish | None = None
-        if own.stored is not None and resolve is not None:
+        if own.stored not in (None, "null") and resolve is not None:
             self._fast = lambda array: resolve(own.finish(array))
-        one = {"type": "record", "name": "Row", "fields": [{"name": "row", "type": own.stored}]}
-        self._stored = json.dumps(one)
+        # a row alone; and many of them, each with a mark behind it that shows where it ends
+        row, mark = {"name": "row", "type": own.stored}, {"name": "mark", "type": "double"}
+        marked = {"type": "record", "name": "Row", "fields": [row, mark]}
+        rows = {"name": "rows", "type": {"type": "array", "items": marked}}
+        self._one = json.dumps({"type": "record", "name": "Row", "fields": [row]})
+        self._many = json.dumps({"type": "record", "name": "Rows", "fields": [rows]})
         self._outer, self._inner = own.outer + self._form.outer, own.inner + self._form.inner
 
-    def decode(self, payloads: list[bytes]) -> tuple[pa.Array, dict[int, str]]:
+    def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """A row for each payload, and which were not decoded, with the reason; these are null."""
-        pa = pyarrow()
         reasons: dict[int, str] = {}
-        parts: list[pa.Array] = []
-        begin = size = 0
-        for at, payload in enumerate(payloads):
-            need = 8 * (self._outer + self._inner * len(payload)) + len(payload)
-            if size + need > _MOST_BYTES and at > begin:
-                parts += self._decoded(payloads[begin:at], begin, reasons)
-                begin, size = at, 0
-            if need > _MOST_BYTES:
-                reasons[at] = f"ValueError: its columns may take {need} bytes, more than {_MOST_BYTES}"
-                parts.append(pa.nulls(1, self.type))
-                begin = at + 1
-                continue
-            size += need
-        if begin < len(payloads):
-            parts += self._decoded(payloads[begin:], begin, reasons)
-        return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts or [pa.nulls(0, self.type)])), reasons
+        parts = self._decoded(payloads, 0, reasons)
+        return (parts[0] if len(parts) == 1 else pyarrow().concat_arrays(parts)), reasons
 
-    def _decoded(self, payloads: list[bytes], first: int, reasons: dict[int, str]) -> list[pa.Array]:
+    def _decoded(self, payloads: pa.BinaryArray, first: int, reasons: dict[int, str]) -> list[pa.Array]:
         """All at once; where that fails, each half by itself, down to the one that is wrong."""
-        try:
-            return [self._all(payloads)]
-        except (MissingDependency, KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except BaseException as error:
-            # a panic of pyruhvro is no Exception
-            if len(payloads) == 1:
-                reasons[first] = f"{type(error).__name__}: {error}"
-                return [pyarrow().nulls(1, self.type)]
-        half = len(payloads) // 2
-        return self._decoded(payloads[:half], first, reasons) + self._decoded(
-            payloads[half:], first + half, reasons
+        count, size = len(payloads), _size(payloads)
+        need = 8 * (self._outer * count + self._inner * size) + size
+        wrong = f"its columns may take {need} bytes, more than {_MOST_BYTES}"
+        if need <= _MOST_BYTES:
+            try:
+                return [self._all(payloads)]
+            except (MissingDependency, KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:
+                # a panic of pyruhvro is no Exception
+                wrong = f"{type(error).__name__}: {error}"
+        if count == 1:
+            reasons[first] = wrong
+            return [pyarrow().nulls(1, self.type)]
+        half = count // 2
+        return self._decoded(payloads.slice(0, half), first, reasons) + self._decoded(
+            payloads.slice(half), first + half, reasons
         )
 
-    def _all(self, payloads: list[bytes]) -> pa.Array:
+    def _all(self, payloads: pa.BinaryArray) -> pa.Array:
         pa = pyarrow()
         if self._fast is None:
-            rows = [self._form.plain(self._reader.decode(payload)) for payload in payloads]
+            rows = [self._form.plain(self._reader.decode(payload)) for payload in payloads.to_pylist()]
             found = pa.array(rows, self.type)
+        elif len(payloads) == 1:
+            found = self._fast(_pyruhvro().deserialize_array([payloads[0].as_py()], self._one)["row"])
         else:
-            found = self._fast(_pyruhvro().deserialize_array(payloads, self._stored)["row"])
+            found = self._fast(self._rows(payloads))
         # that strings are UTF-8 and decimals as long as they say, which nobody has looked at so far
         found.validate(full=True)
         return found
+
+    def _rows(self, payloads: pa.BinaryArray) -> pa.Array:
+        """Many payloads as one array of Avro's, which makes no object of each.
+
+        Behind each stands the same random number: what takes more bytes than it has, or less, does not meet
+        it, and no payload can have it inside. Raises ValueError for such a one.
+        """
+        pa, compute = pyarrow(), _compute()
+        mark = bytearray(os.urandom(8))
+        mark[7] &= 0x3F  # no NaN, whose bits might change
+        joined = compute.binary_join_element_wise(payloads, pa.scalar(bytes(mark)), pa.scalar(b""))
+        count = len(joined)
+        begin, end = _bounds(joined)
+        data = write_zigzag64(count) + joined.buffers()[2].slice(begin, end - begin).to_pybytes() + b"\0"
+        rows = _pyruhvro().deserialize_array([data], self._many)["rows"].values
+        marks = rows.field(1).view(pa.int64())
+        ends = compute.min_max(marks).as_py()
+        number = int.from_bytes(mark, "little")
+        if len(rows) != count or (ends["min"], ends["max"]) != (number, number):
+            raise ValueError("a value ends elsewhere than its bytes do")
+        return rows.field(0)
+
+
+def _bounds(array: pa.BinaryArray) -> tuple[int, int]:
+    """Where its bytes begin and end in their buffer."""
+    offsets = _offsets(array)
+    return offsets[0].as_py(), offsets[-1].as_py()
+
+
+def _size(array: pa.BinaryArray) -> int:
+    begin, end = _bounds(array)
+    return end - begin
 
 
 def _pyruhvro() -> Any:
@@ -120,7 +150,7 @@ class _Form:
         stored: a type that is stored in the same bytes, for pyruhvro; None where there is none.
         finish: what makes the column of that type's.
         plain: what makes what `pyarrow.array` takes of a value as fastavro decodes it.
-        kind: Avro's name of the type, with what else makes it another one; "null?" where null may stand for it.
+        kind: Avro's name of the type, with what else it differs by; "null?" where it may be null.
         classes: of fastavro's values.
         inside: of a record its fields by name, of an array or a map what is in it, of "null?" the type.
         outer, inner: how many columns have a row for each of it, and for each byte of it.
@@ -301,13 +331,17 @@ class _Types:
             if value is None:
                 return None
             for each, (name, form) in zip(fields, known.items(), strict=True):
-                if value[0] == name if isinstance(value, tuple) else _is_of(value, form):
+                if (
+                    value[0] == name
+                    if isinstance(value, tuple)
+                    else name in plainly and type(value) in form.classes
+                ):
                     return {each.name: form.plain(_value(value))}
             raise ValueError(f"no type of the union has the value {value!r:.100}")
 
-        # as numbers 1 and 1.0 are the same, of two that Python cannot tell apart nobody knows which it was
-        alike = len({each for form in known.values() for each in form.classes if form.kind[:6] != "record"})
-        clear = alike == len([form for form in known.values() if form.kind[:6] != "record"])
+        # of two types that have the same class in Python, int and long, nobody could tell which it was
+        plainly = {name: form.classes for name, form in known.items() if name not in self._named}
+        clear = len({each for classes in plainly.values() for each in classes}) == len(plainly)
         if whole is None and not clear:
             raise BadSchema("a union of types that fastavro does not tell apart, with a fixed of an odd size")
         return _Form(
@@ -323,10 +357,6 @@ class _Types:
 def _value(value: Any) -> Any:
     """Of a named type in a union fastavro gives its name and the value."""
     return value[1] if isinstance(value, tuple) else value
-
-
-def _is_of(value: Any, form: _Form) -> bool:
-    return type(value) in form.classes
 
 
 def _name(schema: Any) -> str:

@@ -29,13 +29,13 @@ _FRAME = 5
 class _Group:
     """The values of one schema.
 
-    Attributes: rows: which these are; as an array where they were found so, else as a list.
+    Attributes: rows, payloads: which these are, and their data; as arrays where they were found so.
     """
 
     schema: Schema | None
     message: Message
     rows: Any = field(default_factory=list)
-    payloads: list[bytes] = field(default_factory=list)
+    payloads: Any = field(default_factory=list)
 
 
 def schema_name(schema: Schema | None) -> str | None:
@@ -52,8 +52,10 @@ def decode_column(
 ) -> DecodedColumn:
     """As `ValueDecoder.decode_column`."""
     pa = pyarrow()
+    import pyarrow.compute as compute
+
     values, headers = _whole(values), None if headers is None else _whole(headers)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+    if values.type != pa.binary():
         values = values.cast(pa.binary())
     count, reasons = len(values), dict[int, str]()
     groups = list(_groups(decoder, values, headers, topic, part, reasons))
@@ -75,19 +77,19 @@ def decode_column(
             found.setdefault(name, []).append((rows, array))
         for at, reason in wrong.items():
             reasons[rows[at].as_py()] = reason
+    texts = _texts(reasons, count)
     if fixed is not None:
         column = _scattered([each for parts in found.values() for each in parts], count, fixed)
     else:
         columns = {name: _scattered(parts, count, parts[0][1].type) for name, parts in found.items()}
-        valid = [row not in reasons and there for row, there in enumerate(values.is_valid().to_pylist())]
-        mask = pa.array([not each for each in valid], pa.bool_())
+        mask = compute.or_(values.is_null(), texts.is_valid())
         fields = [pa.field(name, each.type) for name, each in columns.items()]
         column = (
             pa.StructArray.from_arrays(list(columns.values()), fields=fields, mask=mask)
             if columns
             else pa.nulls(count, pa.struct([]))
         )
-    return DecodedColumn(column, _scattered(known, count, pa.string()), _texts(reasons, count))
+    return DecodedColumn(column, _scattered(known, count, pa.string()), texts)
 
 
 def json_column(
@@ -170,6 +172,7 @@ def _groups(
     if decoder.framing in ("auto", "confluent") and decoder.source is not None and not _named(headers):
         # what most values have: 5 bytes that are the same for all of a schema
         frames = compute.binary_slice(values, 0, _FRAME).dictionary_encode()
+        longest = compute.max(compute.binary_length(values)).as_py() or 0
         slow = []
         if len(frames.dictionary) <= _MOST_SCHEMAS:
             for number, frame in enumerate(frames.dictionary.to_pylist()):
@@ -190,7 +193,7 @@ def _groups(
                     slow.append(rows)
                     continue
                 own = values if len(rows) == len(values) else values.take(rows)
-                yield _Group(schema, None, rows, [each[_FRAME:] for each in own.to_pylist()])
+                yield _Group(schema, None, rows, compute.binary_slice(own, _FRAME, longest))
             rest = pa.concat_arrays([each.cast(pa.uint64()) for each in slow]) if slow else rest.slice(0, 0)
     if not len(rest):
         return
@@ -251,7 +254,7 @@ def _decoded(decoder: ValueDecoder, group: _Group) -> tuple[str, Any, dict[int, 
         else:
             reader = decoder.column_reader(schema, group.message)
             name += getattr(reader, "suffix", "")
-            array, wrong = reader.decode(group.payloads)
+            array, wrong = reader.decode(pa.array(group.payloads, pa.binary()))
     except BadSchema as error:
         return name, None, dict.fromkeys(range(len(group.payloads)), str(error))
     return name, array, {at: f"not decoded by {schema or 'JSON'}: {text:.300}" for at, text in wrong.items()}

@@ -87,7 +87,7 @@ class ColumnReader(Protocol):
 
     type: pa.DataType
 
-    def decode(self, payloads: list[bytes]) -> tuple[pa.Array, dict[int, str]]:
+    def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """A row for each; and which of them are not decoded, and so null, with the reason."""
         ...
 

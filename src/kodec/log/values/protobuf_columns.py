@@ -43,11 +43,11 @@ class ProtobufColumn:
         self.type, self._plain = _message(descriptor, ())
         self.type: pa.DataType
 
-    def decode(self, payloads: list[bytes]) -> tuple[pa.Array, dict[int, str]]:
+    def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """As `ColumnReader.decode`."""
         rows: list[Any] = []
         reasons: dict[int, str] = {}
-        for at, payload in enumerate(payloads):
+        for at, payload in enumerate(payloads.to_pylist()):
             try:
                 rows.append(self._plain(self._reader.decode(payload)))
             except Exception as error:
