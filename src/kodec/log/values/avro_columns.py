@@ -290,7 +290,8 @@ class _Types:
             stored.append(
                 {"type": "record", "name": f"One{self._records}", "fields": one} if again else form.stored
             )
-        whole = None if None in stored else stored
+        empty = any(form.stored == "null" for form in known.values())
+        whole = None if empty or None in stored else stored
         size = {"outer": sum(form.outer for form in forms), "inner": sum(form.inner for form in forms)}
         if not known:
             return _Form(pa.null(), whole, lambda array: pa.nulls(len(array)), **size)

@@ -17,7 +17,7 @@ from kodec.runtime.errors import FormatError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["decode_column", "json_column", "schema_name"]
+__all__ = ["decode_column", "json_column", "schema_name", "typed_fields", "typed_part"]
 
 # Without a reader's schema each of them is a column of its own, of all rows.
 _MOST_SCHEMAS = 100
@@ -117,6 +117,26 @@ def json_column(
     return DecodedColumn(
         pa.array(texts, pa.string()), pa.array(schemas, pa.string()), _texts(reasons, len(texts))
     )
+
+
+def typed_fields(decoder: ValueDecoder, *names: str) -> list[pa.Field]:
+    """The columns of `typed_part` with these names. Raises BadSchema, MissingDependency."""
+    pa = pyarrow()
+    return [
+        pa.field(*each) for each in zip(names, (decoder.column_type, pa.string(), pa.string()), strict=True)
+    ]
+
+
+def typed_part(
+    decoder: ValueDecoder, values: Any, headers: Any, topic: str, part: Part = "value"
+) -> list[pa.Array]:
+    """Values as columns of a table: what they are, their schema, and why they are not decoded.
+
+    With a reader's schema they are of its type; without one JSON, as a table has one type from its beginning.
+    """
+    decode = json_column if decoder.reader_schema is None else decode_column
+    found = decode(decoder, values, headers, topic, part)
+    return [found.values, found.schema, found.reason]
 
 
 def _whole(column: Any) -> Any:
