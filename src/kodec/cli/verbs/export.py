@@ -16,6 +16,7 @@ from kodec.cli import output
 from kodec.cli.compressions import FILES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
+from kodec.cli.values import FRAMING, READER_SCHEMA, SCHEMAS, FormatChoice, FramingChoice
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import ExportSummary
@@ -32,16 +33,6 @@ class FileFormatChoice(enum.Enum):
     jsonl = "jsonl"
 
 
-class ValueFormatChoice(enum.Enum):
-    """`kodec.log.values.formats.ValueFormat` for typer."""
-
-    auto = "auto"
-    text = "text"
-    json = "json"
-    hex = "hex"
-    base64 = "base64"
-
-
 def export(
     log_dir: Annotated[
         Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
@@ -55,11 +46,18 @@ def export(
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
     key_format: Annotated[
-        ValueFormatChoice, typer.Option("--key-format", help="How CSV and JSON Lines show keys.")
-    ] = ValueFormatChoice.auto,
+        FormatChoice, typer.Option("--key-format", help="As --value-format, of keys.")
+    ] = FormatChoice.auto,
     value_format: Annotated[
-        ValueFormatChoice, typer.Option("--value-format", help="How CSV and JSON Lines show values.")
-    ] = ValueFormatChoice.auto,
+        FormatChoice,
+        typer.Option(
+            "--value-format",
+            help="How CSV and JSON Lines show values; avro, protobuf, json-schema: typed columns elsewhere.",
+        ),
+    ] = FormatChoice.auto,
+    schemas: Annotated[str | None, SCHEMAS] = None,
+    framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
+    reader_schema: Annotated[Path | None, READER_SCHEMA] = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
@@ -102,6 +100,9 @@ def export(
             compression=compression,
             key_format=key_format.value,
             value_format=value_format.value,
+            schemas=schemas,
+            framing=framing.value,
+            reader_schema=reader_schema,
             topics=topic or None,
             include_internal=internal,
             include_headers=not no_headers,

@@ -18,6 +18,7 @@ from kodec.cli.outcome import Missing, Outcome, errors_reported
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
 from kodec.cli.selection import DIRECTORIES
 from kodec.cli.times import parse_time
+from kodec.cli.values import FRAMING, READER_SCHEMA, SCHEMAS, FormatChoice, FramingChoice
 from kodec.log.batches.records import Record
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
@@ -40,29 +41,6 @@ __all__ = ["find"]
 
 _POLL = 0.5
 _SHAPES = "key=value"
-
-
-class _Format(enum.Enum):
-    """`ValueFormat` for typer."""
-
-    auto = "auto"
-    text = "text"
-    json = "json"
-    hex = "hex"
-    base64 = "base64"
-    avro = "avro"
-    protobuf = "protobuf"
-    json_schema = "json-schema"
-
-
-class _Framing(enum.Enum):
-    """`Framing` for typer."""
-
-    auto = "auto"
-    confluent = "confluent"
-    apicurio = "apicurio"
-    glue = "glue"
-    none = "none"
 
 
 class _Isolation(enum.Enum):
@@ -123,25 +101,15 @@ def find(
     count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Then wait for what is appended.")] = False,
     key_format: Annotated[
-        _Format, typer.Option("--key-format", help="How keys are shown, and given in --key.")
-    ] = _Format.auto,
+        FormatChoice, typer.Option("--key-format", help="How keys are shown, and given in --key.")
+    ] = FormatChoice.auto,
     value_format: Annotated[
-        _Format, typer.Option("--value-format", help="How values are shown, and given in --value-contains.")
-    ] = _Format.auto,
-    schemas: Annotated[
-        str | None,
-        typer.Option(
-            "--schemas",
-            help="Where schemas are: a registry's URL, a folder, or a topic here; _schemas by default.",
-        ),
-    ] = None,
-    framing: Annotated[
-        _Framing, typer.Option("--framing", help="Whose serializers framed keys and values; none: nobody's.")
-    ] = _Framing.auto,
-    reader_schema: Annotated[
-        Path | None,
-        typer.Option("--reader-schema", help="Show values as this schema has them: an .avsc or .proto file."),
-    ] = None,
+        FormatChoice,
+        typer.Option("--value-format", help="How values are shown, and given in --value-contains."),
+    ] = FormatChoice.auto,
+    schemas: Annotated[str | None, SCHEMAS] = None,
+    framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
+    reader_schema: Annotated[Path | None, READER_SCHEMA] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Rows of CSV.")] = False,
     template: Annotated[
