@@ -109,8 +109,9 @@ def scan_table(
         topic: which topic the records of one file are of, for the decoded columns; None is what the folder
             around a path says.
         values: decodes values, in three more columns (docs/values.md): `value_typed`, of the type of its
-            reader's schema, or JSON on one line where it has none; `value_schema` and `value_reason`, strings:
-            the id of the schema that a value was written with, and why it is not decoded (then it is null).
+            reader's schema, or JSON on one line where it has none; `value_schema` and `value_reason`,
+            strings: the id of the schema that a value was written with, and why it is not decoded (then it is
+            null).
         batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
             rows, or so many bytes (128 MiB at most) in keys, values and headers, of which each counts for 16
             more. It ends where a batch of the log ends, unless it would be more than twice as large.
