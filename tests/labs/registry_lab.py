@@ -9,8 +9,8 @@ as the records of its topic `_schemas`, as Confluent's does (io.confluent.kafka.
 makes `samples.json`: each value with what it says, for Avro as the client's own deserializer reads it, and
 `logs`, a log directory with the same values and `_schemas`.
 
-A real one is Apicurio Registry, from Maven Central (Java 21): unpack apicurio-registry-app-3.3.3-all.tar.gz, then
-`java -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port=8081 -jar quarkus-run.jar`; its URL ends in
+A real one is Apicurio Registry, from Maven Central (Java 21): unpack apicurio-registry-app-3.3.3-all.tar.gz,
+then `java -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port=8081 -jar quarkus-run.jar`; its URL ends in
 `/apis/ccompat/v7`. It gives schemas no GUIDs, so that samples of these are only made with the registry here.
 """
 

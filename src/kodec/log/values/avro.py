@@ -149,7 +149,9 @@ class _Walk:
             raise BadSchema(f"types are nested deeper than {MOST_NESTING}")
         if isinstance(schema, list):
             found = [self.size(each, depth + 1) for each in schema]
-            return _Size(1 + sum(each.nodes for each in found), sum(each.empty for each in found), True)
+            # one of them is there, behind a byte that says which: null alone is no more than that byte
+            empty = max((each.empty for each in found if each.nodes > 1), default=0)
+            return _Size(1 + sum(each.nodes for each in found), empty, True)
         if isinstance(schema, str):
             if schema not in self.named:
                 return _Size(1, int(schema == "null"), schema != "null")
