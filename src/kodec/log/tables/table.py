@@ -97,8 +97,8 @@ def scan_table(
             On request only: `key_decoded` and `value_decoded`, strings. They are the messages of Kafka's own
             topics and control records as JSON, {"name", "type", "version", "data"}; what is not known, or
             does not decode, has "reason" and "bytes" (base64) in place of "data". Null where there are no
-            bytes, and for records of other topics. With `values` three more; `topic` and `partition` of one topic-partition too; null
-            for a file in no such folder.
+            bytes, and for records of other topics. With `values` three more;
+            `topic` and `partition` of one topic-partition too; null for a file in no such folder.
         offsets: (first, last), both included, either None: only rows with such an offset.
         timestamps: the same, each a datetime with a zone, or ms since 1970-01-01 UTC. A batch of v2 whose
             header shows that it has no row in these ranges is skipped: not decompressed, and its checksum not

@@ -41,7 +41,7 @@ def scan_typed(
     else:
         inner = opened(None)
         wanted = pa.schema([*inner.schema, *fields])
-    found = TableReader(inner, _batches(inner, wanted, values, topic))
+    found = TableReader(inner._walk, _batches(inner, wanted, values, topic))
     found.schema, found.ends = wanted, inner.ends
     return found
 

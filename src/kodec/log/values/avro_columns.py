@@ -292,7 +292,10 @@ class _Types:
             )
         empty = any(form.stored == "null" for form in known.values())
         whole = None if empty or None in stored else stored
-        size = {"outer": sum(form.outer for form in forms), "inner": sum(form.inner for form in forms)}
+        size: dict[str, Any] = {
+            "outer": sum(form.outer for form in forms),
+            "inner": sum(form.inner for form in forms),
+        }
         if not known:
             return _Form(pa.null(), whole, lambda array: pa.nulls(len(array)), **size)
         if len(known) == 1:
@@ -585,10 +588,9 @@ def _resolved_record(writer: _Form, reader: _Form) -> _Finish | None:
             continue
         default = reader.defaults.get(name)
         if name in reader.defaults and default is None and form.kind == "null?":
-            columns.append(lambda array, kind=form.type: pa.nulls(len(array), kind))
+            columns.append(_filled(None, form.type))
         elif form.kind in ("boolean", "int", "long", "string") and type(default) in form.classes:
-            scalar = pa.scalar(default, form.type)
-            columns.append(lambda array, scalar=scalar: pa.repeat(scalar, len(array)))
+            columns.append(_filled(default, form.type))
         else:
             return None
     return lambda array: pa.StructArray.from_arrays(
@@ -598,3 +600,8 @@ def _resolved_record(writer: _Form, reader: _Form) -> _Finish | None:
 
 def _field_of(at: int, inner: _Finish) -> _Finish:
     return lambda array: inner(array.field(at))
+
+
+def _filled(value: Any, kind: Any) -> _Finish:
+    pa = pyarrow()
+    return lambda array: pa.repeat(pa.scalar(value, kind), len(array))

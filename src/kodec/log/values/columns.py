@@ -64,7 +64,7 @@ def decode_column(
         for each in groups
     ]
     fixed = None if decoder.reader_schema is None else decoder.column_type
-    found: dict[str, list[tuple[pa.Array, pa.Array]]] = {}
+    found: dict[str, list[tuple[Any, Any]]] = {}
     for group, (rows, _) in zip(groups, known, strict=True):
         name, array, wrong = _decoded(decoder, group)
         if fixed is None and name not in found and len(found) == _MOST_SCHEMAS:
@@ -222,23 +222,26 @@ def _groups(
     chosen = (
         (values, headers) if several else (values.take(rest), None if headers is None else headers.take(rest))
     )
+    message: Message
+    known: Schema | None
     for row, (data, names) in zip(rest.to_pylist(), _pairs(*chosen), strict=True):
+        known, message = None, None
         try:
+            assert data is not None  # nulls are no rows of these
             framed = decoder.framed(data, names, part)
-            schema = None
             if decoder.source is not None or decoder.format != "json-schema":
-                schema = _schema(decoder, framed, topic, part)
-            message, payload = None, data if framed is None else framed.payload
-            if schema is not None and schema.kind != "json-schema":
-                message, payload = payload_of(data, framed, schema.kind)
+                known = _schema(decoder, framed, topic, part)
+            payload = data if framed is None else framed.payload
+            if known is not None and known.kind != "json-schema":
+                message, payload = payload_of(data, framed, known.kind)
         except (UnknownSchema, BadSchema) as error:
             reasons[row] = str(error)
         except FormatError as error:
             reasons[row] = f"no framing of a registry: {error}"
         except ValueError as error:
-            reasons[row] = f"not decoded by {schema}: {error}"
+            reasons[row] = f"not decoded by {known}: {error}"
         else:
-            group = found.setdefault((schema, message), _Group(schema, message))
+            group = found.setdefault((known, message), _Group(known, message))
             group.rows.append(row)
             group.payloads.append(payload)
     yield from found.values()

@@ -206,11 +206,13 @@ class ValueDecoder:
 
     def reader(self, schema: Schema, message: Message = None) -> Reader:
         """What decodes data of a schema, made once. Raises as `SchemaSource`."""
-        return self._once(self._readers, self._reader, schema, message)
+        found: Reader = self._once(self._readers, self._reader, schema, message)
+        return found
 
     def column_reader(self, schema: Schema, message: Message = None) -> ColumnReader:
         """What decodes data of a schema to Arrow arrays, made once. Raises as `SchemaSource`."""
-        return self._once(self._columns, self._column_reader, schema, message)
+        found: ColumnReader = self._once(self._columns, self._column_reader, schema, message)
+        return found
 
     @property
     def column_type(self) -> pa.DataType:

@@ -40,8 +40,8 @@ class ProtobufColumn:
         descriptor = self._reader.descriptor
         first = writer.message(None).full_name
         self.suffix = "" if descriptor.full_name == first else f".{descriptor.full_name}"
-        self.type, self._plain = _message(descriptor, ())
-        self.type: pa.DataType
+        kind, self._plain = _message(descriptor, ())
+        self.type: pa.DataType = kind
 
     def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """As `ColumnReader.decode`."""
