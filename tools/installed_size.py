@@ -1,4 +1,4 @@
-"""What each extra takes: bytes of the distributions that are installed here for it, and the time of its import.
+"""What each extra takes: the size of the distributions that are installed here for it, and its import.
 
 python tools/installed_size.py
 """
