@@ -6,7 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
-.PHONY: clean suite languages conform setup java clients node sparks connector s3 kills
+.PHONY: clean suite languages conform setup java clients node sparks connector s3 kills docs site
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,10 @@ suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, ve
 foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)
 
+docs: site ## make the site of the documentation in out/site; broken links and undocumented names fail
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --jobs 2 -c docs/site docs out/site
+	@echo "the site is in out/site: open out/site/index.html"
+
 wheels: ## build wheels and try each way to install them (needs uv)
 	@sh tests/packaging/verify.sh
 
@@ -111,3 +115,5 @@ clients:
 	@sh tools/bootstrap.sh java interop
 node:
 	@sh tools/bootstrap.sh node
+site:
+	@sh tools/bootstrap.sh docs

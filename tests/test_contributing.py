@@ -26,7 +26,7 @@ PARTS = [
     "schemas",
     "src",
 ]
-FILES = ["LICENSE", "README.md", "pyproject.toml", "setup.py"]
+FILES = ["LICENSE", "NOTICE", "README.md", "pyproject.toml", "setup.py"]
 TESTS = ["conftest.py", "generated", "runtime"]
 
 

@@ -15,7 +15,10 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What a clone is told to run is run by CI itself, or would install or serve something.
 ELSEWHERE = {"make", "pip"}
 # Their commands stand on one another: a test of their own follows them from the first to the last.
-FOLLOWED = {"evolving.md": "test_evolving.py"}
+FOLLOWED = {
+    "evolving.md": "test_evolving.py",
+    **{page.name: "test_tutorials.py" for page in PAGES if page.stem.startswith("tutorial-")},
+}
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -37,12 +40,14 @@ def _runnable(text: str) -> str:
 
 
 def python_of(page: Path) -> str:
+    if page.name in FOLLOWED:
+        return ""
     return "\n".join(_runnable(text) for text in blocks(page, "python"))
 
 
 # Those with Spark share a process, so that its JVM starts once.
 TOGETHER = [page for page in PAGES if "session()" in python_of(page)]
-ALONE = [[page] for page in PAGES if blocks(page, "python") and page not in TOGETHER]
+ALONE = [[page] for page in PAGES if python_of(page) and page not in TOGETHER]
 SPARK = re.compile(r"--engine spark")
 RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
 
@@ -115,4 +120,5 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_page_is_listed_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert [named(page) for page in PAGES[1:] if f"({named(page)})" not in readme] == []
+    pages = [page for page in PAGES[1:] if page.stem != "index"]  # that is the site's list of pages
+    assert [named(page) for page in pages if f"({named(page)})" not in readme] == []

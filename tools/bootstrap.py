@@ -4,7 +4,7 @@ Runs before anything is installed, so it uses the standard library alone. What i
 under .cache/stamps by the hash of what it was made from; nothing outside the clone is written but
 pip's own cache.
 
-Usage: bootstrap.py [java] [interop] [node]
+Usage: bootstrap.py [java] [interop] [node] [docs]
 """
 
 from __future__ import annotations
@@ -230,13 +230,21 @@ def make_jar() -> None:
     say(f"  {fresh.JAR}: {(ROOT / fresh.JAR).stat().st_size // 1024} KB; commit it with its sources")
 
 
-def make_interop() -> None:
-    """Install the Kafka clients that judge what we write."""
-    step = Step("interop", [LOCKS / "interop.txt"])
+def make_group(name: str, what: str) -> None:
+    """Install a group of dependencies that only some commands need into .venv."""
+    step = Step(name, [LOCKS / f"{name}.txt"])
     if step.is_due():
-        step.start("installing further Kafka clients into .venv")
-        pip_lock("interop")
+        step.start(f"installing {what} into .venv")
+        pip_lock(name)
         step.finish()
+
+
+def make_interop() -> None:
+    make_group("interop", "further Kafka clients, which judge what we write,")
+
+
+def make_docs() -> None:
+    make_group("docs", "what makes the site of the documentation")
 
 
 def system_node() -> list[str] | None:
@@ -289,7 +297,7 @@ def make_node() -> None:
 
 
 def main(wanted: list[str]) -> None:
-    extras = {"java": make_java, "interop": make_interop, "node": make_node}
+    extras = {"java": make_java, "interop": make_interop, "node": make_node, "docs": make_docs}
     unknown = [name for name in wanted if name not in extras]
     if unknown:
         sys.exit(f"kodec: bootstrap knows {', '.join(extras)}; not {', '.join(unknown)}")

@@ -14,6 +14,7 @@ lock() {
 lock dev pyproject.toml --all-extras --group dev
 lock build --group pyproject.toml:build --constraints requirements/dev.txt
 lock interop --group pyproject.toml:interop --constraints requirements/dev.txt
+lock docs --group pyproject.toml:docs --constraints requirements/dev.txt
 lock java --group pyproject.toml:java
 lock node --group pyproject.toml:node
 lock zig --group pyproject.toml:zig

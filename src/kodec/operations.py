@@ -1,12 +1,15 @@
-"""What operators ask of the files alone, and logs trimmed, compacted, converted and given to a broker."""
+"""What operators ask of the files alone; logs trimmed, compacted, converted, edited and given to a broker."""
 
 from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
 from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.redaction import RedactionPlan, RedactionReport, plan_redaction
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 from kodec.log.conversion.batches import convert_batches
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import ConversionPlan, plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
+from kodec.log.editing.dump import log_lines
+from kodec.log.editing.load import LoadedLog, LoadPlan, plan_load
 from kodec.log.views.epochs import EpochRange, LeaderEpochs, read_epochs
 from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
 from kodec.log.views.metadata import (
@@ -46,10 +49,14 @@ __all__ = [
     "Groups",
     "KeptSegment",
     "LeaderEpochs",
+    "LoadPlan",
+    "LoadedLog",
     "Loss",
     "OpenTransaction",
     "PartitionAssignment",
     "Producers",
+    "RedactionPlan",
+    "RedactionReport",
     "Retention",
     "ShareOffset",
     "Topic",
@@ -58,9 +65,12 @@ __all__ = [
     "TrimPlan",
     "convert_batches",
     "explain_retention",
+    "log_lines",
     "plan_adoption",
     "plan_compaction",
     "plan_conversion",
+    "plan_load",
+    "plan_redaction",
     "plan_trim",
     "read_epochs",
     "read_groups",

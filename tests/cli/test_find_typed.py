@@ -123,4 +123,4 @@ def test_a_missing_library_is_named(
     monkeypatch.setitem(sys.modules, "protoxy", None)
     for topic, library in (("orders", "fastavro"), ("shipments", "protoxy")):
         assert main(["find", str(LOGS), "--topic", topic]) != 0
-        assert f"`{library}`: pip install 'kodec[values]'" in capsys.readouterr().err
+        assert f"`{library}`: pip install 'fastavro>=" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from pathlib import Path
 import adoption_lab
 import client_readers
 import compatibility
+import edit_lab
 import kafka_reads_ours
 import make_generation
 import make_logs
@@ -128,6 +129,9 @@ def main(arguments: list[str] | None = None) -> int:
                 repair(options.maven_repository)
                 sink_lab.make(options.maven_repository)
                 adoption_lab.make(options.maven_repository)
+            for line in edit_lab.LINES:
+                if line in names:
+                    edit_lab.make(line, options.maven_repository)
     except Unusable as problem:
         print(f"error: {problem}", file=sys.stderr)
         return EXIT_UNUSABLE

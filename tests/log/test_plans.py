@@ -12,6 +12,7 @@ import pytest
 
 import kodec
 from kodec.log.cleaning.compaction import plan_compaction
+from kodec.log.cleaning.redaction import plan_redaction
 from kodec.log.cleaning.retention import plan_trim
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import plan_conversion
@@ -61,6 +62,10 @@ def _compaction(folder: Path) -> Any:
     return plan_compaction(folder)
 
 
+def _redaction(folder: Path) -> Any:
+    return plan_redaction(folder, kodec.RecordFilter(key=b"k1"))
+
+
 def _conversion(folder: Path) -> Any:
     return plan_conversion(folder, folder.parents[1] / "out" / "topic-0", ConvertOptions(compression="gzip"))
 
@@ -69,7 +74,7 @@ def _salvage(folder: Path) -> Any:
     return plan_salvage(folder, folder.parents[1] / "out" / "topic-0")
 
 
-PLANS = [_recovery, _reindex, _trim, _compaction, _conversion, _salvage]
+PLANS = [_recovery, _reindex, _trim, _compaction, _redaction, _conversion, _salvage]
 
 
 def _takes_records(folder: Path) -> None:

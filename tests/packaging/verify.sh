@@ -15,7 +15,7 @@ folders='generated generator runtime schemas'
 copy() {
     mkdir "$1"
     (cd "$root" && tar cf - --exclude='*.so' --exclude=__pycache__ $folders src tests setup.py pyproject.toml \
-        MANIFEST.in Makefile LICENSE README.md CHANGELOG.md) | tar xf - -C "$1"
+        MANIFEST.in Makefile LICENSE NOTICE README.md CHANGELOG.md) | tar xf - -C "$1"
 }
 # Says what a fresh environment of Python $1 makes of what the other words install.
 try() {

@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -114,12 +115,12 @@ def test_what_is_done_in_this_process_needs_no_spark(damaged: Path, tmp_path: Pa
     for words, code, told in (
         (["verify", str(damaged)], 1, "problem"),
         (["inventory", str(damaged), "--json"], 0, '"baseOffset"'),
-        (["verify", str(damaged), "--engine", "spark"], 1, "pip install 'kodec[spark]'"),
+        (["verify", str(damaged), "--engine", "spark"], 1, "pip install 'pyspark>="),
         (["export", str(LOGS), "--to", out], 0, "orders"),
         (["restore", out, "--to", f"{out}-restored"], 0, "orders-0"),
         (["compact-view", str(LOGS), "--topic", "compacted", "--to", f"{out}-view"], 0, "compacted"),
         (["convert", str(LOGS), "--to", "c", "--topic", "orders", "--compression", "none"], 3, "orders-0"),
-        (["export", str(LOGS), "--to", f"{out}-spark", "--engine", "spark"], 1, "pip install 'kodec[spark]'"),
+        (["export", str(LOGS), "--to", f"{out}-spark", "--engine", "spark"], 1, "pip install 'pyspark>="),
     ):
         done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True)
         assert done.returncode == code, done.stderr
@@ -237,6 +238,22 @@ def test_what_was_exported_is_restored(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([*words, str(tmp_path / "more"), "--topic", "orders", "--segment-bytes", "9000"]) == 0
     assert len(list((tmp_path / "more" / "orders-0").glob("*.log"))) > 1
     assert "orders-2:" in capsys.readouterr().out
+
+
+def test_arrow_is_restored_as_parquet_is(tmp_path: Path) -> None:
+    rows = []
+    for form in ("parquet", "arrow"):
+        export(LOGS, tmp_path / form, topics=["orders", "large"], engine="local", format=form)
+        restore(tmp_path / form, tmp_path / f"{form}-logs", engine="local")
+        folders = sorted((tmp_path / f"{form}-logs").iterdir())
+        rows.append([(folder.name, rows_of(folder)) for folder in folders])
+    assert rows[0] == rows[1] and len(rows[0]) == 4
+    (damaged,) = (tmp_path / "arrow" / "topic=large" / "partition=0").glob("*.arrow")
+    data = damaged.read_bytes()
+    for size in range(0, len(data), 97):
+        damaged.write_bytes(data[:size])
+        with pytest.raises(OSError, match=re.escape(str(damaged))):
+            restore(tmp_path / "arrow", tmp_path / "no", engine="local")
 
 
 def test_a_restore_refuses_offsets_that_overlap(tmp_path: Path) -> None:

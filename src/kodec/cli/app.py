@@ -18,7 +18,7 @@ from kodec import __version__
 from kodec.cli.commands import VERBS, help_page
 from kodec.cli.lines import printable, warn
 
-__all__ = ["run"]
+__all__ = ["command", "run"]
 
 # As in `main`.
 _BAD_USAGE = 2
@@ -28,7 +28,7 @@ _FUNCTIONS = {"groups": "list_groups", "ls": "list_logs"}
 
 
 @cache
-def _command(verb: str) -> Any:
+def command(verb: str) -> Any:
     """A verb. Its module is imported when it is asked for: what others need may be missing, or slow."""
     module = importlib.import_module(f"kodec.cli.verbs.{verb.replace('-', '_')}")
     function = _FUNCTIONS.get(verb, verb.replace("-", "_"))
@@ -42,7 +42,7 @@ class _Verbs(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb of this name, or None."""
-        return _command(cmd_name) if cmd_name in VERBS else None
+        return command(cmd_name) if cmd_name in VERBS else None
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names, in the order of the help."""

@@ -35,13 +35,15 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Rewrite": {
         "trim": "Delete the oldest segments by offset, size or time",
         "compact": "Keep the last value of each key, as the log cleaner does",
+        "redact": "Erase chosen records from closed segments; offsets stay",
+        "load": "Lines of `dump --edit-format`, edited, to a log directory",
         "convert": "Another message format or codec; offsets stay",
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
     "Export and restore": {
         "export": "Records to Parquet, Arrow IPC, CSV or JSON Lines",
         "compact-view": "The latest record of each key to Parquet",
-        "restore": "Parquet back to a log directory",
+        "restore": "Parquet or Arrow IPC back to a log directory",
         "scan": "Rows of any file that a schema describes to Parquet",
     },
     "Schemas": {

@@ -14,6 +14,7 @@ from kodec.cli import output
 from kodec.cli.outcome import BAD_USAGE, FAILED
 from kodec.log.files.resolve import NotALog
 from kodec.runtime.errors import KodecError, MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["ENGINE", "MASTER", "Engine", "job", "require_spark"]
 
@@ -52,7 +53,7 @@ def job() -> Iterator[None]:
         output.warn(f"kodec: {text}")
         raise typer.Exit(BAD_USAGE if isinstance(error.__context__, NotALog) else FAILED) from None
     except ImportError as error:
-        raise MissingDependency(f"this needs `{error.name}`: pip install 'kodec[spark]'") from error
+        raise MissingDependency(f"this needs `{error.name}`: {install_command('spark')}") from error
     except NotALog as error:
         output.warn(*output.lines_of(error))
         raise typer.Exit(BAD_USAGE) from None

@@ -31,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError as error:
         if error.name not in ("typer", "rich"):
             raise
-        print(f"kodec: the command needs `{error.name}`: pip install 'kodec[cli]'", file=sys.stderr)
+        from kodec.runtime.extras import install_command
+
+        print(f"kodec: the command needs `{error.name}`: {install_command('cli')}", file=sys.stderr)
         return BAD_USAGE
     for stream in (sys.stdout, sys.stderr):
         # Names and values of any alphabet on a terminal of another one.

@@ -6,10 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from kodec.cli import output
 
 __all__ = ["Step", "progress"]
@@ -22,13 +18,31 @@ _LARGE = 16 << 20
 def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[Step]:
     """A function to call with the bytes read since the last call, `size` in all.
 
-    Shows a bar where there is a person to see it and enough to do; with `beside_output` not where lines on
-    stdout would tear it.
+    Shows a bar with rate and remaining time where there is a person to see it and enough to do; with
+    `beside_output` not where lines on stdout would tear it.
     """
     if size < _LARGE or not sys.stderr.isatty() or (beside_output and sys.stdout.isatty()):
         yield lambda _: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    # a sixth of the start of a verb that shows no bar
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(escape(output.printable(name)), total=size)
         yield lambda step: bar.advance(task, step)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kodec.runtime.errors import FormatError, MissingDependency
+from kodec.runtime.extras import install_command
 from kodec.runtime.fields import ReadOptions
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Explainer:
             from kodec.generator.schema.expression_types import Kinds
         except ImportError as error:
             raise MissingDependency(
-                f"explaining needs `{error.name}`: pip install 'kodec[generator]'"
+                f"explaining needs `{error.name}`: {install_command('generator')}"
             ) from error
         name, files = collect(Path(schema))
         with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
+from kodec.runtime.extras import install_command
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions
 from kodec.runtime.streams import Buffer, StreamNode
 
@@ -277,7 +278,7 @@ def load_schema(path: str | os.PathLike[str]) -> Format:
         if error.name not in ("jinja2", "yaml", "ruff", "pyarrow"):
             raise
         raise MissingDependency(
-            f"reading by a schema needs `{error.name}`: pip install 'kodec[generator,arrow]'"
+            f"reading by a schema needs `{error.name}`: {install_command('generator', 'arrow')}"
         ) from error
 
 

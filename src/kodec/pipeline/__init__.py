@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.compact_view import compact_view
@@ -47,7 +48,7 @@ else:
         try:
             found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         except ImportError as missing:
-            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: pip install 'kodec[spark]'"
+            text = f"`kodec.pipeline.{name}` needs `{missing.name}`: {install_command('spark')}"
             raise MissingDependency(text, name=missing.name) from missing
         globals()[name] = found
         return found

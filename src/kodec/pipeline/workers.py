@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["TASK_BYTES", "Engine", "Workers", "workers"]
 
@@ -106,7 +107,7 @@ def workers(
     try:  # only here: what is done in this process is done without Spark installed
         from kodec.pipeline.spark_workers import spark_workers
     except ImportError as missing:
-        text = f"Spark's workers need `{missing.name}`: pip install 'kodec[spark]'"
+        text = f"Spark's workers need `{missing.name}`: {install_command('spark')}"
         raise MissingDependency(text, name=missing.name) from missing
 
     with spark_workers(name, master, config or {}, progress or (lambda text: None)) as found:

@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,10 +13,10 @@ import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.cleaning.compaction import plan_compaction
 from kodec.log.cleaning.swap import replace_segments
-from kodec.log.recovery.planning import plan_recovery
 from kodec.log.verification.verify import verify_partition
 from tests.log import kill_compaction, made
 from tests.log.cleaning.compacting import COMPACTED, DATA, NOW, compacted, transactions
+from tests.log.cleaning.stopping import STARTS, Stopped, stopping
 from tests.log.made import START, batch
 
 # -- files --------------------------------------------------------------------------------------------------
@@ -52,7 +51,7 @@ def test_what_grows_too_large_becomes_several_segments(
     entries = [batch(at, [(b"%d" % at, b"v")], magic=0) for at in range(40)]
     folder = made.make(tmp_path / "topic-0", [(0, entries), (40, [])])
     wanted = made.rows(folder)
-    monkeypatch.setattr("kodec.log.cleaning.compaction.MAX_SEGMENT", 1000)
+    monkeypatch.setattr("kodec.log.cleaning.segments.MAX_SEGMENT", 1000)
     report = compacted(folder)
     assert report.segments_after > 3
     assert made.rows(folder) == wanted
@@ -96,38 +95,6 @@ def test_interrupted_by_the_caller(tmp_path: Path) -> None:
     seen: list[int] = []
     plan_compaction(folder, progress=seen.append).apply()
     assert sum(seen) > 6_000_000
-
-
-class Stopped(Exception):
-    """The process ends here."""
-
-
-def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> list[str]:
-    """Let so many changes of files happen, then none; gives the list of those that did."""
-    done: list[str] = []
-
-    def wrap(owner: Any, name: str) -> None:
-        plain = getattr(owner, name)
-
-        def call(*args: Any, **options: Any) -> Any:
-            if len(done) >= after:
-                raise Stopped
-            done.append(name)
-            return plain(*args, **options)
-
-        monkeypatch.setattr(owner, name, call)
-
-    for name in ("replace", "rename", "unlink", "fsync", "ftruncate"):
-        wrap(os, name)
-    return done
-
-
-def recovered(folder: Path) -> None:
-    """What `kodec recover` does."""
-    plan_recovery(folder).apply()
-
-
-STARTS = pytest.mark.parametrize("start", [made.broker_start, recovered], ids=["broker", "recover"])
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from pathlib import Path
@@ -66,6 +67,51 @@ def test_a_compaction(tmp_path: Path) -> None:
         sizes.add(len(after))
         assert faults.failed is not None or len(after) == 15, "it returned, and is not durable"
     assert sizes == {30, 15}
+
+
+def test_a_redaction(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    folder = source(base)
+    before = rows(folder)
+    wanted = kodec.RecordFilter(key=b"3")
+    kept = {offset: row for offset, row in before.items() if row[0] != b"3" or offset >= 20}
+    shutil.copytree(base, tmp_path / "source")
+    calls = each_call(
+        base, tmp_path / "source", lambda: kodec.operations.plan_redaction(folder, wanted).apply()
+    )
+    sizes = set()
+    for number, faults in enumerate(calls):
+        lose(faults, number)
+        after = recovered(folder)
+        assert kept.items() <= after.items() <= before.items(), number
+        sizes.add(len(after))
+        assert faults.failed is not None or after == kept, "it returned, and is not durable"
+        kodec.operations.plan_redaction(folder, wanted).apply()
+        assert rows(folder) == kept
+    assert sizes == {30, 28, 26}
+
+
+def test_a_load(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    folder = source(base)
+    before = rows(folder)
+    lines = [json.dumps(each).encode() for each in kodec.operations.log_lines(kodec.PartitionLog(folder))]
+    shutil.copytree(base, tmp_path / "source")
+    target = base / "new"
+    calls = each_call(
+        base,
+        tmp_path / "source",
+        lambda: kodec.operations.plan_load("lines", lambda: lines, target).apply(),
+    )
+    found = set()
+    for number, faults in enumerate(calls):
+        lose(faults, number)
+        if target.is_dir():
+            assert rows(target / "t-0") == before, number
+            assert [str(each) for each in kodec.repair.verify(target / "t-0") if not each.note] == []
+        found.add(target.is_dir())
+        assert faults.failed is not None or target.is_dir(), "it returned, and is not durable"
+    assert found == {False, True}
 
 
 def test_a_trim(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from kodec.cli import lines
 from kodec.runtime.errors import KodecError, MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["check_evolution"]
 
@@ -28,7 +29,7 @@ def check_evolution(
     try:
         from kodec.formats.evolution import violations
     except ImportError as error:
-        raise MissingDependency(f"schemas need `{error.name}`: pip install 'kodec[generator]'") from error
+        raise MissingDependency(f"schemas need `{error.name}`: {install_command('generator')}") from error
 
     for path in (old, new):
         if not path.exists():

@@ -11,6 +11,7 @@ import typer
 
 from kodec.cli import lines
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["conform"]
 
@@ -72,7 +73,7 @@ def conform(
             lines.warn(*lines.lines_of(error))
             raise typer.Exit(1) from None
     except ImportError as error:
-        raise MissingDependency(f"schemas need `{error.name}`: pip install 'kodec[generator]'") from error
+        raise MissingDependency(f"schemas need `{error.name}`: {install_command('generator')}") from error
     text = FORMS[form.value](report)
     if form is Form.text:
         text = "\n".join(map(lines.printable, text.split("\n")))

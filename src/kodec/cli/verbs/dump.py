@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from kodec.cli import output
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
+from kodec.cli.stdin import is_stdin, must_be_there
+from kodec.cli.wanted import chosen_logs
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
@@ -20,6 +25,7 @@ from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.editing.dump import log_lines
 from kodec.log.files.checkpoints import (
     read_clean_shutdown,
     read_leader_epochs,
@@ -80,9 +86,10 @@ def dump(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            exists=True,
+            callback=must_be_there,
             readable=True,
-            help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments.",
+            help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments; "
+            "- for a segment from standard input.",
         ),
     ],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
@@ -97,6 +104,13 @@ def dump(
             help="Messages by name: of Kafka's own topics, as their folder says, and control records.",
         ),
     ] = False,
+    edit_format: Annotated[
+        bool,
+        typer.Option(
+            "--edit-format",
+            help="Whole logs as JSON Lines that `kodec load` makes logs of; folders only.",
+        ),
+    ] = False,
 ) -> None:
     """Print the batches and records of log files.
 
@@ -105,10 +119,17 @@ def dump(
     records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data; where
     that is not known, reason and bytes in place of data.
 
+    With --edit-format a line has all of a batch, and other lines say where logs and segments begin: see
+    docs/editing.md.
+
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
     exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage, no segment
     """
+    if edit_format:
+        if json or batches or decode or no_crc or on_error is not OnErrorChoice.stop:
+            raise typer.BadParameter("--edit-format has all of a log, and takes no other option")
+        raise typer.Exit(_dump_logs(paths))
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(
         paths,
@@ -167,6 +188,20 @@ def _dump_paths(
     return 1 if unlisted or code else 2 if bare else 0
 
 
+def _dump_logs(paths: list[Path]) -> int:
+    """Print whole logs for `kodec load`; the exit code."""
+    for path in paths:
+        if not path.is_dir():
+            raise typer.BadParameter(f"{path}: --edit-format takes log directories and partitions' folders")
+    outcome = Outcome()
+    with errors_reported():
+        for log in chosen_logs(paths, [], []):
+            with outcome.each(log.path), log, progress(str(log.topic_partition), log.size) as step:
+                for line in log_lines(log, step):
+                    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    return outcome.code
+
+
 def _dump_index(path: Path, printer: output.Printer) -> None:
     """Print the entries of an index, without preallocated zeros."""
     kind, size, read = _INDEXES[path.suffix]
@@ -215,7 +250,8 @@ def _dump_segment(
     decoded: bool,
 ) -> bool:
     """Print the batches and records of one segment; whether nothing had to be skipped."""
-    reader = read_batches(path, check_crc=check_crc, on_error=on_error)
+    source = sys.stdin.buffer if is_stdin(path) else path
+    reader = read_batches(source, check_crc=check_crc, on_error=on_error)
     good = True
     topic = (topic_of(path) if decoded else None) or ""
     for batch in _with_progress(reader, path):
@@ -254,7 +290,7 @@ def _dump_segment(
 def _with_progress(reader: BatchReader, path: Path) -> Iterator[Batch]:
     """The batches, with a bar where the file is large and the output goes elsewhere."""
     passed = 0
-    with progress(path.name, path.stat().st_size) as step:
+    with progress(path.name, 0 if is_stdin(path) else path.stat().st_size) as step:
         for batch in reader:
             yield batch
             step(batch.position + batch.size - passed)

@@ -14,6 +14,7 @@ from kodec.cli import output
 from kodec.cli.explain_page import write_page
 from kodec.cli.hexdump import lines_of_explanation
 from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.stdin import must_be_there, stdin_as_file
 from kodec.formats.explain import Area, Explainer, Explanation, Part
 from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
@@ -39,7 +40,13 @@ class _Section(NamedTuple):
 
 def explain(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="What to explain.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            callback=must_be_there,
+            dir_okay=False,
+            help="What to explain; - for standard input, a log without --schema.",
+        ),
     ],
     schema: Annotated[
         Path | None,
@@ -83,9 +90,9 @@ def explain(
     """
     if offset is not None and at is not None:
         raise typer.BadParameter("--offset and --at: one of them")
-    with errors_reported():
+    with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as here:
         try:
-            sections = _sections(file, schema, type, version, at, offset)
+            sections = _sections(here, schema, type, version, at, offset)
             chosen = islice(sections, count)
             if html is None:
                 wrong = _print(chosen, whole)

@@ -16,7 +16,7 @@ from kodec.cli import output
 from kodec.cli.compressions import FILES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
-from kodec.cli.values import FRAMING, READER_SCHEMA, SCHEMAS, FormatChoice, FramingChoice
+from kodec.cli.wanted import FRAMING, SCHEMAS, Format, FramingChoice
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import ExportSummary
@@ -46,18 +46,21 @@ def export(
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
     key_format: Annotated[
-        FormatChoice, typer.Option("--key-format", help="As --value-format, of keys.")
-    ] = FormatChoice.auto,
+        Format, typer.Option("--key-format", help="As --value-format, of keys.")
+    ] = Format.auto,
     value_format: Annotated[
-        FormatChoice,
+        Format,
         typer.Option(
             "--value-format",
             help="How CSV and JSON Lines show values; avro, protobuf, json-schema: typed columns elsewhere.",
         ),
-    ] = FormatChoice.auto,
+    ] = Format.auto,
     schemas: Annotated[str | None, SCHEMAS] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
-    reader_schema: Annotated[Path | None, READER_SCHEMA] = None,
+    reader_schema: Annotated[
+        Path | None,
+        typer.Option("--reader-schema", help="Give values as this schema has them: an .avsc or .proto file."),
+    ] = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,

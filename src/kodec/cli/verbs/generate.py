@@ -15,6 +15,7 @@ import typer
 
 from kodec.cli import lines
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from kodec.generator.driver import Change
@@ -86,7 +87,7 @@ def generate(
         from kodec.generator.target import DEFAULT
         from kodec.generator.watch import changes_of
     except ImportError as error:
-        raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
+        raise MissingDependency(f"generating needs `{error.name}`: {install_command('generator')}") from error
 
     if dialect:
         sys.stdout.write(json.dumps(schema_of_schemas(), indent=1) + "\n")
@@ -174,7 +175,7 @@ def _what_tests_need() -> None:
     missing = [name for name in ("hypothesis", "pytest") if importlib.util.find_spec(name) is None]
     if missing:
         needed = " and ".join(f"`{name}`" for name in missing)
-        lines.say(f"the tests need {needed}: pip install 'kodec[testing]'")
+        lines.say(f"the tests need {needed}: {install_command('testing')}")
 
 
 def _print(text: str, *, plain: bool = False) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from kodec.cli import lines
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["handoff"]
 
@@ -53,7 +54,7 @@ def handoff(
         from kodec.generator.problems import SchemaError
         from kodec.handoff import make_kit, write_folder, write_zip
     except ImportError as error:
-        raise MissingDependency(f"a kit needs `{error.name}`: pip install 'kodec[generator]'") from error
+        raise MissingDependency(f"a kit needs `{error.name}`: {install_command('generator')}") from error
 
     if out is None and archive is None:
         raise typer.BadParameter("--out, --zip or both say where the kit goes")

@@ -10,6 +10,7 @@ import typer
 
 from kodec.cli import lines
 from kodec.runtime.errors import KodecError, MissingDependency
+from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from kodec.importer.plan import ImportPlan
@@ -45,7 +46,7 @@ def import_kafka(
     try:
         from kodec.importer.plan import plan_import
     except ImportError as error:
-        raise MissingDependency(f"importing needs `{error.name}`: pip install 'kodec[generator]'") from error
+        raise MissingDependency(f"importing needs `{error.name}`: {install_command('generator')}") from error
 
     if not source.exists():
         raise typer.BadParameter(f"no such file or folder: {source}")

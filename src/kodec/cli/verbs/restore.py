@@ -1,4 +1,4 @@
-"""kodec restore: Parquet to a log directory."""
+"""kodec restore: Parquet or Arrow IPC to a log directory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def restore(
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:
-    """Write Parquet, in folders topic=T/partition=N, as a log directory; offsets and timestamps stay.
+    """Write Parquet or Arrow IPC, in folders topic=T/partition=N, as a log directory.
+
+    Offsets and timestamps stay.
 
     example:  kodec restore out --to restored
 

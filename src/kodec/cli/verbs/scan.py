@@ -9,7 +9,9 @@ import typer
 
 from kodec.cli import lines
 from kodec.cli.compressions import PARQUET
+from kodec.cli.stdin import must_be_there, stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["scan"]
 
@@ -17,7 +19,15 @@ FAILED = 1
 
 
 def scan(
-    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="What is read.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            callback=must_be_there,
+            dir_okay=False,
+            help="What is read; - for standard input.",
+        ),
+    ],
     schema: Annotated[
         Path, typer.Option("--schema", exists=True, dir_okay=False, help="The .ksy file of its format.")
     ],
@@ -45,12 +55,13 @@ def scan(
         from kodec.formats.parquet import check_target, write_parquet
     except ImportError as error:
         raise MissingDependency(
-            f"scanning needs `{error.name}`: pip install 'kodec[generator,arrow]'"
+            f"scanning needs `{error.name}`: {install_command('generator', 'arrow')}"
         ) from error
     try:
-        check_target(to, file, overwrite=overwrite)
-        reader = load_schema(schema).scan(file, rows, column or None)
-        count = write_parquet(reader, to, compression=compression, overwrite=overwrite)
+        with stdin_as_file(file) as here:
+            check_target(to, here, overwrite=overwrite)
+            reader = load_schema(schema).scan(here, rows, column or None)
+            count = write_parquet(reader, to, compression=compression, overwrite=overwrite)
     except KodecError:
         raise
     except ValueError as error:

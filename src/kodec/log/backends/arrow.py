@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kodec.generated.log.record_batch import HEAD_OF_RECORD_BATCH_ROWS
 from kodec.runtime.errors import ArgumentError, MissingDependency
+from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ def pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as missing:
-        text = "tables need `pyarrow`: pip install 'kodec[arrow]'"
+        text = f"tables need `pyarrow`: {install_command('arrow')}"
         raise MissingDependency(text, name=missing.name) from missing
     return pyarrow
 

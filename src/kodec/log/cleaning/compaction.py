@@ -8,25 +8,23 @@ said in `cleanable.py` beside this file, which records stay in `rules.py`, how f
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
-from kodec.generated.log import transaction_index
-from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
-from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
-from kodec.log.directories.gaps import cleaned_up_to, find_gaps
+from kodec.log.cleaning.segments import CleanedSegments
+from kodec.log.cleaning.swap import replace_segments
+from kodec.log.directories.gaps import cleaned_up_to, warn_of_gaps
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -36,7 +34,6 @@ from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.tables.table import scan_table
-from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import FormatError
 
 __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_columns", "plan_compaction"]
@@ -44,7 +41,6 @@ __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_colum
 _DAY = 86_400_000
 _METADATA = "__cluster_metadata"
 _ENOUGH = 4 << 20
-_log = logging.getLogger("kodec")
 
 
 @dataclass(slots=True)
@@ -227,10 +223,7 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
         with PartitionLog(path, limits=options.limits) as log:
             known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
             if report is None:
-                for gap in find_gaps(log):
-                    if not gap.is_explained:
-                        text = "%s: offsets %d to %d are in no segment: a compaction hides that they are lost"
-                        _log.warning(text, path, gap.lost, gap.last)
+                warn_of_gaps(log, "a compaction")
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
                     log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size
@@ -401,7 +394,9 @@ class _Round:
 
     def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> list[int]:
         """Write what stays of some segments; the base offsets of the segments that it went into."""
-        output = _Output(self.log, group[0].base_offset, self.settings, apply)
+        output = CleanedSegments(
+            self.log, group[0].base_offset, max_index_bytes=self.settings.max_index_bytes, write=apply
+        )
         try:
             for segment in group:
                 keep_old = modified(segment) > oldest
@@ -449,67 +444,3 @@ def _groups(
 
 def _size(path: Path | None) -> int:
     return path.stat().st_size if path is not None else 0
-
-
-class _Output:
-    """The segments that a group goes into: one, but where that would grow too large.
-
-    Attributes: `made` has their base offsets.
-    """
-
-    def __init__(self, log: PartitionLog, base_offset: int, settings: CompactionOptions, apply: bool) -> None:
-        self.made: list[int] = []
-        self._folder = log.path
-        self._limits = log.limits
-        self._settings = settings
-        self._apply = apply
-        self._writer: SegmentWriter | None = None
-        self._size = 0
-        self._paths: list[Path] = []
-        self._open(base_offset)
-
-    def _open(self, base_offset: int) -> None:
-        self.made.append(base_offset)
-        self._size = 0
-        if self._apply:
-            self._writer = SegmentWriter(
-                self._folder,
-                base_offset,
-                suffix=CLEANED,
-                max_index_bytes=self._settings.max_index_bytes,
-                overwrite=True,
-            )
-
-    def append(self, data: bytes, source: Batch) -> None:
-        """Add a batch; `source` is what it was made from."""
-        batch = source if data is source.data else kernel.open_batch(data, 0, self._limits)
-        if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.made[-1] > MAX_RELATIVE:
-            self._finish()
-            self._open(batch.base_offset)
-        self._size += len(data)
-        if self._writer is not None:
-            self._writer.append(data, batch)
-
-    def add_aborted(self, entry: transaction_index.Entry) -> None:
-        if self._writer is not None:
-            self._writer.add_aborted(entry)
-
-    def _finish(self) -> None:
-        if self._writer is not None:
-            self._paths += self._writer.paths
-            self._writer.close()
-
-    def close(self, last: Segment) -> None:
-        """Write everything durably, with the time of the last segment that went in."""
-        self._finish()
-        status = last.path.stat()
-        for path in self._paths:
-            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-    def abandon(self) -> None:
-        """Remove what was written."""
-        if self._writer is not None:
-            with suppress(OSError):
-                self._writer.close(flush=False)
-        if self._apply:
-            remove_cleaned(self._folder, self.made)

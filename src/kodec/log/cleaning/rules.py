@@ -18,7 +18,7 @@ from kodec.log.batches.records import ControlRecordType, Record
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.writing.rebuild import empty_batch, same_format, with_records
 
-__all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord"]
+__all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord", "tells_of_producer"]
 
 
 class LastRecord(NamedTuple):
@@ -122,6 +122,16 @@ class _Fate(enum.Enum):
     EMPTY = 1
 
 
+def tells_of_producer(batch: Batch, producers: Mapping[int, LastRecord]) -> bool:
+    """Whether a batch is the last one of its producer, by which a broker knows its epoch and sequence."""
+    last = producers.get(batch.producer_id) if batch.producer_id >= 0 else None
+    if last is None:
+        return False
+    if last.last_offset >= 0:
+        return batch.last_offset == last.last_offset
+    return batch.is_control and batch.producer_epoch == last.epoch
+
+
 class BatchCleaner:
     """Says what becomes of each batch of a log, from its start on.
 
@@ -184,14 +194,7 @@ class BatchCleaner:
 
     def _must_stay(self, batch: Batch) -> bool:
         """Whether a batch has to be there even without records."""
-        if batch.next_offset == self._end:
-            return True
-        last = self._producers.get(batch.producer_id) if batch.producer_id >= 0 else None
-        if last is None:
-            return False
-        if last.last_offset >= 0:
-            return batch.last_offset == last.last_offset
-        return batch.is_control and batch.producer_epoch == last.epoch
+        return batch.next_offset == self._end or tells_of_producer(batch, self._producers)
 
     def _marker(self, batch: Batch) -> bytes | _Fate:
         over = self._transactions.is_over(batch)

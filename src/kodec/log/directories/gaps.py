@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
     from kodec.log.directories.partition import PartitionLog
 
-__all__ = ["Gap", "cleaned_up_to", "explain_gap", "find_gaps"]
+__all__ = ["Gap", "cleaned_up_to", "explain_gap", "find_gaps", "warn_of_gaps"]
+
+
+_log = logging.getLogger("kodec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,14 @@ def find_gaps(log: PartitionLog) -> Iterator[Gap]:
             expected = segment.next_offset
             if expected < following.base_offset and segment.torn_tail is None:
                 yield explain_gap(log, expected, following.base_offset - 1)
+
+
+def warn_of_gaps(log: PartitionLog, what: str) -> None:
+    """Log which offsets are lost between segments, before `what` hides that they are. Raises OSError."""
+    for gap in find_gaps(log):
+        if not gap.is_explained:
+            text = "%s: offsets %d to %d are in no segment: %s hides that they are lost"
+            _log.warning(text, log.path, gap.lost, gap.last, what)
 
 
 def cleaned_up_to(log: PartitionLog) -> int:

@@ -11,6 +11,7 @@ from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from kodec.log.batches.batch import Batch
     from kodec.log.directories.segment import BatchHeader
 
 __all__ = ["Isolation", "RecordFilter"]
@@ -77,7 +78,7 @@ class RecordFilter:
             words += [key.encode("utf-8", "surrogateescape"), value]
         return sorted({each for each in words if each}, key=len, reverse=True)
 
-    def excludes(self, head: BatchHeader) -> bool:
+    def excludes(self, head: BatchHeader | Batch) -> bool:
         """Whether the header of a batch says that no record of it matches; but for its transaction."""
         most = head.max_timestamp
         # of a batch with one time, the time that the header has is each record's
@@ -115,6 +116,6 @@ class RecordFilter:
         )
 
 
-def _above(head: BatchHeader, offset: int) -> bool:
+def _above(head: BatchHeader | Batch, offset: int) -> bool:
     """Whether a batch begins above an offset; of a wrapper that is not known before it is decompressed."""
     return head.base_offset is not None and head.base_offset > offset

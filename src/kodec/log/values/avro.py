@@ -11,6 +11,7 @@ from typing import Any
 from kodec.log.values.plain import MOST_NESTING, nesting_of
 from kodec.log.values.schemas import BadSchema, Schema
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = ["AvroReader", "AvroSchema", "fastavro", "parse"]
 
@@ -23,7 +24,7 @@ def fastavro() -> Any:
     try:
         import fastavro
     except ImportError as missing:
-        text = f"Avro needs `{missing.name}`: pip install 'kodec[values]'"
+        text = f"Avro needs `{missing.name}`: {install_command('values')}"
         raise MissingDependency(text, name=missing.name) from missing
     return fastavro
 

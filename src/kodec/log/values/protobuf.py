@@ -15,6 +15,7 @@ from typing import Any
 from kodec.log.values.plain import MOST_NESTING
 from kodec.log.values.schemas import BadSchema, Schema
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 from kodec.runtime.varint import read_uvarint32
 
 __all__ = ["ProtobufReader", "ProtobufSchema", "compile_schema", "without_ref"]
@@ -30,7 +31,7 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as missing:
-        text = f"Protobuf needs `{missing.name}`: pip install 'kodec[values]'"
+        text = f"Protobuf needs `{missing.name}`: {install_command('values')}"
         raise MissingDependency(text, name=missing.name) from missing
 
 

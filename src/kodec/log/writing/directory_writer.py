@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from kodec.log.arguments import require_integer
+from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import (
     read_offsets,
     write_clean_shutdown,
@@ -107,6 +108,7 @@ class LogDirectoryWriter(ClosedAtEnd):
         topic_id: UUID | None = None,
         leader_epoch: int | None = None,
         start_offset: int = 0,
+        producers: ProducerState | None = None,
     ) -> LogWriter:
         """The writer of a topic-partition's log, opened with these arguments (see `LogWriter`) at first.
 
@@ -125,6 +127,7 @@ class LogDirectoryWriter(ClosedAtEnd):
                 topic_id=topic_id,
                 leader_epoch=leader_epoch,
                 start_offset=start_offset,
+                producers=producers,
             )
             self._claims += self._lock.claims - before
         return self._writers[key]

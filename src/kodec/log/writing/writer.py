@@ -108,7 +108,7 @@ class LogWriter(ClosedAtEnd):
         topic_id: goes into `partition.metadata`; a broker in KRaft mode needs it. None: as it is there.
         leader_epoch: what batches of magic 2 get whose offsets are assigned. None: the newest one of
             `leader-epoch-checkpoint`, 0 for a new log.
-        start_offset: of a new log.
+        start_offset: of a new log. producers: of a new log, what is known of them where it starts.
         clock: seconds since the epoch, for `flush_ms` and `segment_ms`.
 
     Raises: ValueError for a folder with another name, or another topic id than the one there;
@@ -125,6 +125,7 @@ class LogWriter(ClosedAtEnd):
         topic_id: UUID | None = None,
         leader_epoch: int | None = None,
         start_offset: int = 0,
+        producers: ProducerState | None = None,
         limits: Limits = Limits(),
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -156,7 +157,7 @@ class LogWriter(ClosedAtEnd):
             if files.segments:
                 found = self._resume(files)
             else:
-                self._begin(files, max(start_offset, checkpointed_start(self.path)))
+                self._begin(files, max(start_offset, checkpointed_start(self.path)), producers)
             self._load_epochs(found, leader_epoch)
             self._flush()
             sync_folder(self.path)
@@ -198,10 +199,10 @@ class LogWriter(ClosedAtEnd):
 
     # -- opening ----------------------------------------------------------------------------------
 
-    def _begin(self, files: PartitionFiles, start_offset: int) -> None:
+    def _begin(self, files: PartitionFiles, start_offset: int, producers: ProducerState | None) -> None:
         remove_clean_shutdown(self.path.parent)
         drop_leftovers(files)
-        self._producers = ProducerState()
+        self._producers = ProducerState() if producers is None else producers
         self._snapshot_at = self.next_offset = start_offset
         self._open_segment(start_offset)
 

@@ -1,10 +1,11 @@
-"""Restores a log directory from Parquet, as `export` writes it, in Spark's workers."""
+"""Restores a log directory from Parquet or Arrow IPC, as `export` writes it, here or in Spark's workers."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ _TYPES: tuple[tuple[str, Callable[[pa.DataType], bool], str], ...] = (
     ("timestampType", pa.types.is_integer, "a whole number"),
 )
 _ROWS = 65_536
+_SUFFIXES = (".parquet", ".arrow")
 # What Hive and Spark call the partition of rows whose value is null.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -90,22 +92,42 @@ class _Restore:
         return folder, segments
 
 
-def _batches(path: Path, columns: Iterable[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, of these columns those that it has. Raises OSError, also where it is damaged."""
+@contextmanager
+def _opened(path: Path) -> Iterator[pq.ParquetFile | pa.RecordBatchFileReader]:
+    """A file of Parquet or Arrow IPC. Raises OSError, also where it is damaged."""
     try:
-        with pq.ParquetFile(path) as file:
-            names = [name for name in columns if name in file.schema_arrow.names]
-            yield from file.iter_batches(_ROWS, columns=names)
+        if path.suffix == ".parquet":
+            with pq.ParquetFile(path) as file:
+                yield file
+        else:
+            with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as reader:
+                yield reader
     except (OSError, pa.ArrowException) as error:
         raise OSError(f"{path}: {error}") from error
+
+
+def _schema(file: pq.ParquetFile | pa.RecordBatchFileReader) -> pa.Schema:
+    return file.schema_arrow if isinstance(file, pq.ParquetFile) else file.schema
+
+
+def _batches(path: Path, columns: Iterable[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
+    """The rows of a file, of these columns those that it has. Raises OSError, also where it is damaged."""
+    with _opened(path) as file:
+        there = _schema(file).names
+        names = [name for name in columns if name in there]
+        if isinstance(file, pq.ParquetFile):
+            yield from file.iter_batches(_ROWS, columns=names)
+            return
+        for number in range(file.num_record_batches):
+            batch = file.get_batch(number).select(names)
+            batch.validate(full=True)
+            yield from (batch.slice(at, _ROWS) for at in range(0, batch.num_rows, _ROWS))
 
 
 def _require_columns(path: Path) -> None:
     """Raises EncodeError for a file without the columns that are needed, or with one of another type."""
-    try:
-        columns = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise OSError(f"{path}: {error}") from error
+    with _opened(path) as file:
+        columns = _schema(file)
     for name in ("offset", "value"):
         if name not in columns.names:
             raise EncodeError(str(path), f"no column {name}", have=", ".join(columns.names))
@@ -150,8 +172,8 @@ def restore(
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> RestoreSummary:
-    """Write the rows of Parquet files in folders ``topic=T/partition=N`` as a log directory, offsets as they
-    were.
+    """Write the rows of Parquet or Arrow IPC files in folders ``topic=T/partition=N`` as a log directory,
+    offsets as they were.
 
     Each topic-partition is one task. The columns are those of the `kafka-log` source: offset and value are
     needed, the others may be missing. Gaps between offsets stay. Leader epochs, producers and control records
@@ -203,7 +225,7 @@ def _sources(root: Path, topics: set[str] | None) -> Iterator[_Source]:
         seen.add(topic)
         if topics is None or topic in topics:
             yield _Source(owner, sorted(_files(folder)))
-    for path in (*root.glob("*.parquet"), *root.glob("topic=*/*.parquet")):
+    for path in (each for suffix in _SUFFIXES for each in _misplaced(root, suffix)):
         if path.parent == root or topics is None or path.parent.name.partition("=")[2] in topics:
             raise ValueError(f"{path}: not in a folder named like topic=orders/partition=0")
     if not seen:
@@ -212,12 +234,17 @@ def _sources(root: Path, topics: set[str] | None) -> Iterator[_Source]:
         raise ValueError(f"{root} has no topic {', '.join(sorted(missing))}")
 
 
+def _misplaced(root: Path, suffix: str) -> Iterator[Path]:
+    yield from root.glob(f"*{suffix}")
+    yield from root.glob(f"topic=*/*{suffix}")
+
+
 def _files(folder: Path) -> Iterator[Path]:
     """The files to be read; Spark and Hive read none whose names begin with `_` or `.`. Raises ValueError."""
     for path in folder.iterdir():
         if path.name.startswith(("_", ".")):
             continue
-        if path.suffix != ".parquet" or not path.is_file():
+        if path.suffix not in _SUFFIXES or not path.is_file():
             raise ValueError(f"{path}: not a file named like 00000000000000000000.parquet")
         yield path
 

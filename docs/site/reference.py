@@ -1,0 +1,244 @@
+"""Writes the pages of the reference: public names, verbs, formats. Nothing here is written twice by hand."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from layouts import picture
+
+from kodec.cli.commands import GROUPS
+from kodec.generator.driver import load, render_all
+from kodec.generator.targets.documents.plan import Page, pages
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# A file of a real broker for the formats that are files, by the page.
+EXAMPLES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "log/record_batch.md": (
+        "kafka-4.3.1/logs/orders-0/00000000000000000000.log",
+        ("--offset", "20", "--count", "1"),
+    ),
+    "log/message_set.md": ("kafka-0.10.2.2/logs/v1-none-0/00000000000000000000.log", ("--count", "1")),
+    "log/offset_index.md": ("kafka-4.3.1/logs/orders-0/00000000000000000000.index", ("--count", "3")),
+    "log/time_index.md": ("kafka-4.3.1/logs/orders-0/00000000000000000000.timeindex", ("--count", "3")),
+    "log/transaction_index.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000000.txnindex", ()),
+    "log/producer_snapshot.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000088.snapshot", ()),
+}
+MODULES = (
+    "kodec",
+    "kodec.errors",
+    "kodec.formats",
+    "kodec.operations",
+    "kodec.pipeline",
+    "kodec.repair",
+    "kodec.results",
+    "kodec.values",
+)
+_SECTION = re.compile(r"(Args|Attributes|Memory|Raises|Returns|Source|Threads|Yields):(?: (?=\S)|$)")
+_ITEM = re.compile(r"    ([*\w`]+(?:, [*\w`]+)*): ")
+
+
+def with_sections(lines: Sequence[str]) -> list[str]:
+    """A docstring's lines as reStructuredText: sections are fields; items with names, a list."""
+    found: list[str] = []
+    inside = named = False
+    for line in lines:
+        match = _SECTION.match(line)
+        if match:
+            named = match.end() == len(line)
+            found += ["", f":{line}", ""] if named else ["", f":{line}"]
+        elif inside and line.startswith(" "):
+            item = _ITEM.match(line) if named else None
+            if item:
+                line = f"    - **{item[1]}**: {line[item.end() :]}"
+            elif named:
+                line = f"      {line[8:]}" if line.startswith("        ") else f"    - {line[4:]}"
+            found.append(line)
+        else:
+            found += ["", line] if inside else [line]
+        inside = bool(match) or (inside and (line.startswith(" ") or not line))
+    return found
+
+
+def write(folder: Path) -> None:
+    """Write all pages into a folder, in place of what is there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in (*_api(), *_commands(), *_formats()):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _contents(title: str, text: str, names: Sequence[str], depth: int = 1) -> str:
+    listed = "\n".join(names)
+    return f"# {title}\n\n{text}\n\n```{{toctree}}\n:maxdepth: {depth}\n\n{listed}\n```\n"
+
+
+def _api() -> Iterator[tuple[str, str]]:
+    """A page for each public module, with each of its names from its docstring."""
+    for module in MODULES:
+        there = import_module(module)
+        doc = (there.__doc__ or "").strip()
+        parts = [f"# `{module}`\n\n{doc}\n"]
+        for name in sorted(there.__all__, key=str.lower):
+            thing = getattr(there, name)
+            if name.startswith("__") or hasattr(thing, "__path__") or type(thing).__name__ == "module":
+                continue
+            parts.append(f"## {name}\n\n```{{eval-rst}}\n{_directive(module, name, thing)}\n```\n")
+        yield f"api/{module}.md", "\n".join(parts)
+    text = "Every public name, from its docstring; [by task](../../api.md). What is not here may change."
+    yield "api/index.md", _contents("API reference", text, MODULES)
+
+
+def _directive(module: str, name: str, thing: object) -> str:
+    if isinstance(thing, type):
+        # the section Attributes of the class says what its fields are
+        fields = [*getattr(thing, "__dataclass_fields__", ()), *getattr(thing, "_fields", ())]
+        left_out = f"\n   :exclude-members: {', '.join(fields)}" if fields else ""
+        return f".. autoclass:: {module}.{name}\n   :members:{left_out}"
+    kind = "autofunction" if callable(thing) else "autodata"
+    return f".. {kind}:: {module}.{name}"
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """A page for each verb, from its parser."""
+    from kodec.cli.app import command
+
+    groups = []
+    for group, verbs in GROUPS.items():
+        for verb in verbs:
+            yield f"cli/{verb}.md", _verb(verb, command(verb))
+        listed = "\n".join(verbs)
+        groups.append(f"```{{toctree}}\n:caption: {group}\n:maxdepth: 1\n\n{listed}\n```")
+    text = (
+        "`kodec VERB --help` says the same in a terminal. Exit codes: 0 done, 1 the bytes are bad, "
+        "2 bad usage, 3 a dry run that has something to show."
+    )
+    yield "cli/index.md", "# Command line\n\n" + text + "\n\n" + "\n\n".join(groups) + "\n"
+
+
+def _verb(verb: str, command: Any) -> str:
+    params = [each for each in command.params if each.name != "help"]
+    text, _, rest = (command.help or "").partition("\nexample:")
+    example, _, codes = rest.partition("exit:")
+    usage = " ".join(
+        [f"kodec {verb}", "[OPTIONS]", *(_metavar(each) for each in params if _is_argument(each))]
+    )
+    parts = [f"# kodec {verb}\n", f"```text\n{usage}\n```\n", _plain(text)]
+    if example.strip():
+        parts.append(f"```console\n{_commands_of(example)}\n```\n")
+    for title, wanted in (("Arguments", True), ("Options", False)):
+        rows = [each for each in params if _is_argument(each) is wanted]
+        if rows:
+            parts += [
+                f"## {title}\n",
+                f"| {title[:-1].lower()} | value | |\n|---|---|---|",
+                *map(_row, rows),
+                "",
+            ]
+    if codes.strip():
+        parts += ["## Exit codes\n", *(f"- {each}" for each in re.split(r"\s{2,}", codes.strip())), ""]
+    return "\n".join(parts)
+
+
+def _is_argument(param: Any) -> bool:
+    return param.param_type_name == "argument"
+
+
+def _metavar(param: Any) -> str:
+    return param.metavar or param.name.upper()
+
+
+def _commands_of(example: str) -> str:
+    return "\n".join(f"$ {line.strip()}" for line in example.strip().splitlines())
+
+
+def _plain(text: str) -> str:
+    return text.strip().replace("\b", "") + "\n"
+
+
+def _row(param: Any) -> str:
+    names = _metavar(param) if _is_argument(param) else ", ".join((*param.opts, *param.secondary_opts))
+    kind = "" if _is_argument(param) or param.is_flag else _kind(param.type_descriptor.annotation)
+    default = param.default
+    said = (param.help or "").replace("|", "\\|").replace("\n", " ")
+    if default not in (None, False, ()) and not callable(default) and "default:" not in said:
+        said += f" Default: `{getattr(default, 'value', default)}`."
+    return f"| `{names}` | {kind} | {said} |"
+
+
+def _kind(annotation: Any) -> str:
+    """What a value is, in a word; the values of a choice."""
+    if get_origin(annotation) is list:
+        return f"{_kind(get_args(annotation)[0])}, repeatable"
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return " \\| ".join(f"`{each.value}`" for each in annotation)
+    return {"int": "integer", "str": "text", "float": "number"}.get(
+        annotation.__name__, annotation.__name__.lower()
+    )
+
+
+# Sphinx knows targets of its own, in all pages.
+_ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
+_LINK = re.compile(r"\]\([\w./]*#([\w-]+)\)")
+
+
+def _formats() -> Iterator[tuple[str, str]]:
+    """The pages of the target `documents`, with a picture of each layout and bytes that brokers wrote."""
+    made = render_all(ROOT / "schemas", targets=["documents"]).modules
+    known = {page.path: page for page in pages(load(ROOT / "schemas"))}
+    for path, text in made.items():
+        text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", text))
+        if path == "index.md":
+            listed = "\n".join(sorted(each.removesuffix(".md") for each in known))
+            text += f"\n[All fields](fields.md)\n\n```{{toctree}}\n:hidden:\n\nfields\n{listed}\n```\n"
+        else:
+            text = _with_pictures(text, known[path])
+            if path in EXAMPLES:
+                text += _example(*EXAMPLES[path])
+        yield f"formats/{path}", text
+    yield "formats/fields.md", _fields(known.values())
+
+
+def _with_pictures(text: str, page: Page) -> str:
+    """A picture before the table of each layout that begins with bytes at fixed places."""
+    for table in (table for kind in page.types for table in kind.tables):
+        drawn = picture([(row.offset, row.size, row.name.strip("`")) for row in table.rows])
+        first = (
+            f"| {table.rows[0].offset} | {table.rows[0].size} | {table.rows[0].name} | {table.rows[0].type} |"
+        )
+        head = "| at | bytes | field | type | |\n|---|---|---|---|---|\n"
+        if drawn:
+            block = f"```{{raw}} html\n{drawn}\n```\n\n{head}{first}"
+            text = text.replace(head + first, block, 1)
+    return text
+
+
+def _example(file: str, arguments: Sequence[str]) -> str:
+    """What `kodec explain` prints of bytes that a broker wrote."""
+    command = [sys.executable, "-m", "kodec", "explain", f"tests/data/{file}", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    shown = " ".join(["kodec explain", f"tests/data/{file}", *arguments])
+    return f"\n## Bytes of a broker\n\n```console\n$ {shown}\n```\n\n```text\n{done.stdout.rstrip()}\n```\n"
+
+
+def _fields(made: Iterable[Page]) -> str:
+    """Every field of every type, and where it is."""
+    places: dict[str, set[tuple[str, str]]] = {}
+    for page in made:
+        for kind in page.types:
+            for row in (row for table in kind.tables for row in table.rows):
+                name = row.name.strip("`").rpartition(".")[2]
+                places.setdefault(name, set()).add((kind.name, kind.anchor))
+    lines = ["# All fields", "", "| field | in |", "|---|---|"]
+    for name, where in sorted((name, where) for name, where in places.items() if name):
+        links = ", ".join(f"[{kind}](#format-{anchor})" for kind, anchor in sorted(where))
+        lines.append(f"| `{name}` | {links} |")
+    return "\n".join(lines) + "\n"

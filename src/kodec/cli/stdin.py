@@ -1,0 +1,39 @@
+"""`-`, which names standard input, where a verb reads one file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import typer
+
+__all__ = ["is_stdin", "must_be_there", "stdin_as_file"]
+
+
+def is_stdin(path: Path) -> bool:
+    """Whether a path that a user gave means standard input."""
+    return str(path) == "-"
+
+
+def must_be_there(given: list[Path] | Path) -> list[Path] | Path:
+    """A callback of typer for paths or `-`: its own check refuses `-`. Raises BadParameter."""
+    for path in given if isinstance(given, list) else [given]:
+        if not is_stdin(path) and not path.exists():
+            raise typer.BadParameter(f"{path} does not exist")
+    return given
+
+
+@contextmanager
+def stdin_as_file(path: Path, suffix: str = "") -> Iterator[Path]:
+    """The path; for `-` that of a temporary file with what standard input has, for readers that seek."""
+    if not is_stdin(path):
+        yield path
+        return
+    with NamedTemporaryFile(prefix="stdin-", suffix=suffix) as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield Path(file.name)

@@ -1,0 +1,84 @@
+"""kodec load: a log directory of lines that `kodec dump --edit-format` has printed."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.stdin import is_stdin, must_be_there
+from kodec.log.editing.load import LoadedLog, lines_of, plan_load
+
+__all__ = ["load"]
+
+
+def load(
+    out: Annotated[Path, typer.Option("--out", help="The new log directory.", file_okay=False)],
+    lines: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FILE]",
+            callback=must_be_there,
+            help="JSON Lines; - or nothing for stdin.",
+            dir_okay=False,
+        ),
+    ] = Path("-"),
+    cluster_id: Annotated[
+        str | None, typer.Option("--cluster-id", help="For meta.properties, with --node-id.")
+    ] = None,
+    node_id: Annotated[int | None, typer.Option("--node-id", help="Of the broker.", min=0)] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Make a log directory of what `kodec dump --edit-format` has printed, edited or not.
+
+    Offsets, timestamps, producers, transactions and segments are those of the lines; batches that nobody
+    changed are byte for byte what they were. Without --apply the lines are only checked. The log directory
+    appears whole or not at all. Parquet is for kodec restore.
+
+    example:  kodec dump --edit-format /data/kafka-logs | ./script | kodec load --out edited --apply
+
+    exit:     0 done   1 a line that cannot be, or the target is not empty   2 bad usage
+              3 checked, --apply writes it
+    """
+    if (cluster_id is None) != (node_id is None):
+        raise typer.BadParameter("--cluster-id and --node-id go together")
+    outcome = Outcome()
+    with errors_reported(), ExitStack() as stack, outcome.each(lines):
+        file = sys.stdin.buffer if is_stdin(lines) else stack.enter_context(lines.open("rb"))
+        name = "stdin" if is_stdin(lines) else str(lines)
+        plan = plan_load(name, partial(lines_of, file), out, cluster_id=cluster_id, node_id=node_id)
+        for each in plan.apply() if apply else plan.preview():
+            output.show(output.as_json(_facts(each, out, apply)) if json else _text(each))
+        outcome.left_to_do += not apply
+        if not json:
+            output.show(f"to {out}: {output.ending(apply)}")
+    raise typer.Exit(outcome.code)
+
+
+def _facts(loaded: LoadedLog, out: Path, applied: bool) -> dict[str, object]:
+    path = out / str(loaded.topic_partition)
+    return output.named(loaded.topic_partition, path, applied) | {
+        "segments": loaded.segments,
+        "batches": loaded.batches,
+        "asStored": loaded.as_stored,
+        "records": loaded.records,
+        "firstOffset": loaded.first_offset,
+        "endOffset": loaded.end_offset,
+        "bytes": loaded.bytes,
+    }
+
+
+def _text(loaded: LoadedLog) -> str:
+    records, segments = output.count(loaded.records, "record"), output.count(loaded.segments, "segment")
+    batches = output.count(loaded.batches, "batch", "batches")
+    return (
+        f"{loaded.topic_partition}: {records} in {batches} and {segments}, "
+        f"offsets {loaded.first_offset} to {loaded.end_offset} (exclusive), {output.size_of(loaded.bytes)}"
+    )

@@ -1,0 +1,167 @@
+"""kodec redact: erases chosen records from closed segments, and looks for what still holds them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED, Outcome, errors_reported
+from kodec.cli.progress import progress
+from kodec.cli.selection import DIRECTORIES, size_of_logs
+from kodec.cli.wanted import (
+    FRAMING,
+    HEADER,
+    KEY,
+    KEY_FORMAT,
+    OFFSET,
+    PARTITION,
+    PRODUCER,
+    SCHEMAS,
+    SINCE,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    UNTIL,
+    VALUE_CONTAINS,
+    VALUE_FORMAT,
+    WHERE,
+    Format,
+    FramingChoice,
+    chosen_logs,
+    of_transactional_id,
+    record_filter,
+    value_decoder,
+    where_condition,
+)
+from kodec.log.cleaning.redaction import METADATA, RedactionReport, plan_redaction
+from kodec.log.cleaning.remains import Holder, Place
+from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.values.formats import ValueFormat
+
+__all__ = ["redact"]
+
+
+def redact(
+    paths: Annotated[list[Path], DIRECTORIES],
+    topic: Annotated[list[str] | None, TOPIC] = None,
+    partition: Annotated[list[int] | None, PARTITION] = None,
+    key: Annotated[str | None, KEY] = None,
+    value_contains: Annotated[str | None, VALUE_CONTAINS] = None,
+    header: Annotated[list[str] | None, HEADER] = None,
+    where: Annotated[str | None, WHERE] = None,
+    offset: Annotated[str | None, OFFSET] = None,
+    since: Annotated[str | None, SINCE] = None,
+    until: Annotated[str | None, UNTIL] = None,
+    producer: Annotated[list[int] | None, PRODUCER] = None,
+    transactional_id: Annotated[str | None, TRANSACTIONAL_ID] = None,
+    key_format: Annotated[Format, KEY_FORMAT] = Format.auto,
+    value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
+    schemas: Annotated[str | None, SCHEMAS] = None,
+    framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Erase chosen records, in all segments but the active one; no broker may run.
+
+    Records are chosen as in `kodec find`; all conditions that are given must hold. Offsets, timestamps,
+    producers, transactions and epochs of all that stays are kept, indexes are rebuilt. Afterwards all files
+    of the topic-partition are searched, compressed batches, old copies and replicas to be deleted too; what
+    still holds a match is named. Without --apply it is a dry run: nothing is written.
+
+    example:  kodec redact /data/kafka-logs --topic orders --key customer-17
+
+    exit:     0 nothing to do, or done   1 refused, cannot be read, or a match is left   2 bad usage
+              3 shown, --apply does it
+    """
+    formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
+    wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
+    if producer:
+        wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
+    outcome, changed = Outcome(), 0
+    with errors_reported():
+        decoder = value_decoder(schemas, framing.value, None, paths, formats) if where else None
+        wanted = dataclasses.replace(wanted, where=where_condition(where, formats, decoder))
+        logs = chosen_logs(paths, topic or [], partition or [])
+        if transactional_id is not None:
+            ids = of_transactional_id(paths, transactional_id)
+            wanted = dataclasses.replace(wanted, producer_ids=ids & (wanted.producer_ids or ids))
+        if wanted == RecordFilter():
+            raise typer.BadParameter("say which records: --key, --where, --offset or another condition")
+        # The log of the metadata quorum is refused where it is meant, and no record of a topic's is in there.
+        others = [log for log in logs if log.topic_partition.topic != METADATA]
+        folders = [log.path for log in others or logs]
+        with progress("redact", (1 + apply) * sum(map(size_of_logs, folders))) as step:
+            for folder in folders:
+                with outcome.each(folder):
+                    plan = plan_redaction(folder, wanted, progress=step)
+                    report = plan.apply() if apply else plan.preview()
+                    outcome.left_to_do += report.has_changes and not apply
+                    changed += report.has_changes
+                    if json:
+                        output.show(output.as_json(_facts(report)))
+                    elif report.has_changes or report.left:
+                        output.show(*_text(report))
+                    outcome.failed += apply and bool(report.left)
+    if not (outcome.failed or outcome.left_to_do or changed or json):
+        output.say("kodec: no record of a closed segment matches")
+    raise typer.Exit(FAILED if outcome.failed else outcome.code)
+
+
+def _facts(report: RedactionReport) -> dict[str, object]:
+    return output.named(report.topic_partition, report.path, report.applied) | {
+        "records": report.records,
+        "segments": report.segments,
+        "rewritten": report.rewritten,
+        "emptied": report.emptied,
+        "removed": report.removed,
+        "bytesBefore": report.bytes_before,
+        "bytesAfter": report.bytes_after,
+        "deletedFiles": [str(path) for path in report.deleted_files],
+        "holders": [
+            {
+                "path": str(each.path),
+                "place": each.place.name.lower(),
+                "records": each.records,
+                "batches": each.batches,
+                "otherBatches": each.others,
+                "problem": each.problem or None,
+            }
+            for each in report.holders
+        ],
+    }
+
+
+def _text(report: RedactionReport) -> list[str]:
+    name, records = report.topic_partition, output.count(report.records, "record")
+    lines = []
+    if report.has_changes:
+        goes = f"{records} of {output.count(report.segments, 'closed segment')} {_verb(report)}"
+        if report.applied:
+            goes += f": {report.rewritten} batches rewritten, {report.emptied} emptied, {report.removed} gone"
+        lines.append(f"{name}: {goes}: {output.ending(report.applied)}")
+    for each in report.holders:
+        if each.place is Place.CLOSED and not report.applied and each.records:
+            lines.append(f"{name}: {each.path.name}: {output.count(each.records, 'record')}")
+    what = "is deleted" if report.applied else "would be deleted"
+    lines += [f"{name}: {path.name} {what}: it waits for that" for path in report.deleted_files]
+    lines += [f"{name}: {_left(each)}" for each in report.left]
+    if report.applied and not report.left:
+        lines.append(f"{name}: checked: no file of it holds a record that matches")
+    if others := sum(each.others for each in report.holders):
+        batches = output.count(others, "batch", "batches")
+        lines.append(f"{name}: the bytes also stand in {batches} of records that do not match: they stay")
+    return lines
+
+
+def _verb(report: RedactionReport) -> str:
+    goes = "goes" if report.records == 1 else "go"
+    return "erased" if report.applied else goes
+
+
+def _left(holder: Holder) -> str:
+    holds = f"holds {output.count(holder.records, 'record')}" if holder.records else "may hold some"
+    because = f": {holder.problem}" if holder.problem else ""
+    return f"{holder.path} still {holds} ({holder.place.value}){because}"

@@ -1,0 +1,235 @@
+"""Which records are meant: the options of verbs that choose records, and what they ask for."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Missing
+from kodec.cli.times import parse_time
+from kodec.log.batches.records import Record
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import resolve
+from kodec.log.values.conditions import Condition, condition, parsed_part
+from kodec.log.values.decoder import TYPED, ValueDecoder
+from kodec.log.values.formats import ValueFormat, bytes_of, decoded_part
+from kodec.log.values.framing import Framing, Part
+from kodec.log.values.plain import plain
+from kodec.log.values.schemas import UnknownSchema
+from kodec.log.values.sources import SCHEMAS_TOPIC, schema_source
+from kodec.log.views.transactions import producers_of
+from kodec.runtime.errors import ArgumentError
+
+__all__ = [
+    "FRAMING",
+    "HEADER",
+    "KEY",
+    "KEY_FORMAT",
+    "OFFSET",
+    "PARTITION",
+    "PRODUCER",
+    "SCHEMAS",
+    "SINCE",
+    "TOPIC",
+    "TRANSACTIONAL_ID",
+    "UNTIL",
+    "VALUE_CONTAINS",
+    "VALUE_FORMAT",
+    "WHERE",
+    "Format",
+    "FramingChoice",
+    "chosen_logs",
+    "of_transactional_id",
+    "record_filter",
+    "value_decoder",
+    "where_condition",
+]
+
+TOPIC = typer.Option("--topic", help="This topic; may be given several times.")
+PARTITION = typer.Option("--partition", help="This partition; may be given several times.", min=0)
+OFFSET = typer.Option("--offset", help="An offset, or a range: A..B, A.., ..B, both included.")
+SINCE = typer.Option(
+    "--since", help="From then on: ISO 8601 (UTC where it has no zone), -2h, or ms since 1970."
+)
+UNTIL = typer.Option("--until", help="Before then; given as --since.")
+KEY = typer.Option("--key", help="The whole key, in --key-format.")
+VALUE_CONTAINS = typer.Option("--value-contains", help="A part of the value, in --value-format.")
+HEADER = typer.Option("--header", help="A header, key=value; all that are given must be there.")
+WHERE = typer.Option("--where", help='A condition, as in: value.amount > 100 and key == "a".')
+PRODUCER = typer.Option("--producer", help="Written by this producer id; several: by any.")
+TRANSACTIONAL_ID = typer.Option(
+    "--transactional-id", help="By the producers that __transaction_state has for it."
+)
+KEY_FORMAT = typer.Option("--key-format", help="How keys are shown, and given in --key.")
+VALUE_FORMAT = typer.Option("--value-format", help="How values are shown, and given in --value-contains.")
+SCHEMAS = typer.Option(
+    "--schemas",
+    help="Where schemas are: a registry's URL, a folder, or a topic here; _schemas by default.",
+)
+FRAMING = typer.Option("--framing", help="Whose serializers framed keys and values; none: nobody's.")
+
+
+class Format(enum.Enum):
+    """`ValueFormat` for typer."""
+
+    auto = "auto"
+    text = "text"
+    json = "json"
+    hex = "hex"
+    base64 = "base64"
+    avro = "avro"
+    protobuf = "protobuf"
+    json_schema = "json-schema"
+
+
+class FramingChoice(enum.Enum):
+    """`Framing` for typer."""
+
+    auto = "auto"
+    confluent = "confluent"
+    apicurio = "apicurio"
+    glue = "glue"
+    none = "none"
+
+
+def record_filter(
+    offset: str | None,
+    since: str | None,
+    until: str | None,
+    key: str | None,
+    value_contains: str | None,
+    headers: Sequence[str],
+    key_format: ValueFormat,
+    value_format: ValueFormat,
+) -> RecordFilter:
+    """What the options ask for. Raises BadParameter."""
+    if key is not None and key_format in TYPED:
+        raise typer.BadParameter(f"--key is no {key_format}: use --where, as in: key == {key!r}")
+    low, high = _offsets(offset)
+    pairs = []
+    for each in headers:
+        name, equals, text = each.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"--header {each}: key=value is needed")
+        pairs.append((name, text.encode("utf-8", "surrogateescape")))
+    try:
+        return RecordFilter(
+            first_offset=low,
+            last_offset=high,
+            since=_time("--since", since),
+            until=_time("--until", until),
+            key=None if key is None else bytes_of(key, key_format),
+            value_contains=None if value_contains is None else bytes_of(value_contains, value_format),
+            headers=tuple(pairs),
+        )
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def value_decoder(
+    where: str | None,
+    framing: Framing,
+    reader_schema: Path | None,
+    paths: Sequence[Path],
+    formats: tuple[ValueFormat, ValueFormat],
+) -> ValueDecoder | None:
+    """What decodes keys and values; None where nothing is to be decoded. Raises Missing; as ValueDecoder."""
+    if not {"auto", *TYPED} & {*formats}:
+        return None
+    try:
+        source = schema_source(where, *paths)
+    except UnknownSchema as error:
+        raise Missing(str(error)) from None
+    except ArgumentError as error:
+        raise typer.BadParameter(f"--schemas: {error}") from None
+    for each in formats:
+        if source is None and each in ("avro", "protobuf"):
+            raise Missing(f"{each} needs schemas: there is no topic {SCHEMAS_TOPIC} here; give --schemas")
+    if source is None and "json-schema" not in formats:
+        return None
+    return ValueDecoder(source, framing=framing, reader_schema=reader_schema)
+
+
+def where_condition(
+    where: str | None, formats: tuple[ValueFormat, ValueFormat], decoder: ValueDecoder | None
+) -> Condition | None:
+    """--where, which sees what is decoded. Raises BadParameter."""
+    of_part: dict[Part, ValueFormat] = dict(zip(("key", "value"), formats, strict=True))
+
+    def decode(topic: str, record: Record, part: Part) -> object:
+        found = decoded_part(topic, record, part, of_part[part], decoder)
+        return parsed_part(topic, record, part) if found is None or found.reason else plain(found.value)
+
+    try:
+        return None if where is None else condition(where, decode)
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _offsets(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    found = re.fullmatch(r"([0-9]{1,19})|([0-9]{0,19})\.\.([0-9]{0,19})", text)
+    if found is None or text == "..":
+        raise typer.BadParameter(f"--offset {text}: an offset, or a range as 100..200, 100.. or ..200")
+    if found[1]:
+        return int(found[1]), int(found[1])
+    low, high = (int(each) if each else None for each in found.group(2, 3))
+    if low is not None and high is not None and high < low:
+        raise typer.BadParameter(f"--offset {text}: {high} is below {low}")
+    return low, high
+
+
+def _time(option: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{option}: {error}") from None
+
+
+def chosen_logs(
+    paths: Sequence[Path], topics: Sequence[str], partitions: Sequence[int]
+) -> list[PartitionLog]:
+    """The logs that are asked for. Raises Missing; NotALog, OSError, ValueError."""
+    roots = []
+    logs: list[PartitionLog] = []
+    for path in paths:
+        if isinstance(resolve(path), PartitionPath):
+            logs.append(PartitionLog(path))
+        else:
+            roots.append(path)
+    if roots:
+        logs += LogDirectory(*roots)
+    for topic in topics:
+        if not any(log.topic_partition.topic == topic for log in logs):
+            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}")
+    for number in partitions:
+        if not any(_is_of(log, topics, [number]) for log in logs):
+            named = f" of {', '.join(topics)}" if topics else ""
+            raise Missing(f"{', '.join(map(str, paths))} has no partition {number}{named}")
+    return [log for log in logs if _is_of(log, topics, partitions)]
+
+
+def _is_of(log: PartitionLog, topics: Sequence[str], partitions: Sequence[int]) -> bool:
+    topic, partition = log.topic_partition
+    return (not topics or topic in topics) and (not partitions or partition in partitions)
+
+
+def of_transactional_id(paths: Sequence[Path], name: str) -> frozenset[int]:
+    """The producer ids of a transactional id. Raises Missing."""
+    roots = [at.root if isinstance(at := resolve(path), PartitionPath) else path for path in paths]
+    found = producers_of(*dict.fromkeys(roots), transactional_id=name)
+    if not found:
+        raise Missing(f"__transaction_state has no producer of {name}")
+    output.say(f"kodec: {name} is producer {', '.join(map(str, sorted(found)))}")
+    return found

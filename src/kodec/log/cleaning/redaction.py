@@ -1,0 +1,275 @@
+"""Erases chosen records from the closed segments of a log: everything else stays, offsets above all.
+
+Batches are rewritten as the log cleaner rewrites them (`rules.py`, `log/writing/rebuild.py`), files are
+exchanged as by it (`swap.py`); what is erased is found by `remains.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kodec.generated.log import transaction_index
+from kodec.log.arguments import require
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits
+from kodec.log.cleaning.cleanable import Known
+from kodec.log.cleaning.remains import Holder, Place, find_holders, matching
+from kodec.log.cleaning.rules import tells_of_producer
+from kodec.log.cleaning.segments import CleanedSegments
+from kodec.log.cleaning.swap import replace_segments
+from kodec.log.directories.gaps import warn_of_gaps
+from kodec.log.directories.offline import require_in_order, require_whole
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.directories.segment import Segment
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.exclusive import changing
+from kodec.log.files.fingerprint import Fingerprint
+from kodec.log.files.indexes import MAX_INDEX
+from kodec.log.files.listing import LeftoverKind, TopicPartition
+from kodec.log.writing.rebuild import empty_batch, same_format, with_records
+from kodec.runtime.errors import ArgumentError, FormatError
+
+__all__ = ["METADATA", "RedactionPlan", "RedactionReport", "plan_redaction"]
+
+METADATA = "__cluster_metadata"
+
+
+@dataclass(slots=True)
+class RedactionReport:
+    """What a redaction did, or would do.
+
+    Attributes:
+        applied: whether anything was written.
+        records, segments: that go; the closed segments that hold them.
+        rewritten, emptied, removed: batches that lost some of their records, were kept without records, are
+            gone; counted when they are written.
+        bytes_before, bytes_after: of these segments.
+        deleted_files: files that waited for their deletion, and were deleted (or would be).
+        holders: the files that hold what matches: before, or after where it was applied. Files whose bytes
+            hold the key or the value in other records alone are among them; see `Holder`.
+    """
+
+    topic_partition: TopicPartition
+    path: Path
+    applied: bool
+    records: int = 0
+    segments: int = 0
+    rewritten: int = 0
+    emptied: int = 0
+    removed: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    deleted_files: list[Path] = field(default_factory=list)
+    holders: list[Holder] = field(default_factory=list)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is something that goes."""
+        return bool(self.records or self.deleted_files)
+
+    @property
+    def left(self) -> list[Holder]:
+        """Files that hold records that match, or may hold some, and are not, or would not be, changed."""
+        left = [each for each in self.holders if each.matches]
+        if self.applied:
+            return left
+        return [
+            each
+            for each in left
+            if each.place is not Place.DELETED and (each.place is not Place.CLOSED or each.problem)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionPlan:
+    """A redaction of a topic-partition's log; `preview` says what would go, `apply` erases it.
+
+    Attributes:
+        path: the folder, whose name says which `topic_partition` it holds.
+        wanted: which records go. fingerprint: what was there when the plan was made.
+        progress: called with the bytes looked at since the last call.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    wanted: RecordFilter
+    limits: Limits
+    fingerprint: Fingerprint = field(repr=False)
+    progress: Callable[[int], None] | None = None
+
+    def preview(self) -> RedactionReport:
+        """Read all of the log and say what would go; nothing is written. Errors as of `apply`."""
+        return self._survey()[0]
+
+    def apply(self) -> RedactionReport:
+        """Erase the records, then look for them again in all files. No broker may run on the log directory.
+
+        Segments are exchanged one by one, each in the steps of `replace_segments`: when this is killed at any
+        moment, a starting broker, or `recover`, finds the old segment or the new one, and a further redaction
+        goes on. Old files are deleted before it returns.
+
+        Raises: StalePlan where anything has changed since the plan was made; OSError (BlockingIOError where a
+        broker holds the directory's lock or has the log open); FormatError for a batch that is damaged and
+        for a segment with a torn tail, which is to be recovered first; ValueError for a symbolic link.
+        """
+        with changing(self.path) as folder:
+            self.fingerprint.require()
+            report, affected = self._survey()
+            report.applied = True
+            with PartitionLog(folder.path, limits=self.limits) as log:
+                known = _known(log)
+                for segment in log.segments[:-1]:
+                    if segment.path in affected:
+                        _Redaction(log, segment, self.wanted, known, report).run()
+            if report.has_changes:
+                for path in report.deleted_files:
+                    path.unlink(missing_ok=True)
+                sync_folder(folder.path)
+            with PartitionLog(folder.path, limits=self.limits) as log:
+                report.holders = list(find_holders(log, self.wanted, self.progress))
+                sizes = {segment.path: segment.size for segment in log.segments}
+                report.bytes_after = sum(sizes.get(path, 0) for path in affected)
+            return report
+
+    def _survey(self) -> tuple[RedactionReport, set[Path]]:
+        """What is to be done, and the segments in which."""
+        with PartitionLog(self.path, limits=self.limits) as log:
+            _require_redactable(log)
+            report = RedactionReport(self.topic_partition, log.path, False)
+            report.holders = list(find_holders(log, self.wanted, self.progress))
+            closed = [each for each in report.holders if each.place is Place.CLOSED and each.records]
+            if any(each.place is Place.DELETED and each.matches for each in report.holders):
+                left = (each.path for each in log.leftovers if each.kind is LeftoverKind.DELETED)
+                report.deleted_files = list(left)
+            affected = {each.path for each in closed}
+            if affected:
+                warn_of_gaps(log, "a redaction")
+                _known(log)
+            for segment in log.segments:
+                if segment.path in affected:
+                    _require_sound(segment)
+            report.records = sum(each.records for each in closed)
+            report.segments = len(affected)
+            report.bytes_before = sum(each.size for each in log.segments if each.path in affected)
+            return report, affected
+
+
+def plan_redaction(
+    path: str | os.PathLike[str],
+    wanted: RecordFilter,
+    *,
+    limits: Limits = Limits(),
+    progress: Callable[[int], None] | None = None,
+) -> RedactionPlan:
+    """Plan to erase the records that a search with `wanted` would find; reads nothing yet.
+
+    They go from all segments but the active one, also where they were aborted, or lie below the log start
+    offset. Batches keep their offsets, producers, sequences, epochs and flags; the other records in them
+    keep offsets and timestamps. A batch all of whose records go stays without records where a broker's
+    cleaner keeps it (it is the last one of its producer), where it is the last of its segment, and where its
+    transaction is undecided; else it goes. Control records stay. Indexes are rebuilt; an emptied message of
+    magic 0 or 1 that ends a segment becomes an empty batch of magic 2.
+
+    Raises: ArgumentError for a filter that takes every record, asks for control records or for
+    `read_committed`; OSError; ValueError for a folder that is not that of a topic-partition.
+    """
+    require("wanted", wanted, RecordFilter, "kodec.RecordFilter(...) is needed")
+    if wanted.control or wanted.isolation != "read_uncommitted":
+        raise ArgumentError("control records are not erased, and aborted records are erased as others are")
+    if wanted == RecordFilter():
+        raise ArgumentError("say which records are to be erased: without a condition it would be all")
+    fingerprint = Fingerprint.of(path)
+    of_topic = wanted.of_topic(fingerprint.topic_partition.topic)
+    return RedactionPlan(
+        fingerprint.folder, fingerprint.topic_partition, of_topic, limits, fingerprint, progress
+    )
+
+
+def _require_redactable(log: PartitionLog) -> None:
+    require_in_order(log)
+    if log.topic_partition.topic == METADATA:
+        raise ValueError(f"{log.path}: the log of the metadata quorum is not edited")
+
+
+def _known(log: PartitionLog) -> Known:
+    """What all of the log says; no producer is too old to be known. Raises OSError, FormatError."""
+    return Known.of(log, now=0, producer_expiration_ms=2**63)
+
+
+def _require_sound(segment: Segment) -> None:
+    """Refuse a segment that cannot be written anew. Raises FormatError."""
+    for _ in segment.batches(keeps=False):
+        pass
+    require_whole(segment)
+    segment.close()
+
+
+class _Redaction:
+    """One closed segment, written anew."""
+
+    def __init__(
+        self, log: PartitionLog, segment: Segment, wanted: RecordFilter, known: Known, report: RedactionReport
+    ) -> None:
+        self._log = log
+        self._segment = segment
+        self._wanted = wanted
+        self._known = known
+        self._report = report
+        self._next = segment.next_offset
+
+    def run(self) -> None:
+        segment = self._segment
+        output = CleanedSegments(self._log, segment.base_offset, max_index_bytes=MAX_INDEX, write=True)
+        try:
+            for batch in segment.batches():
+                for data in self._redacted(batch):
+                    output.append(data, batch)
+                for entry in self._ended_by(batch):
+                    output.add_aborted(entry)
+            require_whole(segment)
+            output.close(segment)
+        except BaseException:
+            output.abandon()
+            raise
+        finally:
+            segment.close()
+        replace_segments(self._log.path, output.made, [segment.base_offset])
+
+    def _ended_by(self, batch: Batch) -> list[transaction_index.Entry]:
+        if not batch.is_control:
+            return []
+        return [each for each in self._known.aborted if each.last_offset == batch.last_offset]
+
+    def _redacted(self, batch: Batch) -> list[bytes]:
+        """The batches that are to be written for one: none or one, or a message and an empty batch."""
+        try:
+            gone = {record.offset for record in matching(batch, self._wanted)}
+            if not gone:
+                return [batch.data]
+            kept = [record for record in batch.records() if record.offset not in gone]
+        except FormatError as error:
+            raise error.in_source(str(self._segment.path)) from None
+        if kept:
+            self._report.rewritten += 1
+            if batch.magic == 2:
+                return [with_records(batch, kept)]
+            # A wrapper ends with a record, and the segment with its last offset.
+            is_end = batch.next_offset >= self._next and kept[-1].offset < batch.last_offset
+            return [same_format(batch, kept), *([empty_batch(batch)] if is_end else [])]
+        if self._must_stay(batch):
+            self._report.emptied += 1
+            return [empty_batch(batch)]
+        self._report.removed += 1
+        return []
+
+    def _must_stay(self, batch: Batch) -> bool:
+        """Whether a batch has to be there even without records."""
+        return (
+            batch.next_offset >= self._next
+            or batch.next_offset > self._known.stable_offset
+            or tells_of_producer(batch, self._known.producers)
+        )

@@ -1,0 +1,1 @@
+"""Logs as lines that a script can change, and back."""

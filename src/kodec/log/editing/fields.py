@@ -1,0 +1,113 @@
+"""The fields of a line that somebody may have changed: each is checked where it is taken."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any
+
+from kodec.runtime.errors import EncodeError
+
+__all__ = ["Fields", "bytes_in", "bytes_out"]
+
+_REQUIRED: Any = object()
+
+
+def bytes_out(data: bytes | None) -> str | dict[str, str] | None:
+    """Bytes for a line: text where they are UTF-8, else {"base64": ...}; null for None."""
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def bytes_in(value: object, path: str) -> bytes | None:
+    """The same back. Raises EncodeError."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _encoded(value, path)
+    if isinstance(value, dict) and list(value) == ["base64"] and isinstance(value["base64"], str):
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise EncodeError(f"{path}.base64", f"not base64: {error}") from None
+    raise EncodeError(path, "not bytes", need='text, {"base64": "..."} or null', have=value)
+
+
+def _encoded(text: str, path: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EncodeError(path, f"not text: {error.reason}", need='{"base64": "..."}') from None
+
+
+class Fields:
+    """One JSON object; every field is taken once, and `end` refuses what nobody has taken.
+
+    Errors are EncodeErrors whose path begins with `path`.
+    """
+
+    def __init__(self, value: object, path: str = "") -> None:
+        self.path = path
+        if not isinstance(value, dict):
+            raise EncodeError(path, "not a JSON object", need="{...}", have=value)
+        self._left = dict(value)
+
+    def at(self, name: str) -> str:
+        """The path of a field."""
+        return f"{self.path}.{name}" if self.path else name
+
+    def _take(self, name: str, default: Any) -> Any:
+        value = self._left.pop(name, default)
+        if value is _REQUIRED:
+            raise EncodeError(self.at(name), "is missing")
+        return value
+
+    def integer(self, name: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
+        """A whole number from `low` to `high`; `default` where it is not there."""
+        value = self._take(name, default)
+        if value is default and default is not _REQUIRED:
+            return value
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise EncodeError(self.at(name), "not a number that fits", need=f"{low} to {high}", have=value)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """True or false; false where it is not there."""
+        value = self._take(name, False)
+        if not isinstance(value, bool):
+            raise EncodeError(self.at(name), "neither true nor false", have=value)
+        return value
+
+    def text(self, name: str, default: Any = _REQUIRED) -> Any:
+        """A text; `default` where it is not there."""
+        value = self._take(name, default)
+        if value is not default and not isinstance(value, str):
+            raise EncodeError(self.at(name), "not a text", have=value)
+        return value
+
+    def data(self, name: str, default: Any = None) -> bytes | None:
+        """Bytes, as `bytes_out` writes them; `default` where the field is not there."""
+        value = self._take(name, default)
+        return bytes_in(value, self.at(name))
+
+    def items(self, name: str, default: Any = _REQUIRED) -> Iterator[tuple[object, str]]:
+        """The members of a list, each with its path."""
+        value = self._take(name, default)
+        if not isinstance(value, list):
+            raise EncodeError(self.at(name), "not a list", have=value)
+        return ((each, f"{self.at(name)}[{number}]") for number, each in enumerate(value))
+
+    def inner(self, name: str) -> Fields | None:
+        """An object in a field; None where it is not there, or null."""
+        value = self._take(name, None)
+        return None if value is None else Fields(value, self.at(name))
+
+    def end(self) -> None:
+        """Refuse fields that are not known."""
+        for name in self._left:
+            raise EncodeError(self.at(name), "not a field of this")

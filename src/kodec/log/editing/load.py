@@ -1,0 +1,361 @@
+"""Makes a log directory of lines that `log_lines` has given, and a script may have changed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+from uuid import UUID
+
+from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_SEGMENT
+from kodec.log.directories.epochs import assign, from_start, up_to
+from kodec.log.directories.producer_state import ProducerState
+from kodec.log.editing.batch_lines import batch_bytes
+from kodec.log.editing.fields import Fields
+from kodec.log.files.checkpoints import (
+    LeaderEpoch,
+    read_leader_epochs,
+    write_leader_epochs,
+    write_offsets,
+)
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import TopicPartition, parse_partition_dir
+from kodec.log.files.lock import locked
+from kodec.log.files.names import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS
+from kodec.log.files.paths import on_this_machine, require_outside_logs
+from kodec.log.reading.reader import read_batches
+from kodec.log.writing.config import LogConfig
+from kodec.log.writing.directory_writer import LogDirectoryWriter
+from kodec.log.writing.incoming import refuse_unfit
+from kodec.log.writing.writer import LogWriter
+from kodec.runtime.errors import EncodeError, FormatError
+
+__all__ = ["Lines", "LoadPlan", "LoadedLog", "lines_of", "plan_load"]
+
+_INT64 = 2**63 - 1
+_INT32 = 2**31 - 1
+_LINE = 1 << 30
+# Segments end where the lines say it.
+_CONFIG = LogConfig(segment_bytes=MAX_SEGMENT, segment_ms=_INT64)
+_CUT = "what printed the lines has not come to its end"
+Lines = Iterable[bytes]
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """What was written of a topic-partition, or would be.
+
+    Attributes:
+        segments, batches, records: how many; as_stored: batches whose records are the bytes that they were.
+        first_offset: where its first segment begins. end_offset: the one after the last.
+        bytes: of all logs.
+    """
+
+    topic_partition: TopicPartition
+    segments: int = 0
+    batches: int = 0
+    as_stored: int = 0
+    records: int = 0
+    first_offset: int = 0
+    end_offset: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """A log directory to be made of lines; `preview` reads and checks them, `apply` writes it.
+
+    Attributes:
+        source: what the lines are called in errors. lines: gives them, from the first on.
+        target: the folder that is made. cluster_id, node_id: for its `meta.properties`; None for none.
+    """
+
+    source: str
+    lines: Callable[[], Lines]
+    target: Path
+    cluster_id: str | None = None
+    node_id: int | None = None
+    limits: Limits = field(default=Limits(), repr=False)
+
+    def preview(self) -> list[LoadedLog]:
+        """Read all lines and say what would be written; nothing is. Errors as of `apply`."""
+        _require_free(self.target)
+        return _Load(self, None).run()
+
+    def apply(self) -> list[LoadedLog]:
+        """Write the log directory. It appears when all of it is durable, whole, or not at all.
+
+        Raises: EncodeError that names the line and the field of what is wrong; FileExistsError where the
+        target holds something; OSError (BlockingIOError where another load has the same target).
+        """
+        _require_free(self.target)
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        working = self.target.with_name(f".{self.target.name}.kodec-load")
+        with ExitStack() as stack:
+            # Kept until the folder has its name; another load with this target is refused meanwhile.
+            stack.enter_context(locked(_made(working)))
+            _clear(working)
+            try:
+                with LogDirectoryWriter(
+                    working, cluster_id=self.cluster_id, node_id=self.node_id, config=_CONFIG
+                ) as directory:
+                    load = _Load(self, directory)
+                    loaded = load.run()
+                load.note_offsets(working)
+                sync_folder(working)
+                _require_free(self.target)
+                working.rename(self.target)
+            except BaseException:
+                shutil.rmtree(working, ignore_errors=True)
+                raise
+            sync_folder(self.target.parent)
+        return loaded
+
+
+def plan_load(
+    source: str,
+    lines: Callable[[], Lines],
+    target: str | os.PathLike[str],
+    *,
+    cluster_id: str | None = None,
+    node_id: int | None = None,
+    limits: Limits = Limits(),
+) -> LoadPlan:
+    """Plan to make a log directory of lines in the edit format; reads nothing yet.
+
+    Offsets, timestamps, producers, transactions, epochs and where segments begin are those of the lines.
+    Batches whose records are what they were keep their bytes. Indexes, producer snapshots, transaction
+    indexes and checkpoints are made as the log is written.
+
+    Args:
+        source: what the lines are called in errors, as a file's name.
+        lines: called once by `preview` and `apply` each.
+        target: not there yet, or an empty folder.
+        cluster_id, node_id: of the broker that is to start with it; see `LogDirectoryWriter`.
+
+    Raises: ValueError for a target in a log directory.
+    """
+    folder = on_this_machine(target).absolute()
+    require_outside_logs(folder)
+    return LoadPlan(source, lines, folder, cluster_id, node_id, limits)
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is longer than any can be only a part, which is refused."""
+    while line := file.readline(_LINE + 1):
+        yield line
+
+
+def _made(working: Path) -> Path:
+    working.mkdir(exist_ok=True)
+    return working
+
+
+def _clear(working: Path) -> None:
+    """Remove what a load has left that was killed."""
+    for each in working.iterdir():
+        if each.is_dir():
+            shutil.rmtree(each)
+        elif each.name != ".lock":
+            each.unlink()
+
+
+def _require_free(target: Path) -> None:
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is there already, and not an empty folder")
+
+
+@dataclass(slots=True)
+class _Log:
+    """The log that is being written.
+
+    Attributes: `started` is whether there was a segment or a batch.
+    """
+
+    loaded: LoadedLog
+    topic_id: UUID | None
+    start_offset: int
+    epochs: list[LeaderEpoch]
+    cleaned: int
+    producers: ProducerState
+    writer: LogWriter | None = None
+    started: bool = False
+
+
+class _Load:
+    """Lines on their way into a log directory; into none where that is None."""
+
+    def __init__(self, plan: LoadPlan, directory: LogDirectoryWriter | None) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._logs: dict[TopicPartition, _Log] = {}
+        self._log: _Log | None = None
+
+    def run(self) -> list[LoadedLog]:
+        for number, line in enumerate(self._plan.lines(), 1):
+            if line.isspace():
+                continue
+            place = f"line {number} of {self._plan.source}"
+            try:
+                self._take(_parsed(line))
+            except EncodeError as error:
+                raise error.in_source(place) from None
+            except FormatError as error:
+                raise EncodeError(error.path, str(error)).in_source(place) from error
+        if self._log is not None or not self._logs:
+            raise EncodeError("type", f"no line of type end: {_CUT}").in_source(self._plan.source)
+        return [each.loaded for each in self._logs.values()]
+
+    def note_offsets(self, root: Path) -> None:
+        """Write what the log directory says of logs: where they start, up to where they are compacted."""
+        starts = {key: each.start_offset for key, each in self._logs.items() if each.start_offset > 0}
+        if starts:
+            write_offsets(root / LOG_START_OFFSETS, starts)
+        cleaned = {key: each.cleaned for key, each in self._logs.items() if each.cleaned > 0}
+        if cleaned:
+            write_offsets(root / CLEANER_OFFSETS, cleaned)
+
+    def _take(self, fields: Fields) -> None:
+        kind = fields.text("type", None)
+        if kind == "log":
+            if self._log is not None:
+                raise EncodeError("type", f"the log before has no line of type end: {_CUT}", have=kind)
+            self._begin(fields)
+        elif kind not in ("segment", "batch", "end"):
+            raise EncodeError("type", "not a type of line", need="log, segment, batch or end", have=kind)
+        elif self._log is None:
+            raise EncodeError("type", "a line of type log comes first", have=kind)
+        elif kind == "segment":
+            offset = fields.integer("baseOffset", 0, _INT64)
+            fields.end()
+            self._roll(self._log, offset)
+        elif kind == "batch":
+            self._append(self._log, fields)
+        else:
+            fields.end()
+            self._end(self._log)
+            self._log = None
+
+    def _begin(self, fields: Fields) -> None:
+        topic, partition = fields.text("topic"), fields.integer("partition", 0, _INT32)
+        key = TopicPartition(topic, partition)
+        if parse_partition_dir(str(key)) != key:
+            raise EncodeError("topic", "not a name of a topic", have=topic)
+        if key in self._logs:
+            raise EncodeError("topic", "was there before", have=str(key))
+        self._log = self._logs[key] = _Log(
+            LoadedLog(key),
+            _topic_id(fields.text("topicId", None)),
+            fields.integer("startOffset", 0, _INT64, 0),
+            [_epoch(each, path) for each, path in fields.items("leaderEpochs", [])],
+            fields.integer("cleanedUpTo", 0, _INT64, 0),
+            _producers(fields.text("producers", None)),
+        )
+        fields.end()
+
+    def _start(self, log: _Log, offset: int) -> None:
+        log.started = True
+        log.loaded.segments = 1
+        log.loaded.first_offset = log.loaded.end_offset = offset
+        if self._directory is not None:
+            topic, partition = log.loaded.topic_partition
+            log.writer = self._directory.partition(
+                topic, partition, topic_id=log.topic_id, start_offset=offset, producers=log.producers
+            )
+
+    def _roll(self, log: _Log, offset: int) -> None:
+        if not log.started:
+            self._start(log, offset)
+            return
+        if offset < log.loaded.end_offset:
+            need = f"at least {log.loaded.end_offset}"
+            raise EncodeError("baseOffset", "segments must ascend", need=need, have=offset)
+        log.loaded.segments += 1
+        log.loaded.end_offset = offset
+        if log.writer is not None:
+            log.writer.roll(offset)
+
+    def _append(self, log: _Log, fields: Fields) -> None:
+        data, records, is_stored = batch_bytes(fields, self._plan.limits)
+        batches = list(read_batches(data, limits=self._plan.limits))
+        if not batches:
+            return
+        if not log.started:
+            self._start(log, batches[0].base_offset)
+        refuse_unfit(batches, MAX_SEGMENT, log.loaded.end_offset)
+        if log.writer is not None:
+            log.writer.append(data, keep_offsets=True)
+        log.loaded.batches += len(batches)
+        log.loaded.as_stored += is_stored
+        log.loaded.records += records
+        log.loaded.end_offset = batches[-1].next_offset
+        log.loaded.bytes += len(data)
+
+    def _end(self, log: _Log) -> None:
+        """Close a log, with the leader epochs that it had."""
+        if not log.started:
+            self._start(log, log.start_offset)
+        if log.start_offset <= log.loaded.first_offset:
+            log.start_offset = 0
+        if log.start_offset > log.loaded.end_offset:
+            need = f"at most {log.loaded.end_offset}"
+            raise EncodeError("startOffset", "above the end of the log", need=need, have=log.start_offset)
+        log.cleaned = min(log.cleaned, log.loaded.end_offset)
+        if log.writer is not None:
+            log.writer.close()
+            path = log.writer.path / LEADER_EPOCHS
+            epochs = up_to(log.epochs, log.loaded.end_offset)
+            for each in read_leader_epochs(path):
+                if not epochs or each.epoch > epochs[-1].epoch:
+                    assign(epochs, each)
+            start = max(log.start_offset, log.loaded.first_offset)
+            write_leader_epochs(path, from_start(epochs, start))
+
+
+def _parsed(line: bytes) -> Fields:
+    if len(line) > _LINE:
+        raise EncodeError("", "the line is too long", need=f"at most {_LINE} bytes")
+    try:
+        return Fields(json.loads(line))
+    except RecursionError:
+        raise EncodeError("", "not JSON of ours: nested too deep") from None
+    except ValueError as error:
+        if isinstance(error, EncodeError):
+            raise
+        raise EncodeError("", f"not JSON: {error}") from None
+
+
+def _topic_id(text: str | None) -> UUID | None:
+    try:
+        found = None if text is None else UUID(text)
+    except ValueError:
+        raise EncodeError("topicId", "not a UUID", have=text) from None
+    if found is not None and not found.int:
+        raise EncodeError("topicId", "the id that means none", have=text)
+    return found
+
+
+def _epoch(value: object, path: str) -> LeaderEpoch:
+    if isinstance(value, list) and len(value) == 2 and all(type(each) is int for each in value):
+        epoch, start = value
+        if 0 <= epoch <= _INT32 and 0 <= start <= _INT64:
+            return LeaderEpoch(epoch, start)
+    raise EncodeError(path, "not an epoch", need="[epoch, start offset]", have=value)
+
+
+def _producers(text: str | None) -> ProducerState:
+    if text is None:
+        return ProducerState()
+    try:
+        return ProducerState(ProducerSnapshot.from_bytes(base64.b64decode(text, validate=True)))
+    except (binascii.Error, ValueError, FormatError) as error:
+        raise EncodeError("producers", f"not a producer snapshot in base64: {error}") from None

@@ -1,0 +1,34 @@
+"""A library that is missing is named with the command that brings it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from kodec.runtime.extras import install_command
+
+pytestmark = pytest.mark.quick
+
+EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+    "optional-dependencies"
+]
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"all"}))
+def test_the_command_names_what_the_extra_needs(extra: str) -> None:
+    command = install_command(extra)
+    assert command.startswith("pip install '") and "kodec" not in command
+    for requirement in EXTRAS[extra]:
+        name = requirement.replace("-", "_").partition(">")[0].partition("=")[0]
+        assert f"'{name}" in command.replace("-", "_")
+
+
+def test_without_metadata_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> list[str]:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", missing)
+    assert install_command("generator", "arrow") == "pip install 'kodec[generator,arrow]'"
