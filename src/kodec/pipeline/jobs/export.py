@@ -326,10 +326,10 @@ def export(
     TOPIC-value, or JSON where there is neither; schemas, framing, reader_schema: as of `kodec find`; topics
     None means all but internal ones; on_error="skip" leaves out corrupt ranges, and offsets that are in no
     segment and not for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume
-    takes over the tasks that a run which was stopped had finished, where their segments are as they were, and
-    keeps those of this one if it is stopped too; task_bytes is the log that one task reads, like "64m"; threads
-    are those of this process (None: as many as there are cores); config holds settings for a session that is started
-    here, and stopped; progress takes lines of text.
+    takes over the tasks that a run which was stopped had finished, where their segments are as they were,
+    and keeps those of this one if it is stopped too; task_bytes is the log that one task reads, like "64m";
+    threads are those of this process (None: as many as there are cores); config holds settings for a
+    session that is started here, and stopped; progress takes lines of text.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
     that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
     what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
