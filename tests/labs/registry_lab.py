@@ -1,12 +1,17 @@
 """Values that a registry's own client wrote, for tests/data/values: Confluent's, with a registry here.
 
     pip install 'confluent-kafka[avro,json,protobuf,schemaregistry]' grpcio-tools
-    python tests/labs/registry_lab.py
+    python tests/labs/registry_lab.py          # makes the samples
+    python tests/labs/registry_lab.py URL      # has a real registry judge, and writes nothing
 
 The registry is one of HTTP on loopback, with the routes that the clients call; what it keeps it also writes
 as the records of its topic `_schemas`, as Confluent's does (io.confluent.kafka.schemaregistry.storage). It
 makes `samples.json`: each value with what it says, for Avro as the client's own deserializer reads it, and
 `logs`, a log directory with the same values and `_schemas`.
+
+A real one is Apicurio Registry, from Maven Central (Java 21): unpack apicurio-registry-app-3.3.3-all.tar.gz,
+then `java -Dquarkus.http.host=127.0.0.1 -Dquarkus.http.port=8081 -jar quarkus-run.jar`; its URL ends in
+`/apis/ccompat/v7`. It gives schemas no GUIDs, so that samples of these are only made with the registry here.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import hashlib
 import importlib
 import json
 import shutil
+import sys
 import tempfile
 import threading
 import uuid
@@ -259,8 +265,8 @@ def order(number: int, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return value, said
 
 
-def samples(url: str, registry: Registry) -> Iterator[dict[str, Any]]:
-    """Records by Confluent's serializers, and what they say."""
+def samples(url: str, *, guids: bool = True) -> Iterator[dict[str, Any]]:
+    """Records by Confluent's serializers, and what they say; `guids`: some are of schemas named by GUIDs."""
     from confluent_kafka.schema_registry import (
         Schema,
         SchemaReference,
@@ -275,7 +281,7 @@ def samples(url: str, registry: Registry) -> Iterator[dict[str, Any]]:
 
     client = SchemaRegistryClient({"url": url})
     named = {"subject.name.strategy": topic_subject_name_strategy}
-    guid = {**named, "schema.id.serializer": header_schema_id_serializer}
+    guid = {**named, "schema.id.serializer": header_schema_id_serializer} if guids else named
 
     def made(topic: str, serializer: Any, value: Any, said: Any, kind: str) -> dict[str, Any]:
         headers: list[tuple[str, bytes]] = []
@@ -332,7 +338,7 @@ def samples(url: str, registry: Registry) -> Iterator[dict[str, Any]]:
         (noted, {**empty, "note": ""}, plain),
         (classes["Parcel"](code="x"), {"code": "x"}, plain),
         (classes["Shipment.Stop"](place="y"), {"place": "y", "distance": 0.0}, plain),
-        (shipment, said, {**plain, "schema.id.serializer": header_schema_id_serializer}),
+        (shipment, said, {**plain, **guid}),
     ]
     for message, value, conf in messages:
         serializer = ProtobufSerializer(type(message), client, conf=conf)
@@ -391,10 +397,34 @@ def write_logs(rows: list[dict[str, Any]], registry: Registry) -> None:
             writer.partition(row["topic"], 0).append([record])
 
 
+def judge(url: str) -> None:
+    """Decode what the clients write with the schemas of a real registry, one by one and as columns."""
+    import pyarrow as pa
+
+    from kodec.values import SchemaRegistry, ValueDecoder
+
+    rows = json.loads(json.dumps(list(samples(url, guids=False)), default=str))
+    decoder = ValueDecoder(SchemaRegistry(url))
+    for row in rows:
+        found = decoder.decode(bytes.fromhex(row["bytes"]), topic=row["topic"])
+        assert not found.reason, found.reason
+        assert json.loads(found.json) == row["value"], (found.json, row["value"])
+    values = pa.array([bytes.fromhex(row["bytes"]) for row in rows], pa.binary())
+    columns = decoder.decode_column(values)
+    assert columns.reason.null_count == len(rows), columns.reason
+    newest = ValueDecoder(decoder.source, reader_schema=decoder.source.by_subject("orders-value"))
+    orders = newest.decode_column(values).values.drop_null().to_pylist()
+    assert [each["currency"] for each in orders] == ["EUR", "EUR", "PLN", "EUR", "PLN"]
+    print(f"{len(rows)} values, schemas {columns.schema.unique().to_pylist()}: all as the clients wrote them")
+
+
 def main() -> None:
+    if sys.argv[1:]:
+        judge(sys.argv[1])
+        return
     registry = Registry()
     with serving(registry) as url:
-        rows = list(samples(url, registry))
+        rows = list(samples(url))
     # What a registry keeps as text of Protobuf, as Confluent's does of what this client sends compiled.
     for _, value in registry.records:
         if value and value.get("schemaType") == "PROTOBUF":

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from kodec.log.batches.records import TimestampType
-from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable
+from kodec.log.batches.records import Record, TimestampType
+from kodec.log.values.formats import FORMATS, ReadableValue, ValueFormat, readable, readable_record
+from kodec.log.values.sources import AskedValues
 from kodec.runtime.errors import ArgumentError
 
 __all__ = ["COMPRESSIONS", "FILE_FORMATS", "FileFormat", "RowFile", "RowFormat"]
@@ -46,17 +47,24 @@ class FileFormat:
     CSV and JSON Lines have keys and values as text, each with its format beside it (`kodec find` has the same
     fields), and timestamps in ms since 1970; Parquet and Arrow IPC have the columns as they are.
 
-    Attributes: compression, one of `COMPRESSIONS`; key, value: in what format text has these.
+    Attributes: compression, one of `COMPRESSIONS`; key, value: in what format text has these; values: how
+    they are decoded, where one of these formats needs schemas.
     """
 
     name: RowFormat = "parquet"
     compression: str = "zstd"
     key: ValueFormat = "auto"
     value: ValueFormat = "auto"
+    values: AskedValues | None = None
 
     @classmethod
     def of(
-        cls, name: str, compression: str | None = None, key: ValueFormat = "auto", value: ValueFormat = "auto"
+        cls,
+        name: str,
+        compression: str | None = None,
+        key: ValueFormat = "auto",
+        value: ValueFormat = "auto",
+        values: AskedValues | None = None,
     ) -> FileFormat:
         """A format by its name, with its default compression for None. Raises ArgumentError."""
         known = next((each for each in FILE_FORMATS if each == name), None)
@@ -68,7 +76,7 @@ class FileFormat:
         for option, given in (("key_format", key), ("value_format", value)):
             if given not in FORMATS:
                 raise ArgumentError(f"{option} is one of {', '.join(FORMATS)}, not {given!r}")
-        return cls(known, compression or codecs[0], key, value)
+        return cls(known, compression or codecs[0], key, value, values)
 
     @property
     def suffix(self) -> str:
@@ -107,8 +115,24 @@ class _Parquet:
         self._writer.close()
 
 
-def _readable(column: pa.ChunkedArray, form: ValueFormat) -> list[ReadableValue | None]:
-    return [readable(data, form) for data in column.to_pylist()]
+def _readable(table: pa.Table, form: FileFormat) -> list[list[ReadableValue | None]]:
+    """Keys, and values, as text."""
+    if form.values is None:
+        return [
+            [readable(data, each) for data in table[name].to_pylist()]
+            for name, each in (("key", form.key), ("value", form.value))
+        ]
+    decoder, topic = form.values.decoder(), table["topic"][0].as_py()
+    found: list[list[ReadableValue | None]] = [[], []]
+    headers = table["headers"].to_pylist() if "headers" in table.schema.names else [None] * table.num_rows
+    for key, value, named in zip(table["key"].to_pylist(), table["value"].to_pylist(), headers, strict=True):
+        pairs = tuple((each["key"], each["value"]) for each in named or ())
+        said = readable_record(
+            topic, Record(key=key, value=value, headers=pairs), form.key, form.value, decoder
+        )
+        found[0].append(said.key)
+        found[1].append(said.value)
+    return found
 
 
 def _millis(table: pa.Table) -> pa.ChunkedArray:
@@ -131,8 +155,7 @@ class _Csv:
     def write_table(self, table: pa.Table) -> None:
         found = {name: table[name] for name in ("topic", "partition", "offset")}
         found |= {"timestamp": _millis(table), "timestampType": table["timestampType"]}
-        for name, form in (("key", self._form.key), ("value", self._form.value)):
-            said = _readable(table[name], form)
+        for name, said in zip(("key", "value"), _readable(table, self._form), strict=True):
             found[name] = pa.array([None if each is None else each.text for each in said], pa.string())
             found[f"{name}Format"] = pa.array(
                 [None if each is None else each.format for each in said], pa.string()
@@ -174,8 +197,8 @@ class _JsonLines:
             for row in zip(*columns.values(), strict=True)
         ]
         more: list[list[str]] = [
-            [_member(name, each) for each in _readable(table[name], form)]
-            for name, form in (("key", self._form.key), ("value", self._form.value))
+            [_member(name, each) for each in said]
+            for name, said in zip(("key", "value"), _readable(table, self._form), strict=True)
         ]
         if "headers" in table.schema.names:
             more.append([f'"headers": {_objects(each or [])}' for each in table["headers"].to_pylist()])
@@ -198,6 +221,7 @@ def _member(name: str, said: ReadableValue | None) -> str:
     if said is None:
         return f'"{name}": null'
     reason = f', "{name}Reason": {json.dumps(said.reason)}' if said.reason else ""
+    reason += f', "{name}Schema": {json.dumps(said.schema)}' if said.schema else ""
     return f'"{name}": {said.json}, "{name}Format": "{said.format}"{reason}'
 
 

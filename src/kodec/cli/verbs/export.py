@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import enum
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from kodec.cli import output
 from kodec.cli.compressions import FILES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.selection import ISOLATION, ON_ERROR, IsolationChoice, OnErrorChoice
+from kodec.cli.tables import Layout, print_table
+from kodec.cli.wanted import FRAMING, SCHEMAS, Format, FramingChoice
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import PartitionSummary
@@ -34,16 +32,6 @@ class FileFormatChoice(enum.Enum):
     jsonl = "jsonl"
     iceberg = "iceberg"
     delta = "delta"
-
-
-class ValueFormatChoice(enum.Enum):
-    """`kodec.log.values.formats.ValueFormat` for typer."""
-
-    auto = "auto"
-    text = "text"
-    json = "json"
-    hex = "hex"
-    base64 = "base64"
 
 
 def export(
@@ -66,11 +54,21 @@ def export(
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
     key_format: Annotated[
-        ValueFormatChoice, typer.Option("--key-format", help="How CSV and JSON Lines show keys.")
-    ] = ValueFormatChoice.auto,
+        Format, typer.Option("--key-format", help="As --value-format, of keys.")
+    ] = Format.auto,
     value_format: Annotated[
-        ValueFormatChoice, typer.Option("--value-format", help="How CSV and JSON Lines show values.")
-    ] = ValueFormatChoice.auto,
+        Format,
+        typer.Option(
+            "--value-format",
+            help="How CSV and JSON Lines show values; avro, protobuf, json-schema: typed columns elsewhere.",
+        ),
+    ] = Format.auto,
+    schemas: Annotated[str | None, SCHEMAS] = None,
+    framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
+    reader_schema: Annotated[
+        Path | None,
+        typer.Option("--reader-schema", help="Give values as this schema has them: an .avsc or .proto file."),
+    ] = None,
     internal: Annotated[
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
@@ -121,8 +119,11 @@ def export(
     """
     of_files = {
         "--compression": compression,
-        "--key-format": key_format is not ValueFormatChoice.auto,
-        "--value-format": value_format is not ValueFormatChoice.auto,
+        "--key-format": key_format is not Format.auto,
+        "--value-format": value_format is not Format.auto,
+        "--schemas": schemas,
+        "--framing": framing is not FramingChoice.auto,
+        "--reader-schema": reader_schema,
         "--overwrite": overwrite,
         "--resume": resume,
         "--engine spark": engine is Engine.spark,
@@ -182,6 +183,9 @@ def export(
             compression=compression,
             key_format=key_format.value,
             value_format=value_format.value,
+            schemas=schemas,
+            framing=framing.value,
+            reader_schema=reader_schema,
             topics=topic or None,
             include_internal=internal,
             include_headers=not no_headers,
@@ -207,39 +211,34 @@ def _properties(given: list[str]) -> dict[str, str]:
 
 
 def _title(records: int, to: str, seconds: float) -> str:
-    return f"{records:,} records to {escape(output.printable(to))} in {seconds:.1f} s"
+    return f"{records:,} records to {to} in {seconds:.1f} s"
 
 
 def _print(partitions: list[PartitionSummary], title: str) -> None:
     """A table with a row for each topic-partition, then what was left out."""
-    table = Table(title=title)
-    for name in (
-        "topic",
-        "partition",
-        "records",
-        "offsets",
-        "first timestamp",
-        "last timestamp",
-        "segments",
-        "read",
-        "written",
-    ):
-        table.add_column(name, justify="left" if name == "topic" else "right")
-    for row in partitions:
-        span = "" if row.first_offset is None else f"{row.first_offset}..{row.last_offset}"
-        table.add_row(
-            escape(row.topic),
-            str(row.partition),
-            f"{row.records:,}",
-            span,
-            output.time_of(row.min_timestamp),
-            output.time_of(row.max_timestamp),
-            str(row.segments),
-            output.size_of(row.bytes),
-            output.size_of(row.written),
-        )
-    width = None if sys.stdout.isatty() else 160
-    Console(width=width).print(table)
+    names = "topic, partition, records, first, last, first timestamp, last timestamp, segments, read, written"
+    print_table(
+        title,
+        names.split(", "),
+        [
+            [
+                row.topic,
+                row.partition,
+                row.records,
+                row.first_offset,
+                row.last_offset,
+                output.time_of(row.min_timestamp).partition(".")[0],
+                output.time_of(row.max_timestamp).partition(".")[0],
+                row.segments,
+                output.size_of(row.bytes),
+                output.size_of(row.written),
+            ]
+            for row in partitions
+        ],
+        left="topic",
+        least="first timestamp, last timestamp, segments, read, written",
+        layout=Layout(None, False),
+    )
     for row in partitions:
         for what, lines in (("skipped", row.skipped), ("torn tail", row.torn_tails)):
             for line in lines:

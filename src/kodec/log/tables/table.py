@@ -24,6 +24,8 @@ from kodec.log.tables.times import TimeBounds, time_bounds
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kodec.log.values.decoder import ValueDecoder
+
 __all__ = [
     "Bounds",
     "SupportsArrowArray",
@@ -70,6 +72,7 @@ def scan_table(
     check_crc: bool = True,
     control: bool = False,
     topic: str | None = None,
+    values: ValueDecoder | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
     batch_rows: int = BATCH_ROWS,
@@ -94,8 +97,8 @@ def scan_table(
             On request only: `key_decoded` and `value_decoded`, strings. They are the messages of Kafka's own
             topics and control records as JSON, {"name", "type", "version", "data"}; what is not known, or
             does not decode, has "reason" and "bytes" (base64) in place of "data". Null where there are no
-            bytes, and for records of other topics. `topic` and `partition` of one topic-partition too; null
-            for a file in no such folder.
+            bytes, and for records of other topics. With `values` three more;
+            `topic` and `partition` of one topic-partition too; null for a file in no such folder.
         offsets: (first, last), both included, either None: only rows with such an offset.
         timestamps: the same, each a datetime with a zone, or ms since 1970-01-01 UTC. A batch of v2 whose
             header shows that it has no row in these ranges is skipped: not decompressed, and its checksum not
@@ -105,6 +108,10 @@ def scan_table(
         control: also give the rows of control records.
         topic: which topic the records of one file are of, for the decoded columns; None is what the folder
             around a path says.
+        values: decodes values, in three more columns (docs/values.md): `value_typed`, of the type of its
+            reader's schema, or JSON on one line where it has none; `value_schema` and `value_reason`,
+            strings: the id of the schema that a value was written with, and why it is not decoded (then it is
+            null).
         batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
             rows, or so many bytes (128 MiB at most) in keys, values and headers, of which each counts for 16
             more. It ends where a batch of the log ends, unless it would be more than twice as large.
@@ -124,6 +131,32 @@ def scan_table(
         require_integer("threads", threads, 1)
     chosen = chosen_logs(source, topics, partitions, limits)
     names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    if values is not None:
+        from kodec.log.tables.typed import scan_typed
+
+        def stored(names: list[str] | None) -> TableReader:
+            return scan_table(
+                source,
+                names,
+                offsets=offsets,
+                timestamps=timestamps,
+                topics=topics,
+                partitions=partitions,
+                check_crc=check_crc,
+                control=control,
+                topic=topic,
+                on_error=on_error,
+                limits=limits,
+                batch_rows=batch_rows,
+                batch_bytes=batch_bytes,
+                threads=threads,
+            )
+
+        if isinstance(chosen, ChosenLogs):
+            return scan_typed(names, values, stored, topic, ("topic",))
+        if topic is None and isinstance(chosen, (str, os.PathLike)):
+            topic = topic_of(chosen)
+        return scan_typed(names, values, stored, topic or "", ())
     if names is None:
         schema = placed_schema() if isinstance(chosen, ChosenLogs) and chosen.several else row_schema()
     else:
@@ -167,6 +200,7 @@ def read_table(
     check_crc: bool = True,
     control: bool = False,
     topic: str | None = None,
+    values: ValueDecoder | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
     threads: int | None = None,
@@ -186,6 +220,7 @@ def read_table(
         check_crc=check_crc,
         control=control,
         topic=topic,
+        values=values,
         on_error=on_error,
         limits=limits,
         threads=threads,

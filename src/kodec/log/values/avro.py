@@ -64,11 +64,12 @@ class AvroReader:
 
     Logical types are Python's: Decimal, date, time, datetime (in UTC; of local timestamps without a zone) and
     UUID; nanoseconds, and what is no logical type of Avro 1.12, are the numbers or bytes that are stored. A
-    union is the value alone.
+    union is the value alone; with `named`, that of a named type in one its name and the value.
     """
 
-    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None) -> None:
+    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None, *, named: bool = False) -> None:
         self.writer, self.reader = writer, reader
+        self._named = named
         self._bounded = not writer.recursive and (reader is None or not reader.recursive)
         library = fastavro()
         if self._bounded:
@@ -81,7 +82,12 @@ class AvroReader:
 
     def decode(self, payload: bytes) -> Any:
         """The value. Raises whatever the library does for what it cannot decode: any Exception."""
-        value = self._read(io.BytesIO(payload), self.writer.parsed, self.reader and self.reader.parsed)
+        value = self._read(
+            io.BytesIO(payload),
+            self.writer.parsed,
+            self.reader and self.reader.parsed,
+            return_named_type=self._named,
+        )
         if not self._bounded and nesting_of(value) > MOST_NESTING:
             raise ValueError(f"nested deeper than {MOST_NESTING}")
         return value
@@ -144,7 +150,9 @@ class _Walk:
             raise BadSchema(f"types are nested deeper than {MOST_NESTING}")
         if isinstance(schema, list):
             found = [self.size(each, depth + 1) for each in schema]
-            return _Size(1 + sum(each.nodes for each in found), sum(each.empty for each in found), True)
+            # one of them is there, behind a byte that says which: null alone is no more than that byte
+            empty = max((each.empty for each in found if each.nodes > 1), default=0)
+            return _Size(1 + sum(each.nodes for each in found), empty, True)
         if isinstance(schema, str):
             if schema not in self.named:
                 return _Size(1, int(schema == "null"), schema != "null")

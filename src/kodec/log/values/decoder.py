@@ -8,8 +8,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
+from kodec.log.backends.arrow import pyarrow
 from kodec.log.values.framing import FRAMINGS, Framed, Framing, Part, read_framing
 from kodec.log.values.plain import MOST_NESTING, json_of, nesting_of
 from kodec.log.values.schema_folder import SchemaFolder
@@ -23,7 +24,18 @@ from kodec.log.values.schemas import (
 )
 from kodec.runtime.errors import ArgumentError, FormatError, MissingDependency
 
-__all__ = ["TYPED", "DecodedValue", "TypedFormat", "ValueDecoder", "payload_of"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "TYPED",
+    "ColumnReader",
+    "DecodedColumn",
+    "DecodedValue",
+    "TypedFormat",
+    "ValueDecoder",
+    "payload_of",
+]
 
 TypedFormat = Literal["auto", "avro", "protobuf", "json-schema"]
 Message = tuple[int, ...] | str | None
@@ -53,6 +65,33 @@ class DecodedValue:
         return json_of(self.value)
 
 
+@dataclass(frozen=True, slots=True)
+class DecodedColumn:
+    """Keys or values as Arrow columns, each with a row for each of them.
+
+    Attributes:
+        values: with a reader's schema of its type; else a struct with a column for each schema, named by its
+            id (or subject), and by the message where that is not the first one of a Protobuf schema. JSON is
+            text. Null for null, and where it is not decoded.
+        schema: string, the id (or subject) of the schema; null where that is not known.
+        reason: string, why a value is not decoded; null where it is, and for null.
+    """
+
+    values: pa.Array
+    schema: pa.Array
+    reason: pa.Array
+
+
+class ColumnReader(Protocol):
+    """Decodes data of one schema to an Arrow array."""
+
+    type: pa.DataType
+
+    def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
+        """A row for each; and which of them are not decoded, and so null, with the reason."""
+        ...
+
+
 class Reader(Protocol):
     """Decodes data of one schema."""
 
@@ -69,8 +108,9 @@ class ValueDecoder:
         format: what the values are; `auto`: what their schemas are.
         framing: which framing they have, see `read_framing`; `none`: they have none, and are of the newest
             version of the subject TOPIC-key or TOPIC-value.
-        reader_schema: a file, `.avsc` or `.proto`; what it refers to is in its folder. Values are resolved to
-            it: Avro's by the rules of its specification, Protobuf's to the message with the same name.
+        reader_schema: a file, `.avsc` or `.proto`; what it refers to is in its folder. Or a schema of the
+            source, such as `source.by_subject("orders-value")`. Values are resolved to it: Avro's by the
+            rules of its specification, Protobuf's to the message with the same name.
 
     Threads may share one. Raises ArgumentError, BadSchema; SchemaSourceFailed.
     """
@@ -81,7 +121,7 @@ class ValueDecoder:
         format: TypedFormat = "auto",
         *,
         framing: Framing = "auto",
-        reader_schema: str | os.PathLike[str] | None = None,
+        reader_schema: str | os.PathLike[str] | Schema | None = None,
     ) -> None:
         for name, given, known in (
             ("format", format, get_args(TypedFormat)),
@@ -91,11 +131,16 @@ class ValueDecoder:
                 raise ArgumentError(f"{name}={given!r}: expected one of {', '.join(known)}")
         self.source, self.format, self.framing = source, format, framing
         self._target: tuple[SchemaSource, Schema] | None = None
-        if reader_schema is not None:
+        if isinstance(reader_schema, Schema):
+            if source is None:
+                raise ArgumentError("a schema of a source needs the source")
+            self._target = source, reader_schema
+        elif reader_schema is not None:
             path = Path(reader_schema)
             folder = SchemaFolder(path.parent)
             self._target = folder, folder.of_file(path)
         self._readers: dict[tuple[Schema, Message], Reader | Exception] = {}
+        self._columns: dict[tuple[Schema, Message], ColumnReader | Exception] = {}
         self._lock = threading.Lock()
 
     @property
@@ -161,36 +206,108 @@ class ValueDecoder:
 
     def reader(self, schema: Schema, message: Message = None) -> Reader:
         """What decodes data of a schema, made once. Raises as `SchemaSource`."""
+        found: Reader = self._once(self._readers, self._reader, schema, message)
+        return found
+
+    def column_reader(self, schema: Schema, message: Message = None) -> ColumnReader:
+        """What decodes data of a schema to Arrow arrays, made once. Raises as `SchemaSource`."""
+        found: ColumnReader = self._once(self._columns, self._column_reader, schema, message)
+        return found
+
+    @property
+    def column_type(self) -> pa.DataType:
+        """What columns have: of the reader's schema (of Protobuf's, its first message), else JSON as text.
+
+        Raises BadSchema.
+        """
+        if self._target is None:
+            return pyarrow().string()
+        schema = self._target[1]
+        with self._lock:
+            parsed = self._parsed(*self._target)
+        if schema.kind == "protobuf":
+            from kodec.log.values.protobuf_columns import ProtobufColumn
+
+            return ProtobufColumn(parsed, None).type
+        from kodec.log.values.avro_columns import AvroColumn
+
+        return AvroColumn(parsed).type
+
+    def decode_column(
+        self,
+        values: pa.Array | pa.ChunkedArray,
+        headers: pa.Array | pa.ChunkedArray | None = None,
+        *,
+        topic: str = "",
+        part: Part = "value",
+    ) -> DecodedColumn:
+        """Keys or values of many records, decoded; what cannot be is null, with the reason.
+
+        Args:
+            values: binary, or text; null is null.
+            headers: of the records, as `read_table` has them.
+            topic: names the subject, where no id does.
+
+        Raises SchemaSourceFailed, where schemas cannot be asked for; MissingDependency.
+        """
+        from kodec.log.values.columns import decode_column
+
+        return decode_column(self, values, headers, topic, part)
+
+    def _once(self, known: dict[Any, Any], make: Any, schema: Schema, message: Message) -> Any:
         key = schema, message
-        found = self._readers.get(key)
+        found = known.get(key)
         if found is None:
             with self._lock:
                 try:
-                    found = self._made(schema, message)
+                    found = make(schema, message)
                 except BadSchema as error:
                     found = error
-                self._readers[key] = found
+                known[key] = found
         if isinstance(found, Exception):
             raise found
         return found
 
-    def _made(self, schema: Schema, message: Message) -> Reader:
-        assert self.source is not None
-        references = references_of(self.source, schema)
-        target = self._target
-        if target is not None and target[1].kind != schema.kind:
-            raise BadSchema(f"{schema} is {schema.kind}, which does not resolve to {target[1].kind}")
-        wanted = {} if target is None else references_of(*target)
-        # Each kind imports its own libraries.
+    def _parsed(self, source: SchemaSource, schema: Schema) -> Any:
+        """A schema as its library takes it. Each kind imports its own libraries."""
+        references = references_of(source, schema)
         if schema.kind == "protobuf":
-            from kodec.log.values.protobuf import ProtobufReader, compile_schema
+            from kodec.log.values.protobuf import compile_schema
 
-            own = None if target is None else compile_schema(target[1], wanted)
-            return ProtobufReader(compile_schema(schema, references), message, own)
-        from kodec.log.values.avro import AvroReader, parse
+            return compile_schema(schema, references)
+        from kodec.log.values.avro import parse
 
-        resolved = None if target is None else parse(target[1], wanted)
-        return AvroReader(parse(schema, references), resolved)
+        return parse(schema, references)
+
+    def _both(self, schema: Schema) -> tuple[Any, Any]:
+        """The schema of the writer and that of the reader, None where there is none."""
+        assert self.source is not None
+        if self._target is None:
+            return self._parsed(self.source, schema), None
+        if self._target[1].kind != schema.kind:
+            raise BadSchema(f"{schema} is {schema.kind}, which does not resolve to {self._target[1].kind}")
+        return self._parsed(self.source, schema), self._parsed(*self._target)
+
+    def _reader(self, schema: Schema, message: Message) -> Reader:
+        writer, reader = self._both(schema)
+        if schema.kind == "protobuf":
+            from kodec.log.values.protobuf import ProtobufReader
+
+            return ProtobufReader(writer, message, reader)
+        from kodec.log.values.avro import AvroReader
+
+        return AvroReader(writer, reader)
+
+    def _column_reader(self, schema: Schema, message: Message) -> ColumnReader:
+        writer, reader = self._both(schema)
+        if schema.kind == "protobuf":
+            from kodec.log.values.protobuf_columns import ProtobufColumn
+
+            return ProtobufColumn(writer, message, reader)
+        from kodec.log.values.avro_columns import AvroColumn
+
+        # the same schema resolves to itself
+        return AvroColumn(writer, None if self._target == (self.source, schema) else reader)
 
 
 def payload_of(data: bytes, framed: Framed | None, kind: SchemaKind) -> tuple[Message, bytes]:

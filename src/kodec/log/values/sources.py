@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from uuid import uuid4
 
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.values.decoder import TypedFormat, ValueDecoder
+from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
 from kodec.log.values.schema_registry import SchemaRegistry
 from kodec.log.values.schema_topic import SchemaTopic
-from kodec.log.values.schemas import SchemaSource, UnknownSchema
+from kodec.log.values.schemas import BadSchema, SchemaSource, UnknownSchema
 
-__all__ = ["SCHEMAS_TOPIC", "schema_source"]
+__all__ = ["SCHEMAS_TOPIC", "AskedValues", "schema_source"]
 
 SCHEMAS_TOPIC = "_schemas"
 """The topic in which registries keep schemas unless they are told otherwise."""
@@ -49,6 +54,51 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
     raise UnknownSchema(
         f"{where}: neither a URL, nor a folder of schemas, nor a topic of the log directories"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedValues:
+    """How the values of a log directory are to be decoded, as options say it; every process makes its own.
+
+    Attributes: schemas: as `where` of `schema_source`; framing, reader_schema: as of `ValueDecoder`.
+    """
+
+    log_dir: str
+    schemas: str | None = None
+    framing: Framing = "auto"
+    reader_schema: str | None = None
+    # so that what is asked for later is looked up anew
+    asked: str = field(default_factory=lambda: str(uuid4()), repr=False)
+
+    def decoder(self) -> ValueDecoder:
+        """The decoder, as values are shown in text. Raises as `ValueDecoder`, `schema_source`."""
+        return _decoder(self, "auto", None)
+
+    def table_decoder(self, format: TypedFormat, topic: str, part: Part) -> ValueDecoder:
+        """The decoder for a table of one topic: without a reader's schema that of its newest version.
+
+        Where there is none, or it has no columns, values are JSON. Raises as `decoder`.
+        """
+        return _decoder(self, format, f"{topic}-{part}" if self.reader_schema is None else None)
+
+
+@lru_cache(maxsize=1_000)
+def _decoder(asked: AskedValues, format: TypedFormat, subject: str | None) -> ValueDecoder:
+    source = _source(asked)
+    plain = ValueDecoder(source, format, framing=asked.framing, reader_schema=asked.reader_schema)
+    if source is None or subject is None:
+        return plain
+    try:
+        newest = source.by_subject(subject)
+        found = ValueDecoder(source, format, framing=asked.framing, reader_schema=newest)
+        return found if newest.kind != "json-schema" and found.column_type else plain
+    except (UnknownSchema, BadSchema):
+        return plain
+
+
+@lru_cache(maxsize=10)
+def _source(asked: AskedValues) -> SchemaSource | None:
+    return schema_source(asked.schemas, asked.log_dir)
 
 
 def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +23,12 @@ from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.log.reading.ahead import cores
+from kodec.log.values.columns import typed_fields, typed_part
+from kodec.log.values.decoder import TYPED, ValueDecoder
 from kodec.log.values.formats import ValueFormat
+from kodec.log.values.framing import Framing, Part
+from kodec.log.values.schemas import UnknownSchema
+from kodec.log.values.sources import SCHEMAS_TOPIC, AskedValues
 from kodec.pipeline.columns import arrow_columns, chosen_columns
 from kodec.pipeline.files import FileFormat, RowFile
 from kodec.pipeline.options import Options
@@ -31,6 +36,7 @@ from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks
 from kodec.pipeline.rows import QuarantinedRange, SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
+from kodec.runtime.errors import ArgumentError
 
 __all__ = [
     "ExportSummary",
@@ -141,6 +147,7 @@ class FileWriter:
     def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, form: FileFormat) -> None:
         self.root = root
         self.columns = columns
+        self.typed = _Typed.of(columns, owner, form)
         self.form = form
         self.facts = PartitionSummary(owner.topic, owner.partition)
         self.folder = Path(f"topic={owner.topic}", f"partition={owner.partition}")
@@ -168,6 +175,8 @@ class FileWriter:
                 if not batch.num_rows:
                     continue
             self.facts.note(batch)
+            if self.typed is not None:
+                batch = self.typed(batch)
             self.pending.append(batch)
             self.weight += batch.nbytes
             if self.weight >= _ROW_GROUP_BYTES:
@@ -182,7 +191,9 @@ class FileWriter:
             name = f"{self.pending[0]['offset'][0].as_py():020d}{self.form.suffix}"
             (self.root / self.folder).mkdir(parents=True, exist_ok=True)
             self.facts.files.append(str(self.folder / name))
-            self.writer = self.form.open(self.root / self.folder / name, self.columns)
+            self.writer = self.form.open(
+                self.root / self.folder / name, self.columns if self.typed is None else self.typed.columns
+            )
         self.writer.write_table(pa.Table.from_batches(self.pending))
         self.pending, self.weight = [], 0
 
@@ -196,11 +207,41 @@ class FileWriter:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportWork:
-    """Writes the files of one task, and says what is in it.
+class _Typed:
+    """Adds to rows what their keys and values say: keyTyped, keySchema, keyReason, and the same of values."""
 
-    A place for typed values: what `FileWriter` writes is what `SegmentRows` gives.
-    """
+    columns: pa.Schema
+    topic: str
+    decoders: dict[Part, ValueDecoder]
+
+    @classmethod
+    def of(cls, columns: pa.Schema, owner: TopicPartition, form: FileFormat) -> _Typed | None:
+        """None where that is not asked for, or the rows are text anyway."""
+        if form.values is None or form.name not in ("parquet", "arrow"):
+            return None
+        asked: dict[Part, ValueFormat] = {"key": form.key, "value": form.value}
+        decoders: dict[Part, ValueDecoder] = {
+            part: form.values.table_decoder(each, owner.topic, part)
+            for part, each in asked.items()
+            if each in TYPED
+        }
+        names = ("Typed", "Schema", "Reason")
+        more = [
+            typed_fields(decoder, *(f"{part}{name}" for name in names)) for part, decoder in decoders.items()
+        ]
+        return cls(pa.schema([*columns, *chain(*more)]), owner.topic, decoders)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        more = [
+            typed_part(decoder, batch[part], batch["headers"], self.topic, part)
+            for part, decoder in self.decoders.items()
+        ]
+        return pa.RecordBatch.from_arrays([*batch.columns, *chain(*more)], schema=self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportWork:
+    """Writes the files of one task, and says what is in it."""
 
     options: Options
     form: FileFormat
@@ -261,6 +302,9 @@ def export(
     compression: str | None = None,
     key_format: ValueFormat = "auto",
     value_format: ValueFormat = "auto",
+    schemas: str | None = None,
+    framing: Framing = "auto",
+    reader_schema: str | os.PathLike[str] | None = None,
     topics: Iterable[str] | None = None,
     include_internal: bool = False,
     include_headers: bool = True,
@@ -284,14 +328,17 @@ def export(
 
     Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL, for
     where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
-    (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; topics None means all but
-    internal ones; isolation="read_committed" leaves out what transactions have aborted, and what lies behind
-    an undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not
-    for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over the
-    tasks that a run which was stopped had finished, where their segments are as they were, and keeps those of
-    this one if it is stopped too; task_bytes is the log that one task reads, like "64m"; threads are those of
-    this process (None: as many as there are cores); config holds settings for a session that is started
-    here, and stopped; progress takes lines of text.
+    (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; with `avro`,
+    `protobuf` and `json-schema` Parquet and Arrow IPC have beside the bytes the columns valueTyped,
+    valueSchema and valueReason: a struct of `reader_schema`, or of the newest version of the subject
+    TOPIC-value, or JSON where there is neither; schemas, framing, reader_schema: as of `kodec find`; topics
+    None means all but internal ones; isolation="read_committed" leaves out what transactions have aborted,
+    and what lies behind an undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in
+    no segment and not for compaction, and lists them in the summary; overwrite replaces what is in `out`;
+    resume takes over the tasks that a run which was stopped had finished, where their segments are as they were,
+    and keeps those of this one if it is stopped too; task_bytes is the log that one task reads, like "64m";
+    threads are those of this process (None: as many as there are cores); config holds settings for a
+    session that is started here, and stopped; progress takes lines of text.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
     that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
     what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
@@ -301,7 +348,15 @@ def export(
     started = time.monotonic()
     say = progress or (lambda text: None)
     LogReadOptions(on_error=on_error)
-    form = FileFormat.of(format, compression, key_format, value_format)
+    values: AskedValues | None = None
+    if {key_format, value_format} & {*TYPED}:
+        own = None if reader_schema is None else str(Path(reader_schema).absolute())
+        values = AskedValues(str(Path(log_dir).absolute()), schemas, framing, own)
+        if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
+            raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: say with schemas where they are")
+        if not include_headers:
+            raise ArgumentError("headers may name the schemas of values: they cannot be left out")
+    form = FileFormat.of(format, compression, key_format, value_format, values)
     target, given = prepared(log_dir, out, topics, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
     given["includeDecoded"] = str(include_decoded).lower()

@@ -1,0 +1,608 @@
+"""Avro as Arrow columns: types that pyruhvro decodes, and what they mean made of these."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from kodec.log.backends.arrow import pyarrow
+from kodec.log.values.avro import AvroReader, AvroSchema
+from kodec.log.values.schemas import BadSchema
+from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
+from kodec.runtime.varint import write_zigzag64
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["AvroColumn"]
+
+# What a value may take in columns: of arrays of wide records a byte may stand for very many.
+_MOST_BYTES = 1 << 30
+_Finish = Callable[[Any], Any]
+
+
+class AvroColumn:
+    """Decodes data of one schema to an Arrow array, resolved to the schema of the reader where that is given.
+
+    A record is a struct, a union of null and another type that type, another union a struct with a field for
+    each of its types, an enum a string; logical types are Arrow's, a UUID a string; a duration is 12 bytes.
+
+    pyruhvro is given only what it was found to decode, with errors for whatever bytes (docs/values.md): null,
+    boolean, long, float, double, string, array, map, record and union, as which all else is stored. What has
+    no such form (a fixed whose size is no multiple of 4) is decoded by fastavro.
+
+    Raises: BadSchema for a type that contains itself.
+    """
+
+    def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None) -> None:
+        self._reader = AvroReader(writer, reader, named=True)
+        own = _Types(writer.named).of(writer.parsed)
+        self._form = own if reader is None else _Types(reader.named).of(reader.parsed)
+        self.type: pa.DataType = self._form.type
+        resolve = _resolution(own, self._form)
+        self._fast: _Finish | None = None
+        if own.stored not in (None, "null") and resolve is not None:
+            self._fast = lambda array: resolve(own.finish(array))
+        # a row alone; and many of them, each with a mark behind it that shows where it ends
+        row, mark = {"name": "row", "type": own.stored}, {"name": "mark", "type": "double"}
+        marked = {"type": "record", "name": "Row", "fields": [row, mark]}
+        rows = {"name": "rows", "type": {"type": "array", "items": marked}}
+        self._one = json.dumps({"type": "record", "name": "Row", "fields": [row]})
+        self._many = json.dumps({"type": "record", "name": "Rows", "fields": [rows]})
+        self._outer, self._inner = own.outer + self._form.outer, own.inner + self._form.inner
+
+    def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
+        """A row for each payload, and which were not decoded, with the reason; these are null."""
+        reasons: dict[int, str] = {}
+        parts = self._decoded(payloads, 0, reasons)
+        return (parts[0] if len(parts) == 1 else pyarrow().concat_arrays(parts)), reasons
+
+    def _decoded(self, payloads: pa.BinaryArray, first: int, reasons: dict[int, str]) -> list[pa.Array]:
+        """All at once; where that fails, each half by itself, down to the one that is wrong."""
+        count, size = len(payloads), _size(payloads)
+        need = 8 * (self._outer * count + self._inner * size) + size
+        wrong = f"its columns may take {need} bytes, more than {_MOST_BYTES}"
+        if need <= _MOST_BYTES:
+            try:
+                return [self._all(payloads)]
+            except (MissingDependency, KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:
+                # a panic of pyruhvro is no Exception
+                wrong = f"{type(error).__name__}: {error}"
+        if count == 1:
+            reasons[first] = wrong
+            return [pyarrow().nulls(1, self.type)]
+        half = count // 2
+        return self._decoded(payloads.slice(0, half), first, reasons) + self._decoded(
+            payloads.slice(half), first + half, reasons
+        )
+
+    def _all(self, payloads: pa.BinaryArray) -> pa.Array:
+        pa = pyarrow()
+        if self._fast is None:
+            rows = [self._form.plain(self._reader.decode(payload)) for payload in payloads.to_pylist()]
+            found = pa.array(rows, self.type)
+        elif len(payloads) == 1:
+            found = self._fast(_pyruhvro().deserialize_array([payloads[0].as_py()], self._one)["row"])
+        else:
+            found = self._fast(self._rows(payloads))
+        # that strings are UTF-8 and decimals as long as they say, which nobody has looked at so far
+        found.validate(full=True)
+        return found
+
+    def _rows(self, payloads: pa.BinaryArray) -> pa.Array:
+        """Many payloads as one array of Avro's, which makes no object of each.
+
+        Behind each stands the same random number: what takes more bytes than it has, or less, does not meet
+        it, and no payload can have it inside. Raises ValueError for such a one.
+        """
+        pa, compute = pyarrow(), _compute()
+        mark = bytearray(os.urandom(8))
+        mark[7] &= 0x3F  # no NaN, whose bits might change
+        joined = compute.binary_join_element_wise(payloads, pa.scalar(bytes(mark)), pa.scalar(b""))
+        count = len(joined)
+        begin, end = _bounds(joined)
+        data = write_zigzag64(count) + joined.buffers()[2].slice(begin, end - begin).to_pybytes() + b"\0"
+        rows = _pyruhvro().deserialize_array([data], self._many)["rows"].values
+        marks = rows.field(1).view(pa.int64())
+        ends = compute.min_max(marks).as_py()
+        number = int.from_bytes(mark, "little")
+        if len(rows) != count or (ends["min"], ends["max"]) != (number, number):
+            raise ValueError("a value ends elsewhere than its bytes do")
+        return rows.field(0)
+
+
+def _bounds(array: pa.BinaryArray) -> tuple[int, int]:
+    """Where its bytes begin and end in their buffer."""
+    offsets = _offsets(array)
+    return offsets[0].as_py(), offsets[-1].as_py()
+
+
+def _size(array: pa.BinaryArray) -> int:
+    begin, end = _bounds(array)
+    return end - begin
+
+
+def _pyruhvro() -> Any:
+    try:
+        import pyruhvro
+    except ImportError as missing:
+        text = f"columns of Avro need `{missing.name}`: {install_command('values')}"
+        raise MissingDependency(text, name=missing.name) from missing
+    return pyruhvro
+
+
+def _same(array: Any) -> Any:
+    return array
+
+
+@dataclass(slots=True)
+class _Form:
+    """A type as Arrow has it.
+
+    Attributes:
+        type: of the column.
+        stored: a type that is stored in the same bytes, for pyruhvro; None where there is none.
+        finish: what makes the column of that type's.
+        plain: what makes what `pyarrow.array` takes of a value as fastavro decodes it.
+        kind: Avro's name of the type, with what else it differs by; "null?" where it may be null.
+        classes: of fastavro's values.
+        inside: of a record its fields by name, of an array or a map what is in it, of "null?" the type.
+        outer, inner: how many columns have a row for each of it, and for each byte of it.
+        aliases, defaults: of a record's fields, by name.
+    """
+
+    type: Any
+    stored: Any
+    finish: _Finish = _same
+    plain: Callable[[Any], Any] = _same
+    kind: str = ""
+    classes: tuple[type, ...] = ()
+    inside: dict[str, _Form] = field(default_factory=dict)
+    outer: int = 1
+    inner: int = 0
+    aliases: dict[str, list[str]] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+
+class _Types:
+    """Makes the forms of a schema's types."""
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+        self._inside: set[str] = set()
+        self._records = 0
+
+    def of(self, schema: Any) -> _Form:
+        if isinstance(schema, list):
+            return self._union(schema)
+        if isinstance(schema, str):
+            if schema not in self._named:
+                return _scalar(schema, {})
+            schema = self._named[schema]
+        kind = schema["type"]
+        match kind:
+            case "record" | "error":
+                return self._record(schema)
+            case "array":
+                return self._list(schema)
+            case "map":
+                return self._map(schema)
+            case "enum":
+                return _enum(schema)
+            case "fixed":
+                self._records += 1
+                return _fixed(schema, f"Fixed{self._records}")
+            case str() if kind not in self._named:
+                return _scalar(kind, schema)
+        return self.of(kind)
+
+    def _record(self, schema: Any) -> _Form:
+        pa, name = pyarrow(), schema["name"]
+        if name in self._inside:
+            raise BadSchema(f"type {name} contains itself: it has no columns")
+        self._inside.add(name)
+        inside = {each["name"]: self.of(each["type"]) for each in schema["fields"]}
+        self._inside.remove(name)
+        forms = inside.items()
+        fields = [pa.field(each, form.type) for each, form in forms]
+
+        # what takes no bytes is not given to pyruhvro, which takes its nulls for errors
+        places = {each: at for at, each in enumerate(each for each, form in forms if form.stored != "null")}
+
+        def finish(array: Any) -> Any:
+            columns = [
+                form.finish(array.field(places[each])) if each in places else pa.nulls(len(array), form.type)
+                for each, form in forms
+            ]
+            return pa.StructArray.from_arrays(columns, fields=fields, mask=array.is_null())
+
+        self._records += 1
+        stored: Any = None
+        if all(form.stored is not None for form in inside.values()):
+            members = [{"name": each, "type": inside[each].stored} for each in places]
+            stored = (
+                {"type": "record", "name": f"Record{self._records}", "fields": members} if places else "null"
+            )
+        return _Form(
+            pa.struct(fields) if stored != "null" else pa.null(),
+            stored,
+            finish if stored != "null" else _same,
+            (lambda value: {each: form.plain(value[each]) for each, form in forms})
+            if stored != "null"
+            else lambda value: None,
+            f"record {name.rpartition('.')[2]}",
+            (dict,),
+            inside,
+            1 + sum(form.outer for form in inside.values()),
+            sum(form.inner for form in inside.values()),
+            {each["name"]: each.get("aliases", []) for each in schema["fields"]},
+            {each["name"]: each["default"] for each in schema["fields"] if "default" in each},
+        )
+
+    def _list(self, schema: Any) -> _Form:
+        pa, items = pyarrow(), self.of(schema["items"])
+        kind = pa.list_(items.type)
+        return _Form(
+            kind,
+            None if items.stored is None else {"type": "array", "items": items.stored},
+            lambda array: _list_of(array, items.finish, kind),
+            lambda value: [items.plain(each) for each in value],
+            "array",
+            (list,),
+            {"": items},
+            inner=items.outer + items.inner,
+        )
+
+    def _map(self, schema: Any) -> _Form:
+        pa, values = pyarrow(), self.of(schema["values"])
+        kind = pa.map_(pa.string(), values.type)
+        return _Form(
+            kind,
+            None if values.stored in (None, "null") else {"type": "map", "values": values.stored},
+            lambda array: _map_of(array, values.finish, kind),
+            lambda value: [(key, values.plain(each)) for key, each in value.items()],
+            "map",
+            (dict,),
+            {"": values},
+            inner=1 + values.outer + values.inner,
+        )
+
+    def _union(self, branches: list[Any]) -> _Form:
+        pa = pyarrow()
+        forms = [self.of(each) for each in branches]
+        names = [_name(each) for each in branches]
+        known = {name: form for name, form in zip(names, forms, strict=True) if name != "null"}
+        stored: list[Any] = []
+        wrapped = set[int]()
+        for at, form in enumerate(forms):
+            again = form.stored in stored and len(forms) > 1
+            if again:
+                # no union has the same type twice; a record of one field is stored as that is
+                self._records += 1
+                one = [{"name": "one", "type": form.stored}]
+                wrapped.add(at)
+            stored.append(
+                {"type": "record", "name": f"One{self._records}", "fields": one} if again else form.stored
+            )
+        empty = any(form.stored == "null" for form in known.values())
+        whole = None if empty or None in stored else stored
+        size: dict[str, Any] = {
+            "outer": sum(form.outer for form in forms),
+            "inner": sum(form.inner for form in forms),
+        }
+        if not known:
+            return _Form(pa.null(), whole, lambda array: pa.nulls(len(array)), **size)
+        if len(known) == 1:
+            (form,) = known.values()
+            only = len(forms) == 1
+            return _Form(
+                form.type,
+                whole,
+                (lambda array: form.finish(array.field(0))) if only else form.finish,
+                lambda value: None if value is None else form.plain(_value(value)),
+                "null?",
+                (*form.classes, type(None)),
+                {"": form},
+                **size,
+            )
+        fields = [pa.field(name.rpartition(".")[2], form.type) for name, form in known.items()]
+        if len({each.name for each in fields}) < len(fields):
+            fields = [pa.field(name, form.type) for name, form in known.items()]
+
+        def finish(array: Any) -> Any:
+            codes = pa.Array.from_buffers(
+                pa.int8(), len(array), [None, array.buffers()[1]], offset=array.offset
+            )
+            columns, null = [], pa.repeat(False, len(array))
+            compute = _compute()
+            for at, name in enumerate(names):
+                here = compute.equal(codes, at)
+                if name == "null":
+                    null = here
+                else:
+                    found = array.field(at).field(0) if at in wrapped else array.field(at)
+                    found = known[name].finish(found)
+                    columns.append(_only(found, here))
+            return pa.StructArray.from_arrays(columns, fields=fields, mask=null)
+
+        def plain(value: Any) -> Any:
+            if value is None:
+                return None
+            for each, (name, form) in zip(fields, known.items(), strict=True):
+                if (
+                    value[0] == name
+                    if isinstance(value, tuple)
+                    else name in plainly and type(value) in form.classes
+                ):
+                    return {each.name: form.plain(_value(value))}
+            raise ValueError(f"no type of the union has the value {value!r:.100}")
+
+        # of two types that have the same class in Python, int and long, nobody could tell which it was
+        plainly = {name: form.classes for name, form in known.items() if name not in self._named}
+        clear = len({each for classes in plainly.values() for each in classes}) == len(plainly)
+        if whole is None and not clear:
+            raise BadSchema("a union of types that fastavro does not tell apart, with a fixed of an odd size")
+        return _Form(
+            pa.struct(fields),
+            whole,
+            finish,
+            plain,
+            f"union {[self._named.get(each, each) if isinstance(each, str) else each for each in branches]}",
+            **size,
+        )
+
+
+def _value(value: Any) -> Any:
+    """Of a named type in a union fastavro gives its name and the value."""
+    return value[1] if isinstance(value, tuple) else value
+
+
+def _name(schema: Any) -> str:
+    """What a union calls one of its types."""
+    if isinstance(schema, dict):
+        return str(schema.get("name") or _name(schema["type"]))
+    return str(schema)
+
+
+def _compute() -> Any:
+    import pyarrow.compute as compute
+
+    return compute
+
+
+def _only(array: Any, here: Any) -> Any:
+    """The values that are there, null for the others."""
+    pa, compute = pyarrow(), _compute()
+    positions = pa.array(range(len(array)), pa.int64())
+    return array.take(compute.if_else(here, positions, pa.scalar(None, pa.int64())))
+
+
+def _offsets(array: Any) -> Any:
+    return pyarrow().Array.from_buffers(
+        pyarrow().int32(), len(array) + 1, [None, array.buffers()[1]], offset=array.offset
+    )
+
+
+def _list_of(array: Any, finish: _Finish, kind: Any) -> Any:
+    pa = pyarrow()
+    null = array.is_null() if array.null_count else None
+    return pa.ListArray.from_arrays(_offsets(array), finish(array.values), type=kind, mask=null)
+
+
+def _map_of(array: Any, finish: _Finish, kind: Any) -> Any:
+    pa = pyarrow()
+    null = array.is_null() if array.null_count else None
+    return pa.MapArray.from_arrays(_offsets(array), array.keys, finish(array.items), type=kind, mask=null)
+
+
+def _enum(schema: Any) -> _Form:
+    pa = pyarrow()
+    symbols = pa.array(schema["symbols"], pa.string())
+    kind = f"enum {schema['symbols']}"
+    return _Form(pa.string(), "long", symbols.take, kind=kind, classes=(str,))
+
+
+def _fixed(schema: Any, name: str) -> _Form:
+    pa, size = pyarrow(), schema["size"]
+    kind = _logical(schema, "fixed")
+    # numbers of 8 and 4 bytes, whatever they are
+    parts = ["double"] * (size // 8) + ["float"] * (size % 8 // 4)
+    stored: Any = None
+    if size and size % 4 == 0:
+        fields = [{"name": f"p{at}", "type": each} for at, each in enumerate(parts)]
+        stored = {"type": "record", "name": name, "fields": fields}
+
+    def finish(array: Any) -> Any:
+        if not len(array):
+            return pa.array([], pa.binary(size))
+        views = [memoryview(array.field(at).buffers()[1]).cast("B") for at in range(len(parts))]
+        joined = bytearray(size * len(array))
+        at = 0
+        for view, each in zip(views, parts, strict=True):
+            width, offset = (8, array.field(0).offset) if each == "double" else (4, array.field(0).offset)
+            for byte in range(width):
+                joined[at::size] = view[width * offset + byte : width * (offset + len(array)) : width]
+                at += 1
+        validity = _validity(array)
+        return pa.Array.from_buffers(pa.binary(size), len(array), [validity, pa.py_buffer(joined)])
+
+    made = kind.finish
+    return _Form(
+        pa.binary(size) if kind.type is None else kind.type,
+        stored,
+        lambda array: made(finish(array)),
+        kind.plain,
+        f"fixed {schema['name'].rpartition('.')[2]} {size} {kind.kind}",
+        kind.classes or (bytes,),
+        outer=len(parts),
+    )
+
+
+def _validity(array: Any) -> Any:
+    """The bits that say which are not null, from the first one on; None where none is."""
+    return array.is_valid().buffers()[1] if array.null_count else None
+
+
+def _decimal(schema: Any) -> _Form:
+    """Of two's complement in any number of bytes, high ones first."""
+    pa = pyarrow()
+    precision, scale = schema["precision"], schema.get("scale", 0)
+    kind, width = (pa.decimal128, 16) if precision <= 38 else (pa.decimal256, 32)
+    made = kind(precision, scale)
+
+    def finish(array: Any) -> Any:
+        number = int.from_bytes
+        data = b"".join(
+            number(each or b"", "big", signed=True).to_bytes(width, "little", signed=True)
+            for each in array.to_pylist()
+        )
+        return pa.Array.from_buffers(made, len(array), [_validity(array), pa.py_buffer(data)])
+
+    from decimal import Decimal
+
+    return _Form(made, None, finish, kind=f"decimal {precision} {scale}", classes=(Decimal,))
+
+
+def _logical(schema: Any, kind: str) -> _Form:
+    """What a logical type makes of bytes or a fixed; without a type where there is none that is known."""
+    pa = pyarrow()
+    name = schema.get("logicalType")
+    if name == "decimal" and 0 < schema.get("precision", 0) <= 76:
+        return _decimal(schema)
+    if name == "uuid" and schema.get("size") == 16:
+        return _Form(
+            pa.string(),
+            None,
+            lambda array: pa.array(
+                [None if each is None else str(UUID(bytes=each)) for each in array.to_pylist()], pa.string()
+            ),
+            str,
+            "uuid",
+            (UUID,),
+        )
+    return _Form(None, None, kind=kind)
+
+
+def _scalar(kind: str, schema: Any) -> _Form:
+    pa = pyarrow()
+    name = f"{kind}-{schema.get('logicalType')}"
+    match kind:
+        case "null":
+            return _Form(pa.null(), "null", kind="null", classes=(type(None),))
+        case "boolean":
+            return _Form(pa.bool_(), "boolean", kind=kind, classes=(bool,))
+        case "float" | "double":
+            made = pa.float32() if kind == "float" else pa.float64()
+            return _Form(made, kind, kind=kind, classes=(float,))
+        case "string":
+            uuid = name == "string-uuid"
+            # as it is stored: text of 36 characters, if who wrote it is right
+            return _Form(pa.string(), "string", _same, str, kind, (UUID if uuid else str,))
+        case "bytes":
+            logical = _logical(schema, kind)
+            return _Form(
+                logical.type or pa.binary(),
+                # nothing looks into a string before its bytes are what it is
+                "string",
+                lambda array: logical.finish(array.view(pa.binary())),
+                logical.plain,
+                logical.kind,
+                logical.classes or (bytes,),
+            )
+    classes, made, most = _NUMBERS(pa).get(name, (int, pa.int32() if kind == "int" else pa.int64(), None))
+
+    def finish(array: Any) -> Any:
+        if kind == "int":
+            array = array.cast(pa.int32())
+        if most is not None and len(array):
+            ends = _compute().min_max(array).as_py()
+            if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < most:
+                raise ValueError(f"no time of a day: {ends['min']} or {ends['max']}")
+        return array.view(made)
+
+    known = name if name in _NUMBERS(pa) else kind
+    return _Form(made, "long", finish, kind=known, classes=(classes,))
+
+
+def _NUMBERS(pa: Any) -> dict[str, tuple[type, Any, int | None]]:
+    """What logical types make of int and long: fastavro's class, Arrow's type, and what is more than any."""
+    import datetime
+
+    day = 86_400_000
+    found: dict[str, tuple[type, Any, int | None]] = {
+        "int-date": (datetime.date, pa.date32(), None),
+        "int-time-millis": (datetime.time, pa.time32("ms"), day),
+        "long-time-micros": (datetime.time, pa.time64("us"), day * 1000),
+    }
+    for name, unit in (("millis", "ms"), ("micros", "us"), ("nanos", "ns")):
+        python = int if unit == "ns" else datetime.datetime
+        found[f"long-timestamp-{name}"] = python, pa.timestamp(unit, "UTC"), None
+        found[f"long-local-timestamp-{name}"] = python, pa.timestamp(unit), None
+    return found
+
+
+_PROMOTED: dict[str, Sequence[str]] = {
+    "int": ("long", "float", "double"),
+    "long": ("float", "double"),
+    "float": ("double",),
+}
+
+
+def _resolution(writer: _Form, reader: _Form) -> _Finish | None:
+    """What makes a column of the reader's type of one of the writer's; None where fastavro is to say."""
+    if writer is reader or (writer.kind == reader.kind and not writer.inside and writer.type == reader.type):
+        return _same
+    if reader.kind == "null?":
+        inside = writer.inside[""] if writer.kind == "null?" else writer
+        if inside.kind == "null":
+            return lambda array: pyarrow().nulls(len(array), reader.type)
+        return _resolution(inside, reader.inside[""])
+    if reader.kind in _PROMOTED.get(writer.kind, ()):
+        # as C does it: a number becomes the one next to it
+        return lambda array: array.cast(reader.type, safe=False)
+    if writer.kind != reader.kind or writer.type == pyarrow().null():
+        return None
+    if writer.kind in ("array", "map"):
+        inner = _resolution(writer.inside[""], reader.inside[""])
+        made = _list_of if writer.kind == "array" else _map_of
+        return None if inner is None else lambda array: made(array, inner, reader.type)
+    return _resolved_record(writer, reader) if writer.kind.startswith("record") else None
+
+
+def _resolved_record(writer: _Form, reader: _Form) -> _Finish | None:
+    pa = pyarrow()
+    columns: list[_Finish] = []
+    for name, form in reader.inside.items():
+        found = next((each for each in (name, *reader.aliases[name]) if each in writer.inside), None)
+        if found is not None:
+            inner = _resolution(writer.inside[found], form)
+            if inner is None:
+                return None
+            columns.append(_field_of(list(writer.inside).index(found), inner))
+            continue
+        default = reader.defaults.get(name)
+        if name in reader.defaults and default is None and form.kind == "null?":
+            columns.append(_filled(None, form.type))
+        elif form.kind in ("boolean", "int", "long", "string") and type(default) in form.classes:
+            columns.append(_filled(default, form.type))
+        else:
+            return None
+    return lambda array: pa.StructArray.from_arrays(
+        [each(array) for each in columns], fields=list(reader.type), mask=array.is_null()
+    )
+
+
+def _field_of(at: int, inner: _Finish) -> _Finish:
+    return lambda array: inner(array.field(at))
+
+
+def _filled(value: Any, kind: Any) -> _Finish:
+    pa = pyarrow()
+    return lambda array: pa.repeat(pa.scalar(value, kind), len(array))

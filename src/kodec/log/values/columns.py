@@ -1,0 +1,293 @@
+"""Columns of keys and values, of any number of schemas, decoded to Arrow's types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kodec.log.backends.arrow import pyarrow
+from kodec.log.values.decoder import DecodedColumn, Message, ValueDecoder, payload_of
+from kodec.log.values.framing import Framed, Part
+from kodec.log.values.plain import MOST_NESTING, nesting_of
+from kodec.log.values.schemas import BadSchema, Schema, UnknownSchema
+from kodec.runtime.errors import FormatError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["decode_column", "json_column", "schema_name", "typed_fields", "typed_part"]
+
+# Without a reader's schema each of them is a column of its own, of all rows.
+_MOST_SCHEMAS = 100
+_NAMING = ("_schema_id", "contentId", "globalId")
+_FRAME = 5
+
+
+@dataclass(slots=True)
+class _Group:
+    """The values of one schema.
+
+    Attributes: rows, payloads: which these are, and their data; as arrays where they were found so.
+    """
+
+    schema: Schema | None
+    message: Message
+    rows: Any = field(default_factory=list)
+    payloads: Any = field(default_factory=list)
+
+
+def schema_name(schema: Schema | None) -> str | None:
+    """The id of a schema, or its subject."""
+    return None if schema is None else str(schema.subject if schema.id is None else schema.id)
+
+
+def decode_column(
+    decoder: ValueDecoder,
+    values: pa.Array | pa.ChunkedArray,
+    headers: pa.Array | pa.ChunkedArray | None,
+    topic: str,
+    part: Part,
+) -> DecodedColumn:
+    """As `ValueDecoder.decode_column`."""
+    pa = pyarrow()
+    import pyarrow.compute as compute
+
+    values, headers = _whole(values), None if headers is None else _whole(headers)
+    if values.type != pa.binary():
+        values = values.cast(pa.binary())
+    count, reasons = len(values), dict[int, str]()
+    groups = list(_groups(decoder, values, headers, topic, part, reasons))
+    known = [
+        (_rows(each), pa.repeat(schema_name(each.schema), len(each.rows)).cast(pa.string()))
+        for each in groups
+    ]
+    fixed = None if decoder.reader_schema is None else decoder.column_type
+    found: dict[str, list[tuple[Any, Any]]] = {}
+    for group, (rows, _) in zip(groups, known, strict=True):
+        name, array, wrong = _decoded(decoder, group)
+        if fixed is None and name not in found and len(found) == _MOST_SCHEMAS:
+            wrong = dict.fromkeys(range(len(rows)), f"there are values of more than {_MOST_SCHEMAS} schemas")
+        elif fixed is not None and array is not None and array.type != fixed:
+            wrong = dict.fromkeys(
+                range(len(rows)), f"{name}: it is not what {decoder.reader_schema} begins with"
+            )
+        elif array is not None:
+            found.setdefault(name, []).append((rows, array))
+        for at, reason in wrong.items():
+            reasons[rows[at].as_py()] = reason
+    texts = _texts(reasons, count)
+    if fixed is not None:
+        column = _scattered([each for parts in found.values() for each in parts], count, fixed)
+    else:
+        columns = {name: _scattered(parts, count, parts[0][1].type) for name, parts in found.items()}
+        mask = compute.or_(values.is_null(), texts.is_valid())
+        fields = [pa.field(name, each.type) for name, each in columns.items()]
+        column = (
+            pa.StructArray.from_arrays(list(columns.values()), fields=fields, mask=mask)
+            if columns
+            else pa.nulls(count, pa.struct([]))
+        )
+    return DecodedColumn(column, _scattered(known, count, pa.string()), texts)
+
+
+def json_column(
+    decoder: ValueDecoder,
+    values: pa.Array | pa.ChunkedArray,
+    headers: pa.Array | pa.ChunkedArray | None,
+    topic: str,
+    part: Part,
+) -> DecodedColumn:
+    """The same, with JSON of the values on one line each in place of structs."""
+    pa = pyarrow()
+    texts: list[str | None] = []
+    schemas: list[str | None] = []
+    reasons: dict[int, str] = {}
+    for row, (data, named) in enumerate(_pairs(_whole(values), None if headers is None else _whole(headers))):
+        if data is None:
+            texts.append(None)
+            schemas.append(None)
+            continue
+        found = decoder.decode(data, named, topic=topic, part=part)
+        schemas.append(schema_name(found.schema))
+        texts.append(None if found.reason else found.json)
+        if found.reason:
+            reasons[row] = found.reason
+    return DecodedColumn(
+        pa.array(texts, pa.string()), pa.array(schemas, pa.string()), _texts(reasons, len(texts))
+    )
+
+
+def typed_fields(decoder: ValueDecoder, *names: str) -> list[pa.Field]:
+    """The columns of `typed_part` with these names. Raises BadSchema, MissingDependency."""
+    pa = pyarrow()
+    return [
+        pa.field(*each) for each in zip(names, (decoder.column_type, pa.string(), pa.string()), strict=True)
+    ]
+
+
+def typed_part(
+    decoder: ValueDecoder, values: Any, headers: Any, topic: str, part: Part = "value"
+) -> list[pa.Array]:
+    """Values as columns of a table: what they are, their schema, and why they are not decoded.
+
+    With a reader's schema they are of its type; without one JSON, as a table has one type from its beginning.
+    """
+    decode = json_column if decoder.reader_schema is None else decode_column
+    found = decode(decoder, values, headers, topic, part)
+    return [found.values, found.schema, found.reason]
+
+
+def _whole(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pyarrow().ChunkedArray) else column
+
+
+def _texts(reasons: dict[int, str], count: int) -> pa.Array:
+    pa = pyarrow()
+    return (
+        pa.array([reasons.get(row) for row in range(count)], pa.string())
+        if reasons
+        else pa.nulls(count, pa.string())
+    )
+
+
+def _rows(group: _Group) -> Any:
+    pa = pyarrow()
+    return group.rows if isinstance(group.rows, pa.Array) else pa.array(group.rows, pa.uint64())
+
+
+def _scattered(parts: Sequence[tuple[Any, Any]], count: int, kind: Any) -> Any:
+    """Arrays whose rows are these of a column; null where there is none."""
+    pa = pyarrow()
+    if len(parts) == 1 and len(parts[0][0]) == count:
+        return parts[0][1]
+    import pyarrow.compute as compute
+
+    rows = pa.concat_arrays([each for each, _ in parts]) if parts else pa.array([], pa.uint64())
+    every = pa.array(range(count), pa.uint64())
+    rest = every.filter(compute.invert(compute.is_in(every, value_set=rows)))
+    arrays = [*(each for _, each in parts), pa.nulls(len(rest), kind)]
+    # where each row went is what sorts where they came from
+    return pa.concat_arrays(arrays).take(compute.sort_indices(pa.concat_arrays([rows, rest])))
+
+
+def _pairs(values: Any, headers: Any) -> Iterator[tuple[bytes | None, list[tuple[str, bytes | None]]]]:
+    datas = values.to_pylist()
+    if headers is None:
+        yield from ((data, []) for data in datas)
+        return
+    for data, named in zip(datas, headers.to_pylist(), strict=True):
+        yield data, [(each["key"], each["value"]) for each in named or ()]
+
+
+def _groups(
+    decoder: ValueDecoder, values: Any, headers: Any, topic: str, part: Part, reasons: dict[int, str]
+) -> Iterator[_Group]:
+    """The values by their schemas; why others have none goes into `reasons`."""
+    pa = pyarrow()
+    import pyarrow.compute as compute
+
+    rest = compute.indices_nonzero(values.is_valid())
+    if decoder.framing in ("auto", "confluent") and decoder.source is not None and not _named(headers):
+        # what most values have: 5 bytes that are the same for all of a schema
+        frames = compute.binary_slice(values, 0, _FRAME).dictionary_encode()
+        longest = compute.max(compute.binary_length(values)).as_py() or 0
+        slow = []
+        if len(frames.dictionary) <= _MOST_SCHEMAS:
+            for number, frame in enumerate(frames.dictionary.to_pylist()):
+                rows = (
+                    pa.array(range(len(values)), pa.uint64())
+                    if len(frames.dictionary) == 1 and not values.null_count
+                    else compute.indices_nonzero(compute.equal(frames.indices, number))
+                )
+                if len(frame) < _FRAME or frame[0] != 0 or not 0 < int.from_bytes(frame[1:], "big") < 1 << 31:
+                    slow.append(rows)
+                    continue
+                try:
+                    schema = _schema(decoder, decoder.framed(frame, (), part), topic, part)
+                except (UnknownSchema, BadSchema) as error:
+                    reasons |= dict.fromkeys(rows.to_pylist(), str(error))
+                    continue
+                if schema.kind != "avro":
+                    slow.append(rows)
+                    continue
+                own = values if len(rows) == len(values) else values.take(rows)
+                yield _Group(schema, None, rows, compute.binary_slice(own, _FRAME, longest))
+            rest = pa.concat_arrays([each.cast(pa.uint64()) for each in slow]) if slow else rest.slice(0, 0)
+    if not len(rest):
+        return
+    found: dict[tuple[Schema | None, Message], _Group] = {}
+    several = len(rest) == len(values)
+    chosen = (
+        (values, headers) if several else (values.take(rest), None if headers is None else headers.take(rest))
+    )
+    message: Message
+    known: Schema | None
+    for row, (data, names) in zip(rest.to_pylist(), _pairs(*chosen), strict=True):
+        known, message = None, None
+        try:
+            assert data is not None  # nulls are no rows of these
+            framed = decoder.framed(data, names, part)
+            if decoder.source is not None or decoder.format != "json-schema":
+                known = _schema(decoder, framed, topic, part)
+            payload = data if framed is None else framed.payload
+            if known is not None and known.kind != "json-schema":
+                message, payload = payload_of(data, framed, known.kind)
+        except (UnknownSchema, BadSchema) as error:
+            reasons[row] = str(error)
+        except FormatError as error:
+            reasons[row] = f"no framing of a registry: {error}"
+        except ValueError as error:
+            reasons[row] = f"not decoded by {known}: {error}"
+        else:
+            group = found.setdefault((known, message), _Group(known, message))
+            group.rows.append(row)
+            group.payloads.append(payload)
+    yield from found.values()
+
+
+def _named(headers: Any) -> bool:
+    """Whether a header may name a schema."""
+    if headers is None:
+        return False
+    names = headers.flatten().field("key").unique().to_pylist()
+    return any(name.endswith(_NAMING) for name in names)
+
+
+def _schema(decoder: ValueDecoder, framed: Framed | None, topic: str, part: Part) -> Schema:
+    schema = decoder.schema_of(framed, topic, part)
+    if decoder.format not in ("auto", schema.kind):
+        raise BadSchema(f"{schema} is {schema.kind}, not {decoder.format}")
+    return schema
+
+
+def _decoded(decoder: ValueDecoder, group: _Group) -> tuple[str, Any, dict[int, str]]:
+    """The values of a group: the name of their column, the values, and which are wrong, and why."""
+    pa = pyarrow()
+    schema = group.schema
+    name = schema_name(schema) or "json"
+    try:
+        if schema is None or schema.kind == "json-schema":
+            if decoder.reader_schema is not None:
+                raise BadSchema(f"JSON does not resolve to {decoder.reader_schema.kind}")
+            texts = [_json(each) for each in group.payloads]
+            wrong = {at: str(error) for at, error in enumerate(texts) if isinstance(error, Exception)}
+            array = pa.array([None if isinstance(each, Exception) else each for each in texts], pa.string())
+        else:
+            reader = decoder.column_reader(schema, group.message)
+            name += getattr(reader, "suffix", "")
+            array, wrong = reader.decode(pa.array(group.payloads, pa.binary()))
+    except BadSchema as error:
+        return name, None, dict.fromkeys(range(len(group.payloads)), str(error))
+    return name, array, {at: f"not decoded by {schema or 'JSON'}: {text:.300}" for at, text in wrong.items()}
+
+
+def _json(payload: bytes) -> str | Exception:
+    """JSON as it is, on one line."""
+    try:
+        if nesting_of(json.loads(payload)) > MOST_NESTING:
+            raise ValueError(f"nested deeper than {MOST_NESTING}")
+        return payload.decode("utf-8").replace("\r", " ").replace("\n", " ").strip()
+    except (ValueError, RecursionError) as error:
+        return error
