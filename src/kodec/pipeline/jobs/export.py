@@ -335,8 +335,8 @@ def export(
     None means all but internal ones; isolation="read_committed" leaves out what transactions have aborted,
     and what lies behind an undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in
     no segment and not for compaction, and lists them in the summary; overwrite replaces what is in `out`;
-    resume takes over the tasks that a run which was stopped had finished, where their segments are as they were,
-    and keeps those of this one if it is stopped too; task_bytes is the log that one task reads, like "64m";
+    resume takes over the tasks that a run which was stopped had finished, where their segments are as they
+    were, and keeps those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m;
     threads are those of this process (None: as many as there are cores); config holds settings for a
     session that is started here, and stopped; progress takes lines of text.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
