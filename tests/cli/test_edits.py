@@ -65,7 +65,7 @@ def test_a_whole_log_directory_and_back(logs: Path, tmp_path: Path) -> None:
     run = [sys.executable, "-m", "kodec"]
     with lines.open("wb") as file:
         subprocess.run([*run, "dump", "--edit-format", str(logs)], stdout=file, check=True)
-    load = [*run, "load", str(lines), "--out", str(out)]
+    load = [*run, "load", str(lines), "--to", str(out)]
     assert subprocess.run(load, check=False, stdout=subprocess.DEVNULL).returncode == 3
     assert not out.exists()
     subprocess.run([*load, "--apply"], check=True, stdout=subprocess.DEVNULL)
@@ -97,6 +97,6 @@ def test_a_wrong_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     lines.write_text(
         '{"type": "log", "topic": "t", "partition": 0}\n{"type": "segment", "baseOffset": "0"}\n'
     )
-    assert main(["load", str(lines), "--out", str(tmp_path / "out"), "--apply"]) == 1
+    assert main(["load", str(lines), "--to", str(tmp_path / "out"), "--apply"]) == 1
     assert f"line 2 of {lines}" in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["lines.jsonl"]

@@ -19,7 +19,7 @@ __all__ = ["load"]
 
 
 def load(
-    out: Annotated[Path, typer.Option("--out", help="The new log directory.", file_okay=False)],
+    to: Annotated[Path, typer.Option("--to", help="The new log directory.", file_okay=False)],
     lines: Annotated[
         Path,
         typer.Argument(
@@ -42,7 +42,7 @@ def load(
     changed are byte for byte what they were. Without --apply the lines are only checked. The log directory
     appears whole or not at all. Parquet is for kodec restore.
 
-    example:  kodec dump --edit-format /data/kafka-logs | ./script | kodec load --out edited --apply
+    example:  kodec dump --edit-format /data/kafka-logs | ./script | kodec load --to edited --apply
 
     exit:     0 done   1 a line that cannot be, or the target is not empty   2 bad usage
               3 checked, --apply writes it
@@ -53,12 +53,12 @@ def load(
     with errors_reported(), ExitStack() as stack, outcome.each(lines):
         file = sys.stdin.buffer if is_stdin(lines) else stack.enter_context(lines.open("rb"))
         name = "stdin" if is_stdin(lines) else str(lines)
-        plan = plan_load(name, partial(lines_of, file), out, cluster_id=cluster_id, node_id=node_id)
+        plan = plan_load(name, partial(lines_of, file), to, cluster_id=cluster_id, node_id=node_id)
         for each in plan.apply() if apply else plan.preview():
-            output.show(output.as_json(_facts(each, out, apply)) if json else _text(each))
+            output.show(output.as_json(_facts(each, to, apply)) if json else _text(each))
         outcome.left_to_do += not apply
         if not json:
-            output.show(f"to {out}: {output.ending(apply)}")
+            output.show(f"to {to}: {output.ending(apply)}")
     raise typer.Exit(outcome.code)
 
 
