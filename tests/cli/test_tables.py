@@ -109,6 +109,6 @@ def test_a_shell_completes_verbs_and_options() -> None:
         )
         return done.stdout.split()
 
-    assert complete("kodec re") == ["retention", "recover", "reindex", "redact", "restore"]
+    assert complete("kodec re") == ["report", "retention", "recover", "reindex", "redact", "restore"]
     assert complete("kodec ls --co") == ["--columns"]
     assert complete("kodec nothing --co") == []

@@ -12,7 +12,7 @@ __all__ = ["GROUPS", "VERBS", "help_page", "may_style"]
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Look and find": {
         "ls": "A log directory at a glance: offsets, times, bytes, health",
-        "report": "One page: contents, health, sizes, times, hidden space, savings",
+        "report": "A page: contents, health, sizes, times, gaps, savings",
         "find": "Find records by offset, time, key, value, header, producer",
         "dump": "Print the batches and records of log files",
         "explain": "Which bytes of a file are which field, in hex or as a page",
