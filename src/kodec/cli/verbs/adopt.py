@@ -51,7 +51,7 @@ def adopt(
         Path | None,
         typer.Option(
             "--quarantine",
-            help="Folder for what the broker had. [default: INTO.quarantine beside the log directory]",
+            help="Folder for what is replaced. [default: INTO.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,

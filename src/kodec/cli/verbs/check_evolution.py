@@ -16,7 +16,7 @@ __all__ = ["check_evolution"]
 
 def check_evolution(
     old: Annotated[Path, typer.Argument(help="A .ksy file, or a folder of them.")],
-    new: Annotated[Path, typer.Argument(help="What became of it: a file, or a folder.")],
+    new: Annotated[Path, typer.Argument(help="The new version: a file or a folder.")],
 ) -> None:
     """Say whether a change of schemas is compatible: every version that was there means what it meant.
 

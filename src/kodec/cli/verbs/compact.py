@@ -32,7 +32,7 @@ def compact(
     buffer_bytes: Annotated[int, typer.Option(help="Memory for the keys, 24 bytes for each.", min=256)] = 128
     << 20,
     from_start: Annotated[
-        bool, typer.Option("--from-start", help="Look at all keys again, also at what is compacted.")
+        bool, typer.Option("--from-start", help="Compact again what is compacted already.")
     ] = False,
     keep_format: Annotated[
         bool, typer.Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")

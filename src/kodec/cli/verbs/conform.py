@@ -33,13 +33,17 @@ def conform(
     ] = None,
     schemas: Annotated[
         Path | None,
-        typer.Option(help="Folder of .ksy files to make them of; Kafka's.", file_okay=False, exists=True),
+        typer.Option(
+            help="Folder of .ksy files for the vectors; Kafka's by default.", file_okay=False, exists=True
+        ),
     ] = None,
     known: Annotated[
         Path | None, typer.Option(help="File of known failures, with reasons.", dir_okay=False, exists=True)
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How the report is shown.")] = Form.text,
-    out: Annotated[Path | None, typer.Option(help="File for the report; stdout.", dir_okay=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the report; stdout by default.", dir_okay=False)
+    ] = None,
     seconds: Annotated[float, typer.Option(min=0.01, help="Time for one answer.")] = 10.0,
     memory: Annotated[int, typer.Option(min=1, help="Memory of the program, in MiB.")] = 2048,
 ) -> None:

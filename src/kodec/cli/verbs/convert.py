@@ -43,7 +43,7 @@ def convert(
         bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
     ] = False,
     negative_timestamps: Annotated[
-        Negative, typer.Option("--negative-timestamps", help="What becomes of timestamps below -1.")
+        Negative, typer.Option("--negative-timestamps", help="How to convert timestamps below -1.")
     ] = Negative.refuse,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,

@@ -61,7 +61,7 @@ def explain(
         str | None, typer.Option("--type", help="A type of the schema that the file holds: png::ihdr_chunk.")
     ] = None,
     version: Annotated[
-        int | None, typer.Option("--version", help="The version of a message whose bytes do not say it.")
+        int | None, typer.Option("--version", help="The version of a message that does not store it.")
     ] = None,
     at: Annotated[
         int | None,
@@ -71,9 +71,9 @@ def explain(
         int | None, typer.Option("--offset", min=0, help="From the batch with this offset; a .log file only.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, help="So many batches or entries; all without it.")
+        int | None, typer.Option("--count", min=1, help="Number of batches or entries; all by default.")
     ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Long fields to their ends.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Show long fields in full.")] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page to point at, instead of lines.")
     ] = None,

@@ -81,9 +81,7 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Go on where a run with --resume was stopped, or killed; keep what is finished."
-        ),
+        typer.Option("--resume", help="Continue a run with --resume that was stopped or killed."),
     ] = False,
     threads: Annotated[
         int | None, typer.Option("--threads", help="For --engine local.  [default: one for each core]", min=1)
@@ -91,7 +89,10 @@ def export(
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
     catalog: Annotated[
-        str | None, typer.Option("--catalog", help="Of Iceberg, as pyiceberg knows it.  [default: default]")
+        str | None,
+        typer.Option(
+            "--catalog", help="Iceberg catalog, by its name in pyiceberg's settings.  [default: default]"
+        ),
     ] = None,
     property: Annotated[
         list[str] | None,
@@ -100,10 +101,11 @@ def export(
         ),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="To a table: go on with what comes, until interrupted.")
+        bool, typer.Option("--follow", help="For a table: append new records until interrupted.")
     ] = False,
     interval: Annotated[
-        float | None, typer.Option("--interval", help="Seconds between two looks of --follow.  [10]", min=0)
+        float | None,
+        typer.Option("--interval", help="Seconds between two runs of --follow.  [default: 10]", min=0),
     ] = None,
 ) -> None:
     """Write the records of a log directory to files, in folders topic=T/partition=N, or append to a table.

@@ -57,10 +57,10 @@ def find(
     topic: Annotated[list[str] | None, TOPIC] = None,
     partition: Annotated[list[int] | None, PARTITION] = None,
     last: Annotated[
-        int | None, typer.Option("--last", help="The newest so many of all, by their timestamps.", min=1)
+        int | None, typer.Option("--last", help="The newest N records of all logs, by timestamp.", min=1)
     ] = None,
     first: Annotated[
-        int | None, typer.Option("--first", help="The oldest so many of all, by their timestamps.", min=1)
+        int | None, typer.Option("--first", help="The oldest N records of all logs, by timestamp.", min=1)
     ] = None,
     offset: Annotated[str | None, OFFSET] = None,
     since: Annotated[str | None, SINCE] = None,
@@ -94,7 +94,7 @@ def find(
         ),
     ] = None,
     stats: Annotated[
-        bool, typer.Option("--stats", help="Say on stderr what was read, and what was skipped.")
+        bool, typer.Option("--stats", help="Report on stderr what was read and skipped.")
     ] = False,
     threads: Annotated[
         int | None, typer.Option("--threads", help="Logs read at once; one for each core by default.", min=1)
@@ -102,7 +102,7 @@ def find(
 ) -> None:
     """Find records in one topic-partition, in topics, or in everything, and print them.
 
-    Without --first or --last they come log by log, by offset. Indexes, headers of batches and their bytes
+    Without --first or --last, records are printed log by log, by offset. Indexes, headers and bytes of batches
     exclude what cannot match; what a header excludes is not read. Times are in UTC. In format auto, messages
     of Kafka's own topics have names, values whose schema is known are decoded, JSON is JSON, UTF-8 is text,
     and other bytes are base64; with --json each part has its format beside it.

@@ -38,7 +38,7 @@ def generate(
     schemas: Annotated[Path | None, typer.Option(help="Folder of .ksy files.", file_okay=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the modules.", file_okay=False)] = None,
     tests: Annotated[
-        Path | None, typer.Option(help="Folder for generated tests; none where not given.")
+        Path | None, typer.Option(help="Folder for generated tests; without it none are made.")
     ] = None,
     package: Annotated[str | None, typer.Option(help="What the tests import the modules as.")] = None,
     kernels: Annotated[
@@ -57,7 +57,7 @@ def generate(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on, and do it again when a schema changes.")
+        bool, typer.Option("--watch", help="Keep running, and generate again when a schema changes.")
     ] = False,
     form: Annotated[
         Form, typer.Option("--format", help="How problems are shown: file:line:col, or for CI.")

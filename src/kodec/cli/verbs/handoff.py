@@ -37,7 +37,7 @@ def handoff(
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=DIR", help="A folder more, as it is: testees=tests/languages."),
+        typer.Option(metavar="NAME=DIR", help="Another folder, copied unchanged: testees=tests/languages."),
     ] = None,
 ) -> None:
     """Pack schemas for teams that write other languages.

@@ -32,7 +32,9 @@ def load(
     cluster_id: Annotated[
         str | None, typer.Option("--cluster-id", help="For meta.properties, with --node-id.")
     ] = None,
-    node_id: Annotated[int | None, typer.Option("--node-id", help="Of the broker.", min=0)] = None,
+    node_id: Annotated[
+        int | None, typer.Option("--node-id", help="For meta.properties, with --cluster-id.", min=0)
+    ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:

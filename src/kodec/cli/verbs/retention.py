@@ -26,13 +26,15 @@ def retention(
     topic: Annotated[list[str] | None, TOPICS] = None,
     partition: Annotated[int | None, PARTITION] = None,
     retention_ms: Annotated[
-        int | None, typer.Option("--retention-ms", help="Instead of the topic's; -1 is no limit.", min=-1)
+        int | None,
+        typer.Option("--retention-ms", help="Overrides the topic's setting; -1 is no limit.", min=-1),
     ] = None,
     retention_bytes: Annotated[
-        int | None, typer.Option("--retention-bytes", help="Instead of the topic's; -1 is no limit.", min=-1)
+        int | None,
+        typer.Option("--retention-bytes", help="Overrides the topic's setting; -1 is no limit.", min=-1),
     ] = None,
     now: Annotated[
-        str | None, typer.Option("--now", help="When: ms, or ISO 8601; the clock's time without it.")
+        str | None, typer.Option("--now", help="At this time: ms or ISO 8601; now by default.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:

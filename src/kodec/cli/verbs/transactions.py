@@ -28,9 +28,7 @@ def transactions(
     topic: Annotated[list[str] | None, TOPICS] = None,
     now: Annotated[
         str | None,
-        typer.Option(
-            "--now", help="When timeouts are looked at: ms, or ISO 8601; the clock's time without it."
-        ),
+        typer.Option("--now", help="Check timeouts at this time: ms or ISO 8601; now by default."),
     ] = None,
     json: Annotated[
         bool,

@@ -22,7 +22,7 @@ def trim(
         int | None, typer.Option("--before-offset", help="Delete records below it, as DeleteRecords.", min=0)
     ] = None,
     retention_bytes: Annotated[
-        int | None, typer.Option("--retention-bytes", help="Keep so many bytes of log.", min=0)
+        int | None, typer.Option("--retention-bytes", help="Keep this many bytes of log.", min=0)
     ] = None,
     retention_ms: Annotated[
         int | None, typer.Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
