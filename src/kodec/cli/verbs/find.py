@@ -102,8 +102,8 @@ def find(
 ) -> None:
     """Find records in one topic-partition, in topics, or in everything, and print them.
 
-    Without --first or --last, records are printed log by log, by offset. Indexes, headers and bytes of batches
-    exclude what cannot match; what a header excludes is not read. Times are in UTC. In format auto, messages
+    Without --first or --last, records are printed log by log, by offset. Indexes, headers and bytes exclude
+    batches that cannot match; what a header excludes is not read. Times are in UTC. In format auto, messages
     of Kafka's own topics have names, values whose schema is known are decoded, JSON is JSON, UTF-8 is text,
     and other bytes are base64; with --json each part has its format beside it.
 
