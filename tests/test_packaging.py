@@ -67,7 +67,7 @@ def test_a_folder_of_our_name_hides_nothing(tmp_path: Path) -> None:
 
 
 def test_the_codec_needs_none_of_the_extras() -> None:
-    extras = ["jinja2", "py4j", "pyarrow", "pyspark", "rich", "typer", "yaml"]
+    extras = ["jinja2", "py4j", "pyarrow", "pyspark", "rich", "yaml"]
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({extras!r}))\n"
         "import kodec\n"

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 
 IMPORTS = {
     "arrow": "pyarrow",
-    "cli": "typer, rich",
+    "cli": "rich",
     "fast": "isal",
     "generator": "jinja2, yaml",
     "spark": "pyspark",

@@ -336,7 +336,7 @@ def main() -> int:
     began = time.monotonic()
     before = known()
     asked: list[dict[str, object]] = []
-    for slow in ("pytest", "hypothesis", "pyarrow.parquet", "zstandard", "lz4.frame", "typer"):
+    for slow in ("pytest", "hypothesis", "pyarrow.parquet", "zstandard", "lz4.frame"):
         importlib.import_module(slow)
     with tempfile.TemporaryDirectory(prefix="kodec-mutants-") as base:
         folder = Path(base).resolve()

@@ -7,14 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import Enum
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any, get_args, get_origin
 
 from layouts import picture
 
 from kodec.cli.commands import GROUPS
+from kodec.cli.parser import Command, Parameter
 from kodec.generator.driver import load, render_all
 from kodec.generator.targets.documents.plan import Page, pages
 
@@ -124,18 +124,13 @@ def _commands() -> Iterator[tuple[str, str]]:
     yield "cli/index.md", "# Command line\n\n" + text + "\n\n" + "\n\n".join(groups) + "\n"
 
 
-def _verb(verb: str, command: Any) -> str:
-    params = [each for each in command.params if each.name != "help"]
-    text, _, rest = (command.help or "").partition("\nexample:")
+def _verb(verb: str, command: Command) -> str:
+    text, _, rest = cleandoc(command.text).partition("\nexample:")
     example, _, codes = rest.partition("exit:")
-    usage = " ".join(
-        [f"kodec {verb}", "[OPTIONS]", *(_metavar(each) for each in params if _is_argument(each))]
-    )
-    parts = [f"# kodec {verb}\n", f"```text\n{usage}\n```\n", _plain(text)]
+    parts = [f"# kodec {verb}\n", f"```text\n{command.usage}\n```\n", text.strip() + "\n"]
     if example.strip():
         parts.append(f"```console\n{_commands_of(example)}\n```\n")
-    for title, wanted in (("Arguments", True), ("Options", False)):
-        rows = [each for each in params if _is_argument(each) is wanted]
+    for title, rows in (("Arguments", command.arguments), ("Options", command.options)):
         if rows:
             parts += [
                 f"## {title}\n",
@@ -148,41 +143,19 @@ def _verb(verb: str, command: Any) -> str:
     return "\n".join(parts)
 
 
-def _is_argument(param: Any) -> bool:
-    return param.param_type_name == "argument"
-
-
-def _metavar(param: Any) -> str:
-    return param.metavar or param.name.upper()
-
-
 def _commands_of(example: str) -> str:
     return "\n".join(f"$ {line.strip()}" for line in example.strip().splitlines())
 
 
-def _plain(text: str) -> str:
-    return text.strip().replace("\b", "") + "\n"
-
-
-def _row(param: Any) -> str:
-    names = _metavar(param) if _is_argument(param) else ", ".join((*param.opts, *param.secondary_opts))
-    kind = "" if _is_argument(param) or param.is_flag else _kind(param.type_descriptor.annotation)
-    default = param.default
-    said = (param.help or "").replace("|", "\\|").replace("\n", " ")
-    if default not in (None, False, ()) and not callable(default) and "default:" not in said:
-        said += f" Default: `{getattr(default, 'value', default)}`."
-    return f"| `{names}` | {kind} | {said} |"
-
-
-def _kind(annotation: Any) -> str:
-    """What a value is, in a word; the values of a choice."""
-    if get_origin(annotation) is list:
-        return f"{_kind(get_args(annotation)[0])}, repeatable"
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return " \\| ".join(f"`{each.value}`" for each in annotation)
-    return {"int": "integer", "str": "text", "float": "number"}.get(
-        annotation.__name__, annotation.__name__.lower()
-    )
+def _row(each: Parameter) -> str:
+    kind = ""
+    if each.is_option:
+        kind = " \\| ".join(f"`{value}`" for value in each.values) or each.kind
+        kind += ", repeatable" if each.several else ""
+    said = each.help.replace("|", "\\|")
+    if each.shown_default:
+        said += f" Default: `{each.shown_default}`."
+    return f"| `{each.name}` | {kind} | {said} |"
 
 
 # Sphinx knows targets of its own, in all pages.

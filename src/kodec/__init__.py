@@ -1,12 +1,8 @@
 """Codecs for Apache Kafka's record formats, generated from Kaitai schemas: the few names a user needs."""
 
-import logging
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-
-# a library logs only where a program asks for it: one that configures logging sees skipped ranges
-logging.getLogger("kodec").addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
     from kodec import api, errors, formats, operations, repair, results, values

@@ -199,17 +199,13 @@ def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
-def test_without_the_libraries_of_the_command_line_a_plain_message(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text(
-        "raise ModuleNotFoundError('no typer', name='typer')\n", encoding="utf-8"
-    )
+def test_the_command_needs_no_library_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError('no rich', name='rich')\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "kodec", "ls"], cwd=ROOT, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "kodec", "ls", LOGS], cwd=ROOT, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
     )  # fmt: skip
-    assert done.returncode == 2
-    assert "the command needs `typer`: pip install 'typer>=" in done.stderr
-    assert "'rich>=" in done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_times_of_any_size_are_shown() -> None:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
-from kodec.cli.app import _application
+from kodec.cli.main import main
 from kodec.generator.driver import generate
 from kodec.handoff import make_kit, write_folder, write_zip
 
@@ -148,13 +147,9 @@ def test_an_archive_that_leads_outside_is_refused(schemas: Path, tmp_path: Path)
 
 
 def test_the_command(schemas: Path, tmp_path: Path) -> None:
-    run = CliRunner().invoke
-    app = _application()
+    words = ["handoff", "--schemas", str(schemas)]
     out = str(tmp_path / "kit")
-    done = run(app, ["handoff", "--schemas", str(schemas), "--out", out, "--option", "go.package=orders"])
-    assert done.exit_code == 0, done.output
+    assert main([*words, "--out", out, "--option", "go.package=orders"]) == 0
     assert "package orders" in (tmp_path / "kit" / "code" / "go" / "order.go").read_text()
-    assert run(app, ["handoff", "--schemas", str(schemas)]).exit_code == 2
-    assert (
-        run(app, ["handoff", "--schemas", str(schemas), "--out", out, "--target", "vectors"]).exit_code == 2
-    )
+    assert main(words) == 2
+    assert main([*words, "--out", out, "--target", "vectors"]) == 2

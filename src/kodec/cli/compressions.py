@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import typer
-
+from kodec.cli.parser import Option
 from kodec.log.batches.batch import CODECS
 
 __all__ = ["BATCHES", "FILES", "PARQUET"]
@@ -14,19 +13,8 @@ __all__ = ["BATCHES", "FILES", "PARQUET"]
 _OF_PARQUET = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
-def _one_of(names: Sequence[str]) -> Callable[[str | None], str | None]:
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in names:
-            raise typer.BadParameter(f"expected {', '.join(names[:-1])} or {names[-1]}, not {value!r}")
-        return value
-
-    return check
-
-
-def _option(names: Sequence[str], what: str) -> typer.models.OptionInfo:
-    text = f"{what}{', '.join(names[:-1])} or {names[-1]}."
-    found: typer.models.OptionInfo = typer.Option("--compression", help=text, callback=_one_of(names))
-    return found
+def _option(names: Sequence[str], what: str) -> Option:
+    return Option("--compression", help=f"{what}{', '.join(names[:-1])} or {names[-1]}.", one_of=names)
 
 
 BATCHES = _option(CODECS, "")

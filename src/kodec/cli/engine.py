@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import BAD_USAGE, FAILED
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.log.files.resolve import NotALog
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
@@ -20,20 +19,20 @@ __all__ = ["ENGINE", "MASTER", "Engine", "job", "require_spark"]
 
 
 class Engine(enum.Enum):
-    """`kodec.pipeline.workers.Engine` for typer."""
+    """`kodec.pipeline.workers.Engine` for the command line."""
 
     local = "local"
     spark = "spark"
 
 
-ENGINE = typer.Option("--engine", help="Work in this process (local), or in Spark's workers (spark).")
-MASTER = typer.Option("--master", help="Spark master, for --engine spark.  [default: local[*]]")
+ENGINE = Option("--engine", help="Work in this process (local), or in Spark's workers (spark).")
+MASTER = Option("--master", help="Spark master, for --engine spark.  [default: local[*]]")
 
 
 def require_spark(engine: Engine, master: str | None) -> str:
     """The Spark master. Raises BadParameter where one is given and not used."""
     if master is not None and engine is not Engine.spark:
-        raise typer.BadParameter("--master is for --engine spark")
+        raise BadParameter("--master is for --engine spark")
     return "local[*]" if master is None else master
 
 
@@ -51,22 +50,22 @@ def job() -> Iterator[None]:
         if (text := _of_the_source(error)) is None:
             raise
         output.warn(f"kodec: {text}")
-        raise typer.Exit(BAD_USAGE if isinstance(error.__context__, NotALog) else FAILED) from None
+        raise Exit(BAD_USAGE if isinstance(error.__context__, NotALog) else FAILED) from None
     except ImportError as error:
         raise MissingDependency(f"this needs `{error.name}`: {install_command('spark')}") from error
     except NotALog as error:
         output.warn(*output.lines_of(error))
-        raise typer.Exit(BAD_USAGE) from None
+        raise Exit(BAD_USAGE) from None
     except (OSError, ValueError) as error:
         # a target that is not empty, a topic that is not there, an option out of range
         output.warn(*output.lines_of(error))
-        raise typer.Exit(FAILED) from None
+        raise Exit(FAILED) from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] != "pyspark":
             raise
         # A worker that was killed, a job that was cancelled: the trace of Java's calls helps nobody.
         output.warn(f"kodec: Spark: {str(error).partition(chr(10))[0]}")
-        raise typer.Exit(FAILED) from None
+        raise Exit(FAILED) from None
     finally:
         root.removeFilter(_is_ours)
 

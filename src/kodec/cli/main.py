@@ -3,49 +3,66 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 from kodec import __version__
 from kodec.cli.commands import help_page
-from kodec.cli.lines import lines_of, warn
-from kodec.runtime.errors import KodecError
 
 __all__ = ["main"]
 
-# Not from `outcome`, which needs the libraries that may be missing.
+# Not from `outcome`, which needs all that verbs need.
 BAD_BYTES = 1
 BAD_USAGE = 2
+_COMPLETION = ("--install-completion", "--show-completion")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; give its exit code: 0 done, 1 bad bytes or a failed check, 2 bad usage, 3 dry run."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given in (["-h"], ["--help"]):
-        print(help_page())
-        return 0
-    if given == ["--version"]:
-        print(f"kodec {__version__}")
-        return 0
-    try:
-        from kodec.cli.app import run
-    except ImportError as error:
-        if error.name not in ("typer", "rich"):
-            raise
-        from kodec.runtime.extras import install_command
-
-        print(f"kodec: the command needs `{error.name}`: {install_command('cli')}", file=sys.stderr)
-        return BAD_USAGE
+    words = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         # Names and values of any alphabet on a terminal of another one.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return run(arguments)
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `kodec dump ... | head`.
+        _say_no_more()
+        return 0
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if "_KODEC_COMPLETE" in os.environ:
+        from kodec.cli.completion import complete
+
+        return complete(os.environ["_KODEC_COMPLETE"], words)
+    if not words or words[0] in ("-h", "--help"):
+        print(help_page())
+        return 0 if words else BAD_USAGE
+    if words[0] == "--version":
+        print(f"kodec {__version__}")
+        return 0
+    if words[0] in _COMPLETION:
+        from kodec.cli.completion import set_up
+
+        return set_up(words[1:], install=words[0] == _COMPLETION[0])
+    from kodec.cli.app import run
+    from kodec.cli.lines import lines_of, warn
+    from kodec.runtime.errors import KodecError
+
+    try:
+        return run(words)
     except KodecError as error:
         warn(*lines_of(error, f"{type(error).__name__}: "))
         return BAD_BYTES
     except KeyboardInterrupt as error:
         warn("kodec: interrupted", *lines_of(error)[1:])
         return 130
-    except BrokenPipeError:
-        return 0
+
+
+def _say_no_more() -> None:
+    """Nothing is to report it again when Python flushes stdout at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

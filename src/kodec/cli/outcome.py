@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
 from kodec.cli import output
+from kodec.cli.parser import Exit
 from kodec.log.files.resolve import NotALog
 from kodec.runtime.errors import KodecError
 
@@ -61,10 +60,10 @@ def errors_reported() -> Iterator[None]:
         yield
     except NotALog as error:
         output.warn(*output.lines_of(error))
-        raise typer.Exit(BAD_USAGE) from None
+        raise Exit(BAD_USAGE) from None
     except (Missing, OSError, ValueError) as error:
         # ValueError: a topic-partition that is in two directories
         if isinstance(error, (KodecError, BrokenPipeError)):
             raise
         output.warn(*output.lines_of(error))
-        raise typer.Exit(FAILED) from None
+        raise Exit(FAILED) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from kodec.cli import output
 
@@ -18,13 +19,13 @@ _LARGE = 16 << 20
 def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[Step]:
     """A function to call with the bytes read since the last call, `size` in all.
 
-    Shows a bar with rate and remaining time where there is a person to see it and enough to do; with
+    Shows a bar with rate and remaining time where there is a person to see it, enough to do, and `rich`; with
     `beside_output` not where lines on stdout would tear it.
     """
-    if size < _LARGE or not sys.stderr.isatty() or (beside_output and sys.stdout.isatty()):
+    seen = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
+    if size < _LARGE or not seen or find_spec("rich") is None:
         yield lambda _: None
         return
-    # a sixth of the start of a verb that shows no bar
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -25,8 +24,6 @@ class Shown:
         self.plans = self.changes = self.done = self.refused = self.truncated = 0
         self.scanned = self.logs = self.bytes = 0
         self.kept: set[Path] = set()
-        # What the reader skips it also logs; here each has its line already.
-        logging.getLogger("kodec").addHandler(logging.NullHandler())
 
     def all(
         self,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import enum
 from pathlib import Path
 
-import typer
-
 from kodec.cli.outcome import Missing
+from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.log.files.listing import SegmentFiles, list_partition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
@@ -26,37 +25,36 @@ __all__ = [
     "size_of_logs",
 ]
 
-DIRECTORIES = typer.Argument(
+DIRECTORIES = Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, or topic-partitions' folders."
 )
-LOGS = typer.Argument(
+LOGS = Argument(
     metavar="PATH...",
     exists=True,
-    readable=True,
     help="log.dirs folders, topic-partitions' folders, or segments (.log).",
 )
-PARTITIONS = typer.Argument(
+PARTITIONS = Argument(
     metavar="PATH...",
     exists=True,
     file_okay=False,
     help="Topic-partitions' folders, or log.dirs folders with --topic.",
 )
-ISOLATION = typer.Option("--isolation", help="read_committed: nothing aborted or undecided.")
-ON_ERROR = typer.Option(
+ISOLATION = Option("--isolation", help="read_committed: nothing aborted or undecided.")
+ON_ERROR = Option(
     "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and say so (skip)."
 )
-TOPICS = typer.Option("--topic", help="Of a log directory, this topic; may be given several times.")
+TOPICS = Option("--topic", help="Of a log directory, this topic; may be given several times.")
 
 
 class IsolationChoice(enum.Enum):
-    """`kodec.log.directories.record_filter.Isolation` for typer."""
+    """`kodec.log.directories.record_filter.Isolation` for the command line."""
 
     read_uncommitted = "read_uncommitted"
     read_committed = "read_committed"
 
 
 class OnErrorChoice(enum.Enum):
-    """`kodec.log.batches.options.OnError` for typer."""
+    """`kodec.log.batches.options.OnError` for the command line."""
 
     stop = "raise"
     skip = "skip"
@@ -79,7 +77,7 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
             if not any(each.topic_partition.topic == topic for each in wanted):
                 raise Missing(f"{path} has no topic {topic}")
         if not topics:
-            raise typer.BadParameter(f"{path} is a log directory: say with --topic which of its topics")
+            raise BadParameter(f"{path} is a log directory: say with --topic which of its topics")
         found += [each.path for each in wanted]
     return found
 

@@ -9,22 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-import typer
-
-__all__ = ["is_stdin", "must_be_there", "stdin_as_file"]
+__all__ = ["is_stdin", "stdin_as_file"]
 
 
 def is_stdin(path: Path) -> bool:
     """Whether a path that a user gave means standard input."""
     return str(path) == "-"
-
-
-def must_be_there(given: list[Path] | Path) -> list[Path] | Path:
-    """A callback of typer for paths or `-`: its own check refuses `-`. Raises BadParameter."""
-    for path in given if isinstance(given, list) else [given]:
-        if not is_stdin(path) and not path.exists():
-            raise typer.BadParameter(f"{path} does not exist")
-    return given
 
 
 @contextmanager

@@ -11,15 +11,14 @@ from itertools import zip_longest
 from textwrap import wrap
 from unicodedata import east_asian_width
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.commands import may_style
+from kodec.cli.parser import BadParameter, Option
 
 __all__ = ["COLUMNS", "WIDE", "Layout", "print_table"]
 
-WIDE = typer.Option("--wide", help="All columns, however wide they are.")
-COLUMNS = typer.Option("--columns", metavar="NAME,...", help="Only these columns, in this order.")
+WIDE = Option("--wide", help="All columns, however wide they are.")
+COLUMNS = Option("--columns", metavar="NAME,...", help="Only these columns, in this order.")
 
 # What is between two columns, and how narrow a text may get before a column is left out.
 _GAP = 2
@@ -76,7 +75,7 @@ def print_table(
     Numbers stay whole: where the terminal, or `$COLUMNS`, is too narrow, text is folded, and then the columns
     named in `least` are left out, the first one first, which a line below says. Elsewhere all is shown.
 
-    Raises: typer.BadParameter for a column that is not there.
+    Raises: BadParameter for a column that is not there.
     """
     output.show(title)
     cells = [["-" if each is None else output.printable(str(each)) for each in row] for row in rows]
@@ -88,7 +87,7 @@ def print_table(
     if layout.columns is not None:
         wanted = [name.strip() for name in layout.columns.split(",")]
         if unknown := [name for name in wanted if name not in found]:
-            raise typer.BadParameter(f"--columns: no column {unknown[0]!r}; there are {', '.join(columns)}")
+            raise BadParameter(f"--columns: no column {unknown[0]!r}; there are {', '.join(columns)}")
         found = {name: found[name] for name in wanted}
     elif width is not None:
         hidden = [name for name in least.split(", ") if name in found]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import FAILED
+from kodec.cli.parser import Argument, Option
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.resolve import NotALog
 from kodec.log.messages.as_json import uuid_text
@@ -28,12 +27,12 @@ __all__ = [
     "tell_stable_offsets",
 ]
 
-LOG_DIRS = typer.Argument(
+LOG_DIRS = Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, of one broker or of several."
 )
-TOPICS = typer.Option("--topic", help="Only this topic; may be given several times.")
-PARTITION = typer.Option("--partition", help="Only this partition.", min=0)
-GROUPS = typer.Option("--group", help="Only this group; may be given several times.")
+TOPICS = Option("--topic", help="Only this topic; may be given several times.")
+PARTITION = Option("--partition", help="Only this partition.", min=0)
+GROUPS = Option("--group", help="Only this group; may be given several times.")
 
 
 def logs_of(here: Replicas, topics: list[str] | None, partition: int | None = None) -> list[PartitionLog]:

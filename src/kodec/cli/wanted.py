@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Missing
+from kodec.cli.parser import BadParameter, Option
 from kodec.cli.times import parse_time
 from kodec.log.batches.records import Record
 from kodec.log.directories.directory import LogDirectory
@@ -53,32 +52,28 @@ __all__ = [
     "where_condition",
 ]
 
-TOPIC = typer.Option("--topic", help="This topic; may be given several times.")
-PARTITION = typer.Option("--partition", help="This partition; may be given several times.", min=0)
-OFFSET = typer.Option("--offset", help="An offset, or a range: A..B, A.., ..B, both included.")
-SINCE = typer.Option(
-    "--since", help="From then on: ISO 8601 (UTC where it has no zone), -2h, or ms since 1970."
-)
-UNTIL = typer.Option("--until", help="Before then; given as --since.")
-KEY = typer.Option("--key", help="The whole key, in --key-format.")
-VALUE_CONTAINS = typer.Option("--value-contains", help="A part of the value, in --value-format.")
-HEADER = typer.Option("--header", help="A header, key=value; all that are given must be there.")
-WHERE = typer.Option("--where", help='A condition, as in: value.amount > 100 and key == "a".')
-PRODUCER = typer.Option("--producer", help="Written by this producer id; several: by any.")
-TRANSACTIONAL_ID = typer.Option(
-    "--transactional-id", help="By the producers that __transaction_state has for it."
-)
-KEY_FORMAT = typer.Option("--key-format", help="How keys are shown, and given in --key.")
-VALUE_FORMAT = typer.Option("--value-format", help="How values are shown, and given in --value-contains.")
-SCHEMAS = typer.Option(
+TOPIC = Option("--topic", help="This topic; may be given several times.")
+PARTITION = Option("--partition", help="This partition; may be given several times.", min=0)
+OFFSET = Option("--offset", help="An offset, or a range: A..B, A.., ..B, both included.")
+SINCE = Option("--since", help="From then on: ISO 8601 (UTC where it has no zone), -2h, or ms since 1970.")
+UNTIL = Option("--until", help="Before then; given as --since.")
+KEY = Option("--key", help="The whole key, in --key-format.")
+VALUE_CONTAINS = Option("--value-contains", help="A part of the value, in --value-format.")
+HEADER = Option("--header", help="A header, key=value; all that are given must be there.")
+WHERE = Option("--where", help='A condition, as in: value.amount > 100 and key == "a".')
+PRODUCER = Option("--producer", help="Written by this producer id; several: by any.")
+TRANSACTIONAL_ID = Option("--transactional-id", help="By the producers that __transaction_state has for it.")
+KEY_FORMAT = Option("--key-format", help="How keys are shown, and given in --key.")
+VALUE_FORMAT = Option("--value-format", help="How values are shown, and given in --value-contains.")
+SCHEMAS = Option(
     "--schemas",
     help="Where schemas are: a registry's URL, a folder, or a topic here; _schemas by default.",
 )
-FRAMING = typer.Option("--framing", help="Whose serializers framed keys and values; none: nobody's.")
+FRAMING = Option("--framing", help="Whose serializers framed keys and values; none: nobody's.")
 
 
 class Format(enum.Enum):
-    """`ValueFormat` for typer."""
+    """`ValueFormat` for the command line."""
 
     auto = "auto"
     text = "text"
@@ -91,7 +86,7 @@ class Format(enum.Enum):
 
 
 class FramingChoice(enum.Enum):
-    """`Framing` for typer."""
+    """`Framing` for the command line."""
 
     auto = "auto"
     confluent = "confluent"
@@ -112,13 +107,13 @@ def record_filter(
 ) -> RecordFilter:
     """What the options ask for. Raises BadParameter."""
     if key is not None and key_format in TYPED:
-        raise typer.BadParameter(f"--key is no {key_format}: use --where, as in: key == {key!r}")
+        raise BadParameter(f"--key is no {key_format}: use --where, as in: key == {key!r}")
     low, high = _offsets(offset)
     pairs = []
     for each in headers:
         name, equals, text = each.partition("=")
         if not equals:
-            raise typer.BadParameter(f"--header {each}: key=value is needed")
+            raise BadParameter(f"--header {each}: key=value is needed")
         pairs.append((name, text.encode("utf-8", "surrogateescape")))
     try:
         return RecordFilter(
@@ -131,7 +126,7 @@ def record_filter(
             headers=tuple(pairs),
         )
     except ArgumentError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise BadParameter(str(error)) from None
 
 
 def value_decoder(
@@ -149,7 +144,7 @@ def value_decoder(
     except UnknownSchema as error:
         raise Missing(str(error)) from None
     except ArgumentError as error:
-        raise typer.BadParameter(f"--schemas: {error}") from None
+        raise BadParameter(f"--schemas: {error}") from None
     for each in formats:
         if source is None and each in ("avro", "protobuf"):
             raise Missing(f"{each} needs schemas: there is no topic {SCHEMAS_TOPIC} here; give --schemas")
@@ -171,7 +166,7 @@ def where_condition(
     try:
         return None if where is None else condition(where, decode)
     except ArgumentError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise BadParameter(str(error)) from None
 
 
 def _offsets(text: str | None) -> tuple[int | None, int | None]:
@@ -179,12 +174,12 @@ def _offsets(text: str | None) -> tuple[int | None, int | None]:
         return None, None
     found = re.fullmatch(r"([0-9]{1,19})|([0-9]{0,19})\.\.([0-9]{0,19})", text)
     if found is None or text == "..":
-        raise typer.BadParameter(f"--offset {text}: an offset, or a range as 100..200, 100.. or ..200")
+        raise BadParameter(f"--offset {text}: an offset, or a range as 100..200, 100.. or ..200")
     if found[1]:
         return int(found[1]), int(found[1])
     low, high = (int(each) if each else None for each in found.group(2, 3))
     if low is not None and high is not None and high < low:
-        raise typer.BadParameter(f"--offset {text}: {high} is below {low}")
+        raise BadParameter(f"--offset {text}: {high} is below {low}")
     return low, high
 
 
@@ -194,7 +189,7 @@ def _time(option: str, text: str | None) -> int | None:
     try:
         return parse_time(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{option}: {error}") from None
+        raise BadParameter(f"{option}: {error}") from None
 
 
 def chosen_logs(

@@ -15,7 +15,6 @@ import importlib
 import importlib.machinery
 import importlib.util
 import json
-import logging
 import os
 import shlex
 import shutil
@@ -30,6 +29,7 @@ from types import ModuleType
 
 from kodec.generator.driver import generate, load
 from kodec.generator.targets.native.kernel import kernel_of
+from kodec.runtime.logger import logger
 from kodec.runtime.native import include_dir
 
 __all__ = ["Modules", "cache_folder", "modules_of"]
@@ -38,7 +38,6 @@ _ROOT = Path(__file__).resolve().parent.parent
 _COMPILE_SECONDS = 300
 _WHOLE = "whole.json"
 _TRIES = 5
-_log = logging.getLogger("kodec.formats")
 
 
 class Modules:
@@ -71,7 +70,7 @@ class Modules:
         try:
             return self.module(f"kernels/{ident}")
         except ImportError as error:
-            _log.warning("the kernel of %s cannot be loaded: %s", ident, error)
+            logger("kodec.formats").warning("the kernel of %s cannot be loaded: %s", ident, error)
             return None
 
 
@@ -192,7 +191,8 @@ def _compile(compiler: list[str], kernels: Path, name: str) -> None:
         failed = str(error)
     if failed:
         target.unlink(missing_ok=True)
-        _log.warning("the kernel of %s cannot be built, pure Python reads it: %s", name, failed.strip()[:500])
+        text = "the kernel of %s cannot be built, pure Python reads it: %s"
+        logger("kodec.formats").warning(text, name, failed.strip()[:500])
 
 
 def _suffix() -> str:

@@ -6,7 +6,6 @@ tasks (`tasks_of`). docs/spark.md has the rules in words.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +38,7 @@ from kodec.log.files.tiered import TieredFolder, list_tiered
 from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
 from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.runtime.logger import logger
 
 __all__ = [
     "MOST_LISTINGS",
@@ -57,7 +57,6 @@ __all__ = [
     "weight",
 ]
 
-_log = logging.getLogger("kodec")
 
 # What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task.
 _OPEN_COST = 64 * 2**10
@@ -190,7 +189,7 @@ class FoundLog:
             failed = cause = error
         if self.reading.on_error == "raise":
             raise failed from cause
-        _log.warning("skipped: %s", failed)
+        logger().warning("skipped: %s", failed)
         return []
 
     @property
@@ -202,7 +201,7 @@ class FoundLog:
         try:
             epochs = up_to(PartitionLog(self.path).leader_epochs(), end)
         except (OSError, FormatError) as error:
-            _log.warning("%s: %s: its leader epochs are not known", shown(self.path), error)
+            logger().warning("%s: %s: its leader epochs are not known", shown(self.path), error)
             epochs = []
         written = [each.epoch for each in epochs if each.start_offset < end]
         return max(written, default=-1), end
@@ -525,7 +524,7 @@ def data_loss(options: Options, text: str) -> None:
     """Say that offsets are not there. Raises DataLoss, or logs a warning with failOnDataLoss=false."""
     if options.fail_on_data_loss:
         raise DataLoss(f"{text}; failOnDataLoss=false reads what is there")
-    _log.warning("%s", text)
+    logger().warning("%s", text)
 
 
 def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:

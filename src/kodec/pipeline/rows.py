@@ -6,7 +6,6 @@ headers, and one without a timestamp (v0) has -1 ms, which is one millisecond be
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -31,6 +30,7 @@ from kodec.log.tables.several import part_of
 from kodec.pipeline.columns import source_columns
 from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, relisted, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
+from kodec.runtime.logger import logger
 
 __all__ = [
     "BATCH_BYTES",
@@ -47,7 +47,6 @@ FIRST_ROWS = 1_000
 BATCH_ROWS = 65_536
 BATCH_BYTES = 8 << 20
 _DEFAULT = LogReadOptions()
-_log = logging.getLogger("kodec")
 
 
 class TimestampOutOfRange(KodecError):
@@ -308,7 +307,7 @@ class SegmentRows:
 
     def _leave(self, left: QuarantinedRange) -> None:
         self._left.append(left)
-        _log.warning("skipped: %s", left)
+        logger().warning("skipped: %s", left)
 
     def _note(self, reader: TableReader) -> None:
         path = self.part.segment.log

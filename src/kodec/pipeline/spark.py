@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -18,13 +17,13 @@ from pyspark.sql.functions import udf
 from kodec.pipeline.java import java_home
 from kodec.pipeline.source import KafkaLogDataSource
 from kodec.runtime.errors import MissingDependency
+from kodec.runtime.logger import logger
 
 __all__ = ["JAR", "QUIET", "register", "running", "served_by", "session"]
 
 JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
 """The source for the JVM; it is in a clone, and in all that is built of one."""
 
-_log = logging.getLogger("kodec")
 
 # With it SQL reads the log at a path: SELECT * FROM `kafka-log`.`/data/kafka-logs`.
 _CATALOG = ("spark.sql.catalog.kafka-log", "org.kodec.spark.LogCatalog")
@@ -80,7 +79,7 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
     there = not connect and _has_jar(spark)
     if not (there or (jvm and JAR.is_file())):
         if jvm:
-            _log.warning(
+            logger().warning(
                 "%s is not there: the source in Python serves kafka-log, at three times the cost, from local "
                 "paths only; install a wheel or a clone of kodec (`make jar` builds it), or use --jars",
                 JAR,
@@ -99,7 +98,7 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
             _require_workers(spark)
         spark.dataSource.register(_Beside)
     except MissingDependency as error:
-        _log.warning("%s; until then there is the source for the JVM alone", error)
+        logger().warning("%s; until then there is the source for the JVM alone", error)
     return spark
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, logs_at
 from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
@@ -21,11 +20,11 @@ __all__ = ["adopt"]
 
 def adopt(
     log_dir: Annotated[
-        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="The log directory to adopt.")
+        Path, Argument(metavar="DIR", exists=True, file_okay=False, help="The log directory to adopt.")
     ],
     into: Annotated[
         list[Path],
-        typer.Option(
+        Option(
             "--into",
             exists=True,
             file_okay=False,
@@ -34,29 +33,29 @@ def adopt(
     ],
     metadata: Annotated[
         Path | None,
-        typer.Option(exists=True, file_okay=False, help="The directory with __cluster_metadata-0."),
+        Option(exists=True, file_okay=False, help="The directory with __cluster_metadata-0."),
     ] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,
     topic_id: Annotated[
         list[str] | None,
-        typer.Option("--topic-id", help="TOPIC=ID, as kafka-topics.sh --describe shows it; may be repeated."),
+        Option("--topic-id", help="TOPIC=ID, as kafka-topics.sh --describe shows it; may be repeated."),
     ] = None,
     retention_ms: Annotated[
-        int, typer.Option(help="The broker's log.retention.ms, for topics without their own.", min=-1)
+        int, Option(help="The broker's log.retention.ms, for topics without their own.", min=-1)
     ] = RETENTION_MS,
     allow_expired: Annotated[
-        bool, typer.Option("--allow-expired", help="Also where retention would delete segments at once.")
+        bool, Option("--allow-expired", help="Also where retention would delete segments at once.")
     ] = False,
     quarantine: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--quarantine",
             help="Folder for what is replaced. [default: INTO.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Copy logs into the log directory of a stopped broker, with the topic ids of its cluster.
 
@@ -95,10 +94,10 @@ def adopt(
                 output.warn(*plan.problems)
         except KeyError as error:
             output.warn(f"kodec: {error.args[0]}")
-            raise typer.Exit(FAILED) from None
+            raise Exit(FAILED) from None
     if not json and not (apply and plan.problems):
         output.show(output.ending(apply), *(f"what the broker had is in {place}" for place in kept))
-    raise typer.Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
+    raise Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
 
 
 def _parsed(text: str) -> tuple[str, UUID]:
@@ -108,9 +107,7 @@ def _parsed(text: str) -> tuple[str, UUID]:
             raise ValueError
         return name, UUID(bytes=base64.urlsafe_b64decode(value + "=="))
     except ValueError:
-        raise typer.BadParameter(
-            f"--topic-id {text}: expected TOPIC=ID, with an id of 22 characters"
-        ) from None
+        raise BadParameter(f"--topic-id {text}: expected TOPIC=ID, with an id of 22 characters") from None
 
 
 def _shown(topic_id: UUID | None) -> str | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import lines
+from kodec.cli.parser import Argument, BadParameter, Exit
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -15,8 +14,8 @@ __all__ = ["check_evolution"]
 
 
 def check_evolution(
-    old: Annotated[Path, typer.Argument(help="A .ksy file, or a folder of them.")],
-    new: Annotated[Path, typer.Argument(help="The new version: a file or a folder.")],
+    old: Annotated[Path, Argument(help="A .ksy file, or a folder of them.")],
+    new: Annotated[Path, Argument(help="The new version: a file or a folder.")],
 ) -> None:
     """Say whether a change of schemas is compatible: every version that was there means what it meant.
 
@@ -33,16 +32,16 @@ def check_evolution(
 
     for path in (old, new):
         if not path.exists():
-            raise typer.BadParameter(f"no such file or folder: {path}")
+            raise BadParameter(f"no such file or folder: {path}")
     if old.is_dir() != new.is_dir():
-        raise typer.BadParameter("a file is compared with a file, and a folder with a folder")
+        raise BadParameter("a file is compared with a file, and a folder with a folder")
     try:
         found = violations(old, new)
     except (KodecError, OSError) as error:
         lines.warn(*lines.lines_of(error, f"{type(error).__name__}: "))
-        raise typer.Exit(1) from None
+        raise Exit(1) from None
     for each in found:
         lines.show(str(each))
     count = len(found)
     lines.show(f"{count} violation{'s' * (count != 1)}" if count else "compatible")
-    raise typer.Exit(1 if found else 0)
+    raise Exit(1 if found else 0)

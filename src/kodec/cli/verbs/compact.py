@@ -6,10 +6,9 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.cleaning.compaction import CompactionReport, plan_compaction
@@ -21,24 +20,22 @@ def compact(
     paths: Annotated[list[Path], PARTITIONS],
     topic: Annotated[list[str] | None, TOPICS] = None,
     delete_retention_ms: Annotated[
-        int, typer.Option(help="How long tombstones stay (delete.retention.ms).", min=0)
+        int, Option(help="How long tombstones stay (delete.retention.ms).", min=0)
     ] = 86_400_000,
     min_compaction_lag_ms: Annotated[
-        int, typer.Option(help="Leave segments with younger records (min.compaction.lag.ms).", min=0)
+        int, Option(help="Leave segments with younger records (min.compaction.lag.ms).", min=0)
     ] = 0,
-    segment_bytes: Annotated[
-        int, typer.Option(help="Merge segments up to this size (segment.bytes).", min=1)
-    ] = 1 << 30,
-    buffer_bytes: Annotated[int, typer.Option(help="Memory for the keys, 24 bytes for each.", min=256)] = 128
-    << 20,
+    segment_bytes: Annotated[int, Option(help="Merge segments up to this size (segment.bytes).", min=1)] = 1
+    << 30,
+    buffer_bytes: Annotated[int, Option(help="Memory for the keys, 24 bytes for each.", min=256)] = 128 << 20,
     from_start: Annotated[
-        bool, typer.Option("--from-start", help="Compact again what is compacted already.")
+        bool, Option("--from-start", help="Compact again what is compacted already.")
     ] = False,
     keep_format: Annotated[
-        bool, typer.Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")
+        bool, Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Keep the last value of each key, as a broker's log cleaner does; no broker may run.
 
@@ -68,7 +65,7 @@ def compact(
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += plan.has_changes and not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _facts(report: CompactionReport) -> dict[str, object]:

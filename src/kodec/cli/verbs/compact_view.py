@@ -5,32 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.compressions import PARQUET
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.cli.parser import Argument, Option
 
 __all__ = ["compact_view"]
 
 
 def compact_view(
     log_dir: Annotated[
-        Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+        Path, Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
     ],
-    to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
-    topic: Annotated[
-        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
-    ] = None,
+    to: Annotated[Path, Option("--to", help="Folder for the Parquet files.", file_okay=False)],
+    topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     committed: Annotated[
-        bool, typer.Option("--committed", help="Leave out records of aborted and open transactions.")
+        bool, Option("--committed", help="Leave out records of aborted and open transactions.")
     ] = False,
-    tombstones: Annotated[bool, typer.Option("--tombstones", help="Keep keys that were deleted.")] = False,
-    buffer_bytes: Annotated[
-        int, typer.Option(help="Memory of a task for keys, 24 bytes for each.", min=256)
-    ] = 128 << 20,
+    tombstones: Annotated[bool, Option("--tombstones", help="Keep keys that were deleted.")] = False,
+    buffer_bytes: Annotated[int, Option(help="Memory of a task for keys, 24 bytes for each.", min=256)] = 128
+    << 20,
     compression: Annotated[str, PARQUET] = "zstd",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace what is there.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:

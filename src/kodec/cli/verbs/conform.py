@@ -7,9 +7,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import lines
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -27,25 +26,25 @@ class Form(Enum):
 
 
 def conform(
-    testee: Annotated[list[str], typer.Argument(help="The program and its arguments, behind `--`.")],
+    testee: Annotated[list[str], Argument(help="The program and its arguments, behind `--`.")],
     vectors: Annotated[
-        Path | None, typer.Option(help="Folder of *.vectors.json.", file_okay=False, exists=True)
+        Path | None, Option(help="Folder of *.vectors.json.", file_okay=False, exists=True)
     ] = None,
     schemas: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Folder of .ksy files for the vectors; Kafka's by default.", file_okay=False, exists=True
         ),
     ] = None,
     known: Annotated[
-        Path | None, typer.Option(help="File of known failures, with reasons.", dir_okay=False, exists=True)
+        Path | None, Option(help="File of known failures, with reasons.", dir_okay=False, exists=True)
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How the report is shown.")] = Form.text,
+    form: Annotated[Form, Option("--format", help="How the report is shown.")] = Form.text,
     out: Annotated[
-        Path | None, typer.Option(help="File for the report; stdout by default.", dir_okay=False)
+        Path | None, Option(help="File for the report; stdout by default.", dir_okay=False)
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.01, help="Time for one answer.")] = 10.0,
-    memory: Annotated[int, typer.Option(min=1, help="Memory of the program, in MiB.")] = 2048,
+    seconds: Annotated[float, Option(min=0.01, help="Time for one answer.")] = 10.0,
+    memory: Annotated[int, Option(min=1, help="Memory of the program, in MiB.")] = 2048,
 ) -> None:
     """Ask a program what it makes of test vectors, and report what is right.
 
@@ -66,16 +65,16 @@ def conform(
         from kodec.conformance.suite import from_folder, from_schemas
 
         if vectors is not None and schemas is not None:
-            raise typer.BadParameter("--vectors and --schemas exclude each other")
+            raise BadParameter("--vectors and --schemas exclude each other")
         try:
             suite = from_folder(vectors) if vectors is not None else from_schemas(schemas or _SCHEMAS)
             report = run(suite, testee, Limits(seconds, memory << 20), read_known(known) if known else None)
         except Failed as error:
             lines.warn(f"{testee[0]}: {error.outcome}: {error}")
-            raise typer.Exit(1) from None
+            raise Exit(1) from None
         except (ValueError, OSError) as error:
             lines.warn(*lines.lines_of(error))
-            raise typer.Exit(1) from None
+            raise Exit(1) from None
     except ImportError as error:
         raise MissingDependency(f"schemas need `{error.name}`: {install_command('generator')}") from error
     text = FORMS[form.value](report)
@@ -85,4 +84,4 @@ def conform(
         sys.stdout.write(text)
     else:
         out.write_text(text, encoding="utf-8")
-    raise typer.Exit(0 if report.is_right else 1)
+    raise Exit(0 if report.is_right else 1)

@@ -6,12 +6,11 @@ import enum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.compressions import BATCHES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.conversion.options import ConvertOptions
@@ -21,7 +20,7 @@ __all__ = ["convert"]
 
 
 class Negative(enum.Enum):
-    """`NegativeTimestamps` for typer."""
+    """`NegativeTimestamps` for the command line."""
 
     refuse = "refuse"
     none = "none"
@@ -29,24 +28,22 @@ class Negative(enum.Enum):
 
 def convert(
     paths: Annotated[list[Path], PARTITIONS],
-    to: Annotated[Path, typer.Option("--to", help="Folder for the new topic-partitions' folders.")],
+    to: Annotated[Path, Option("--to", help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    magic: Annotated[
-        int | None, typer.Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)
-    ] = None,
+    magic: Annotated[int | None, Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)] = None,
     compression: Annotated[str | None, BATCHES] = None,
-    level: Annotated[int | None, typer.Option("--level", help="On the codec's own scale.")] = None,
+    level: Annotated[int | None, Option("--level", help="On the codec's own scale.")] = None,
     batch_bytes: Annotated[
-        int, typer.Option(help="Gather single messages v0 and v1 to batches of this size.", min=1)
+        int, Option(help="Gather single messages v0 and v1 to batches of this size.", min=1)
     ] = 16_384,
     committed: Annotated[
-        bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
+        bool, Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
     ] = False,
     negative_timestamps: Annotated[
-        Negative, typer.Option("--negative-timestamps", help="How to convert timestamps below -1.")
+        Negative, Option("--negative-timestamps", help="How to convert timestamps below -1.")
     ] = Negative.refuse,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:
@@ -61,7 +58,7 @@ def convert(
     exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     if magic is None and compression is None and level is None:
-        raise typer.BadParameter("give --magic, --compression or --level")
+        raise BadParameter("give --magic, --compression or --level")
     master = require_spark(engine, master)
     local = engine is Engine.local
     options = ConvertOptions(
@@ -97,7 +94,7 @@ def convert(
     for report in reports:
         output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     outcome.left_to_do += not apply
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
-from kodec.cli.stdin import is_stdin, must_be_there
+from kodec.cli.stdin import is_stdin
 from kodec.cli.wanted import chosen_logs
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
@@ -84,29 +83,29 @@ _TEXTS: dict[str, tuple[str, Callable[[Path], list[dict[str, object]]]]] = {
 def dump(
     paths: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="PATH...",
-            callback=must_be_there,
-            readable=True,
+            exists=True,
+            dash=True,
             help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments; "
             "- for a segment from standard input.",
         ),
     ],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
-    control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each record.")] = False,
+    control: Annotated[bool, Option("--control", help="Control records too.")] = False,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
-    no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
-    batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
+    no_crc: Annotated[bool, Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
+    batches: Annotated[bool, Option("--batches", help="Batches only, not their records.")] = False,
     decode: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--decode",
             help="Messages by name: of Kafka's own topics, as their folder says, and control records.",
         ),
     ] = False,
     edit_format: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--edit-format",
             help="Whole logs as JSON Lines that `kodec load` makes logs of; folders only.",
         ),
@@ -128,8 +127,8 @@ def dump(
     """
     if edit_format:
         if json or batches or decode or no_crc or on_error is not OnErrorChoice.stop:
-            raise typer.BadParameter("--edit-format has all of a log, and takes no other option")
-        raise typer.Exit(_dump_logs(paths))
+            raise BadParameter("--edit-format has all of a log, and takes no other option")
+        raise Exit(_dump_logs(paths))
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(
         paths,
@@ -140,7 +139,7 @@ def dump(
         batches_only=batches,
         decode=decode,
     )
-    raise typer.Exit(code)
+    raise Exit(code)
 
 
 def _dump_paths(
@@ -192,7 +191,7 @@ def _dump_logs(paths: list[Path]) -> int:
     """Print whole logs for `kodec load`; the exit code."""
     for path in paths:
         if not path.is_dir():
-            raise typer.BadParameter(f"{path}: --edit-format takes log directories and partitions' folders")
+            raise BadParameter(f"{path}: --edit-format takes log directories and partitions' folders")
     outcome = Outcome()
     with errors_reported():
         for log in chosen_logs(paths, [], []):

@@ -8,13 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.explain_page import write_page
 from kodec.cli.hexdump import lines_of_explanation
 from kodec.cli.outcome import FAILED, errors_reported
-from kodec.cli.stdin import must_be_there, stdin_as_file
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.stdin import stdin_as_file
 from kodec.formats.explain import Area, Explainer, Explanation, Part
 from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
@@ -41,16 +40,17 @@ class _Section(NamedTuple):
 def explain(
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FILE",
-            callback=must_be_there,
+            exists=True,
+            dash=True,
             dir_okay=False,
             help="What to explain; - for standard input, a log without --schema.",
         ),
     ],
     schema: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--schema",
             exists=True,
             dir_okay=False,
@@ -58,26 +58,24 @@ def explain(
         ),
     ] = None,
     type: Annotated[
-        str | None, typer.Option("--type", help="A type of the schema that the file holds: png::ihdr_chunk.")
+        str | None, Option("--type", help="A type of the schema that the file holds: png::ihdr_chunk.")
     ] = None,
     version: Annotated[
-        int | None, typer.Option("--version", help="The version of a message that does not store it.")
+        int | None, Option("--version", help="The version of a message that does not store it.")
     ] = None,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="BYTE", min=0, help="From the batch or entry at this byte."),
+        Option("--at", metavar="BYTE", min=0, help="From the batch or entry at this byte."),
     ] = None,
     offset: Annotated[
-        int | None, typer.Option("--offset", min=0, help="From the batch with this offset; a .log file only.")
+        int | None, Option("--offset", min=0, help="From the batch with this offset; a .log file only.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, help="Number of batches or entries; all by default.")
+        int | None, Option("--count", min=1, help="Number of batches or entries; all by default.")
     ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Show long fields in full.")] = False,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page to point at, instead of lines.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page that is there.")] = False,
+    whole: Annotated[bool, Option("--whole", help="Show long fields in full.")] = False,
+    html: Annotated[Path | None, Option("--html", help="Write a page to point at, instead of lines.")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the page that is there.")] = False,
 ) -> None:
     """Show which bytes of a file are which field, into what is compressed.
 
@@ -89,7 +87,7 @@ def explain(
     exit:     0 done   1 the bytes are wrong somewhere, or a bad schema   2 bad usage
     """
     if offset is not None and at is not None:
-        raise typer.BadParameter("--offset and --at: one of them")
+        raise BadParameter("--offset and --at: one of them")
     with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as here:
         try:
             sections = _sections(here, schema, type, version, at, offset)
@@ -99,8 +97,8 @@ def explain(
             else:
                 wrong = write_page(html, file, chosen, overwrite=overwrite)
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-    raise typer.Exit(FAILED if wrong else 0)
+            raise BadParameter(str(error)) from None
+    raise Exit(FAILED if wrong else 0)
 
 
 def _print(sections: Iterator[_Section], whole: bool) -> bool:

@@ -7,11 +7,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.compressions import FILES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.cli.selection import ISOLATION, ON_ERROR, IsolationChoice, OnErrorChoice
 from kodec.cli.tables import Layout, print_table
 from kodec.cli.wanted import FRAMING, SCHEMAS, Format, FramingChoice
@@ -24,7 +23,7 @@ __all__ = ["export"]
 
 
 class FileFormatChoice(enum.Enum):
-    """`kodec.pipeline.files.RowFormat`, and tables of a lake, for typer."""
+    """`kodec.pipeline.files.RowFormat`, and tables of a lake, for the command line."""
 
     parquet = "parquet"
     arrow = "arrow"
@@ -36,29 +35,25 @@ class FileFormatChoice(enum.Enum):
 
 def export(
     log_dir: Annotated[
-        Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+        Path, Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
     ],
     to: Annotated[
         str,
-        typer.Option(
+        Option(
             "--to",
             help="Folder for the files; of Delta the table's folder or URL, of Iceberg its namespace.table.",
         ),
     ],
-    topic: Annotated[
-        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
-    ] = None,
+    topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     format: Annotated[
         FileFormatChoice,
-        typer.Option("--format", help="Of files (arrow is Arrow IPC, jsonl JSON Lines), or of a table."),
+        Option("--format", help="Of files (arrow is Arrow IPC, jsonl JSON Lines), or of a table."),
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
-    key_format: Annotated[
-        Format, typer.Option("--key-format", help="As --value-format, of keys.")
-    ] = Format.auto,
+    key_format: Annotated[Format, Option("--key-format", help="As --value-format, of keys.")] = Format.auto,
     value_format: Annotated[
         Format,
-        typer.Option(
+        Option(
             "--value-format",
             help="How CSV and JSON Lines show values; avro, protobuf, json-schema: typed columns elsewhere.",
         ),
@@ -67,45 +62,43 @@ def export(
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
     reader_schema: Annotated[
         Path | None,
-        typer.Option("--reader-schema", help="Give values as this schema has them: an .avsc or .proto file."),
+        Option("--reader-schema", help="Give values as this schema has them: an .avsc or .proto file."),
     ] = None,
     internal: Annotated[
-        bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
+        bool, Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
-    no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
+    no_headers: Annotated[bool, Option("--no-headers", help="Leave the headers out.")] = False,
     decode: Annotated[
-        bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
+        bool, Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
     ] = False,
     isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace what is there.")] = False,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Continue a run with --resume that was stopped or killed."),
+        Option("--resume", help="Continue a run with --resume that was stopped or killed."),
     ] = False,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="For --engine local.  [default: one for each core]", min=1)
+        int | None, Option("--threads", help="For --engine local.  [default: one for each core]", min=1)
     ] = None,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
     catalog: Annotated[
         str | None,
-        typer.Option(
-            "--catalog", help="Iceberg catalog, by its name in pyiceberg's settings.  [default: default]"
-        ),
+        Option("--catalog", help="Iceberg catalog, by its name in pyiceberg's settings.  [default: default]"),
     ] = None,
     property: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--property", metavar="NAME=VALUE", help="Of Iceberg's catalog, or the storage of a Delta table."
         ),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="For a table: append new records until interrupted.")
+        bool, Option("--follow", help="For a table: append new records until interrupted.")
     ] = False,
     interval: Annotated[
         float | None,
-        typer.Option("--interval", help="Seconds between two runs of --follow.  [default: 10]", min=0),
+        Option("--interval", help="Seconds between two runs of --follow.  [default: 10]", min=0),
     ] = None,
 ) -> None:
     """Write the records of a log directory to files, in folders topic=T/partition=N, or append to a table.
@@ -134,11 +127,11 @@ def export(
     is_table = format in (FileFormatChoice.iceberg, FileFormatChoice.delta)
     for name, given in (of_files if is_table else of_tables).items():
         if given:
-            raise typer.BadParameter(f"{name} does not go with --format {format.value}")
+            raise BadParameter(f"{name} does not go with --format {format.value}")
     if catalog is not None and format is not FileFormatChoice.iceberg:
-        raise typer.BadParameter("--catalog is for --format iceberg")
+        raise BadParameter("--catalog is for --format iceberg")
     if interval is not None and not follow:
-        raise typer.BadParameter("--interval is for --follow")
+        raise BadParameter("--interval is for --follow")
     master = require_spark(engine, master)
     if is_table:
         properties = _properties(property or [])
@@ -172,7 +165,7 @@ def export(
         _print(appended.partitions, _title(appended.records, appended.table, appended.seconds))
         return
     if Path(to).is_file():
-        raise typer.BadParameter(f"--to: {to} is a file")
+        raise BadParameter(f"--to: {to} is a file")
     with job():
         from kodec.pipeline.jobs.export import export as run_export
 
@@ -207,7 +200,7 @@ def _properties(given: list[str]) -> dict[str, str]:
     for each in given:
         name, sign, value = each.partition("=")
         if not (name and sign):
-            raise typer.BadParameter(f"--property {each}: say NAME=VALUE")
+            raise BadParameter(f"--property {each}: say NAME=VALUE")
         found[name] = value
     return found
 

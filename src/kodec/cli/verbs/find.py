@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
 from kodec.cli.selection import DIRECTORIES, ISOLATION, IsolationChoice
 from kodec.cli.wanted import (
@@ -57,10 +56,10 @@ def find(
     topic: Annotated[list[str] | None, TOPIC] = None,
     partition: Annotated[list[int] | None, PARTITION] = None,
     last: Annotated[
-        int | None, typer.Option("--last", help="The newest N records of all logs, by timestamp.", min=1)
+        int | None, Option("--last", help="The newest N records of all logs, by timestamp.", min=1)
     ] = None,
     first: Annotated[
-        int | None, typer.Option("--first", help="The oldest N records of all logs, by timestamp.", min=1)
+        int | None, Option("--first", help="The oldest N records of all logs, by timestamp.", min=1)
     ] = None,
     offset: Annotated[str | None, OFFSET] = None,
     since: Annotated[str | None, SINCE] = None,
@@ -72,32 +71,30 @@ def find(
     producer: Annotated[list[int] | None, PRODUCER] = None,
     transactional_id: Annotated[str | None, TRANSACTIONAL_ID] = None,
     isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
-    control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
-    count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Then wait for what is appended.")] = False,
+    control: Annotated[bool, Option("--control", help="Control records too.")] = False,
+    count: Annotated[bool, Option("--count", help="Only how many there are.")] = False,
+    follow: Annotated[bool, Option("--follow", help="Then wait for what is appended.")] = False,
     key_format: Annotated[Format, KEY_FORMAT] = Format.auto,
     value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
     schemas: Annotated[str | None, SCHEMAS] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
     reader_schema: Annotated[
         Path | None,
-        typer.Option("--reader-schema", help="Show values as this schema has them: an .avsc or .proto file."),
+        Option("--reader-schema", help="Show values as this schema has them: an .avsc or .proto file."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Rows of CSV.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each record.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Rows of CSV.")] = False,
     template: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--format",
             help=r"As of kcat and rpk: %t topic, %p partition, %o offset, %T time, %k key, %v value, "
             r"%h headers; %v{hex}; \n.",
         ),
     ] = None,
-    stats: Annotated[
-        bool, typer.Option("--stats", help="Report on stderr what was read and skipped.")
-    ] = False,
+    stats: Annotated[bool, Option("--stats", help="Report on stderr what was read and skipped.")] = False,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Logs read at once; one for each core by default.", min=1)
+        int | None, Option("--threads", help="Logs read at once; one for each core by default.", min=1)
     ] = None,
 ) -> None:
     """Find records in one topic-partition, in topics, or in everything, and print them.
@@ -112,11 +109,11 @@ def find(
     exit:     0 found   1 nothing found, or bad bytes   2 bad usage
     """
     if (first is not None) + (last is not None) + count > 1:
-        raise typer.BadParameter("of --first, --last and --count only one")
+        raise BadParameter("of --first, --last and --count only one")
     if json + csv + (template is not None) > 1:
-        raise typer.BadParameter("of --json, --csv and --format only one")
+        raise BadParameter("of --json, --csv and --format only one")
     if follow and (first is not None or count or until is not None):
-        raise typer.BadParameter("--follow goes with neither --first nor --count nor --until")
+        raise BadParameter("--follow goes with neither --first nor --count nor --until")
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
     wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
     wanted = dataclasses.replace(wanted, control=control, isolation=isolation.value)
@@ -162,8 +159,8 @@ def find(
             output.say(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts))
     if not outcome.failed and not report.found:
         output.warn("kodec: no record matches")
-        raise typer.Exit(1)
-    raise typer.Exit(outcome.code)
+        raise Exit(1)
+    raise Exit(outcome.code)
 
 
 def _printer(
@@ -178,7 +175,7 @@ def _printer(
         try:
             return by_template(template, key, value, decoder)
         except ValueError as error:
-            raise typer.BadParameter(f"--format: {error}") from None
+            raise BadParameter(f"--format: {error}") from None
     return (as_json_lines if json else as_csv if csv else as_text)(key, value, decoder)
 
 

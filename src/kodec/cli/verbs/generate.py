@@ -11,9 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from kodec.cli import lines
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -35,36 +34,36 @@ class Form(Enum):
 
 
 def generate(
-    schemas: Annotated[Path | None, typer.Option(help="Folder of .ksy files.", file_okay=False)] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the modules.", file_okay=False)] = None,
+    schemas: Annotated[Path | None, Option(help="Folder of .ksy files.", file_okay=False)] = None,
+    out: Annotated[Path | None, Option(help="Folder for the modules.", file_okay=False)] = None,
     tests: Annotated[
-        Path | None, typer.Option(help="Folder for generated tests; without it none are made.")
+        Path | None, Option(help="Folder for generated tests; without it none are made.")
     ] = None,
-    package: Annotated[str | None, typer.Option(help="What the tests import the modules as.")] = None,
+    package: Annotated[str | None, Option(help="What the tests import the modules as.")] = None,
     kernels: Annotated[
-        str | None, typer.Option(help="Schemas, by comma, that get a native kernel in OUT/kernels.")
+        str | None, Option(help="Schemas, by comma, that get a native kernel in OUT/kernels.")
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
+        Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
     ] = None,
     java_package: Annotated[
-        str | None, typer.Option(help="Java classes too, in OUT/java, in this package.")
+        str | None, Option(help="Java classes too, in OUT/java, in this package.")
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="For a target: package=orders, or go.package=orders."),
+        Option(metavar="NAME=VALUE", help="For a target: package=orders, or go.package=orders."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
+    check: Annotated[bool, Option("--check", help="Write nothing; show what would change.")] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Keep running, and generate again when a schema changes.")
+        bool, Option("--watch", help="Keep running, and generate again when a schema changes.")
     ] = False,
     form: Annotated[
-        Form, typer.Option("--format", help="How problems are shown: file:line:col, or for CI.")
+        Form, Option("--format", help="How problems are shown: file:line:col, or for CI.")
     ] = Form.text,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     dialect: Annotated[
-        bool, typer.Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and leave.")
+        bool, Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and leave.")
     ] = False,
 ) -> None:
     """Make reader and writer modules, or something else, from schemas.
@@ -93,7 +92,7 @@ def generate(
         sys.stdout.write(json.dumps(schema_of_schemas(), indent=1) + "\n")
         return
     if as_json and form is not Form.text:
-        raise typer.BadParameter("--json and --format exclude each other")
+        raise BadParameter("--json and --format exclude each other")
     form = Form.json if as_json else form
     shown = FORMS[form.value]
     settings = _settings()
@@ -111,20 +110,20 @@ def generate(
         given = {name: settings.get(name) if value is None else value for name, value in given.items()}
     missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
     if missing:
-        raise typer.BadParameter(
+        raise BadParameter(
             f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml"
         )
     if not Path(given["schemas"]).is_dir():
-        raise typer.BadParameter(f"no such folder: {given['schemas']}")
+        raise BadParameter(f"no such folder: {given['schemas']}")
     if given["tests"] is not None and not given["package"]:
-        raise typer.BadParameter("--tests needs --package")
+        raise BadParameter("--tests needs --package")
     folder = Path(given["schemas"])
     targets = target or (*DEFAULT, *(["java"] if given["java_package"] else ()))
     said = {"java.package": given["java_package"]} if given["java_package"] and "java" in targets else {}
     for each in option or ():
         name, equals, value = each.partition("=")
         if not equals:
-            raise typer.BadParameter(f"--option {each}: write NAME=VALUE")
+            raise BadParameter(f"--option {each}: write NAME=VALUE")
         said[name] = value
 
     def once() -> int:
@@ -154,7 +153,7 @@ def generate(
 
     try:
         if not watch:
-            raise typer.Exit(once())
+            raise Exit(once())
         for _ in changes_of(folder):
             lines.say(f"kodec: reading {folder}")
             try:
@@ -164,10 +163,10 @@ def generate(
                 lines.warn(*lines.lines_of(error))
             lines.say(f"kodec: waiting for changes in {folder}")
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise BadParameter(str(error)) from None
     except OSError as error:
         lines.warn(*lines.lines_of(error))
-        raise typer.Exit(FAILED) from None
+        raise Exit(FAILED) from None
 
 
 def _what_tests_need() -> None:
@@ -192,7 +191,7 @@ def _settings() -> dict[str, str]:
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise typer.BadParameter(f"pyproject.toml: {error}") from None
+        raise BadParameter(f"pyproject.toml: {error}") from None
     found = document.get("tool", {}).get("kodec", {}).get("generate", {})
     return {str(key): str(value) for key, value in found.items()}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Missing, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import GROUPS, LOG_DIRS, id_text, tell
 from kodec.log.views.groups import Assigned, Group, GroupMember, read_groups
@@ -19,10 +18,8 @@ __all__ = ["list_groups"]
 def list_groups(
     paths: Annotated[list[Path], LOG_DIRS],
     group: Annotated[list[str] | None, GROUPS] = None,
-    members: Annotated[bool, typer.Option("--members", help="Their members too.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object for each group, with its members.")
-    ] = False,
+    members: Annotated[bool, Option("--members", help="Their members too.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each group, with its members.")] = False,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
@@ -46,7 +43,7 @@ def list_groups(
             output.show(output.as_json(_facts(each)))
     else:
         _print(found.groups, members, Layout(columns, wide))
-    raise typer.Exit(tell(found.account))
+    raise Exit(tell(found.account))
 
 
 def _facts(each: Group) -> dict[str, object]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import lines
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -15,29 +14,23 @@ __all__ = ["handoff"]
 
 
 def handoff(
-    schemas: Annotated[Path, typer.Option(help="Folder of .ksy files.", file_okay=False, exists=True)],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the kit: a new one, or one of an older kit.")
-    ] = None,
+    schemas: Annotated[Path, Option(help="Folder of .ksy files.", file_okay=False, exists=True)],
+    out: Annotated[Path | None, Option(help="Folder for the kit: a new one, or one of an older kit.")] = None,
     archive: Annotated[
-        Path | None, typer.Option("--zip", help="Archive for the kit; the same kit, the same bytes.")
+        Path | None, Option("--zip", help="Archive for the kit; the same kit, the same bytes.")
     ] = None,
-    name: Annotated[
-        str, typer.Option(help="What the formats are called; the folder's name by default.")
-    ] = "",
-    version: Annotated[str, typer.Option(help="The format version; a hash of the schemas by default.")] = "",
-    previous: Annotated[
-        Path | None, typer.Option(help="An earlier kit, for the changelog.", exists=True)
-    ] = None,
+    name: Annotated[str, Option(help="What the formats are called; the folder's name by default.")] = "",
+    version: Annotated[str, Option(help="The format version; a hash of the schemas by default.")] = "",
+    previous: Annotated[Path | None, Option(help="An earlier kit, for the changelog.", exists=True)] = None,
     target: Annotated[
-        list[str] | None, typer.Option(help="A language to generate; all by default. May be repeated.")
+        list[str] | None, Option(help="A language to generate; all by default. May be repeated.")
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="TARGET.NAME=VALUE", help="For a target: go.package=orders.")
+        list[str] | None, Option(metavar="TARGET.NAME=VALUE", help="For a target: go.package=orders.")
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=DIR", help="Another folder, copied unchanged: testees=tests/languages."),
+        Option(metavar="NAME=DIR", help="Another folder, copied unchanged: testees=tests/languages."),
     ] = None,
 ) -> None:
     """Pack schemas for teams that write other languages.
@@ -57,7 +50,7 @@ def handoff(
         raise MissingDependency(f"a kit needs `{error.name}`: {install_command('generator')}") from error
 
     if out is None and archive is None:
-        raise typer.BadParameter("--out, --zip or both say where the kit goes")
+        raise BadParameter("--out, --zip or both say where the kit goes")
     try:
         kit = make_kit(
             schemas,
@@ -74,12 +67,12 @@ def handoff(
             write_zip(kit, archive)
     except SchemaError as error:
         lines.warn(*lines.lines_of(error))
-        raise typer.Exit(1) from None
+        raise Exit(1) from None
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise BadParameter(str(error)) from None
     except OSError as error:
         lines.warn(*lines.lines_of(error))
-        raise typer.Exit(1) from None
+        raise Exit(1) from None
     for language, missing in kit.without.items():
         count = len(missing)
         lines.say(f"{language}: without {count} schema{'s' * (count != 1)}; README.md says why")
@@ -89,5 +82,5 @@ def handoff(
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise typer.BadParameter(f"{text}: write NAME=VALUE")
+        raise BadParameter(f"{text}: write NAME=VALUE")
     return name, value

@@ -6,9 +6,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kodec.cli import lines
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -21,17 +20,11 @@ LEFT_TO_DO = 3
 
 
 def import_kafka(
-    source: Annotated[
-        Path, typer.Argument(metavar="JAR_OR_DIR", help="A jar of Kafka's, or a folder of them.")
-    ],
-    schemas: Annotated[Path, typer.Option(help="Folder of .ksy files.", file_okay=False)] = Path("schemas"),
-    protocol: Annotated[
-        bool, typer.Option("--protocol", help="Requests, responses and headers too.")
-    ] = False,
-    only: Annotated[
-        list[str] | None, typer.Option(help="A message by its name in Kafka; may be repeated.")
-    ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
+    source: Annotated[Path, Argument(metavar="JAR_OR_DIR", help="A jar of Kafka's, or a folder of them.")],
+    schemas: Annotated[Path, Option(help="Folder of .ksy files.", file_okay=False)] = Path("schemas"),
+    protocol: Annotated[bool, Option("--protocol", help="Requests, responses and headers too.")] = False,
+    only: Annotated[list[str] | None, Option(help="A message by its name in Kafka; may be repeated.")] = None,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
 ) -> None:
     """Write or update schemas by Kafka's message definitions; a dry run without --apply.
 
@@ -49,21 +42,21 @@ def import_kafka(
         raise MissingDependency(f"importing needs `{error.name}`: {install_command('generator')}") from error
 
     if not source.exists():
-        raise typer.BadParameter(f"no such file or folder: {source}")
+        raise BadParameter(f"no such file or folder: {source}")
     try:
         plan = plan_import(source, schemas, protocol=protocol, only=only or ())
         unknown = set(only or ()) - set(plan.messages)
         if unknown or not plan.messages:
             lines.warn(f"{source}: no definition of {', '.join(sorted(unknown)) or 'a message'}")
-            raise typer.Exit(1)
+            raise Exit(1)
         if apply:
             plan.apply()
         _tell(plan, apply)
     except (KodecError, OSError, ValueError, zipfile.BadZipFile) as error:
         name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
         lines.warn(*lines.lines_of(error, f"{name}: "))
-        raise typer.Exit(1) from None
-    raise typer.Exit(LEFT_TO_DO if plan.changes and not apply else 0)
+        raise Exit(1) from None
+    raise Exit(LEFT_TO_DO if plan.changes and not apply else 0)
 
 
 def _tell(plan: ImportPlan, apply: bool) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.selection import LOGS
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 
@@ -21,8 +20,8 @@ __all__ = ["inventory"]
 
 def inventory(
     paths: Annotated[list[Path], LOGS],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each segment.")] = False,
-    crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each segment.")] = False,
+    crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
     columns: Annotated[str | None, COLUMNS] = None,
@@ -53,7 +52,7 @@ def inventory(
         if row.gap:
             lost = f"{row.gap} offsets before it in no segment" if row.gap > 0 else "overlaps the one before"
             output.warn(f"{row.facts.path}: {lost}")
-    raise typer.Exit(0 if summary.ok else FAILED)
+    raise Exit(0 if summary.ok else FAILED)
 
 
 def _facts(row: InventoryRow) -> dict[str, object]:

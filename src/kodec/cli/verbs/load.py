@@ -8,35 +8,35 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
-from kodec.cli.stdin import is_stdin, must_be_there
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.stdin import is_stdin
 from kodec.log.editing.load import LoadedLog, lines_of, plan_load
 
 __all__ = ["load"]
 
 
 def load(
-    to: Annotated[Path, typer.Option("--to", help="The new log directory.", file_okay=False)],
+    to: Annotated[Path, Option("--to", help="The new log directory.", file_okay=False)],
     lines: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="[FILE]",
-            callback=must_be_there,
+            exists=True,
+            dash=True,
             help="JSON Lines; - or nothing for stdin.",
             dir_okay=False,
         ),
     ] = Path("-"),
     cluster_id: Annotated[
-        str | None, typer.Option("--cluster-id", help="For meta.properties, with --node-id.")
+        str | None, Option("--cluster-id", help="For meta.properties, with --node-id.")
     ] = None,
     node_id: Annotated[
-        int | None, typer.Option("--node-id", help="For meta.properties, with --cluster-id.", min=0)
+        int | None, Option("--node-id", help="For meta.properties, with --cluster-id.", min=0)
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Make a log directory of what `kodec dump --edit-format` has printed, edited or not.
 
@@ -50,7 +50,7 @@ def load(
               3 checked, --apply writes it
     """
     if (cluster_id is None) != (node_id is None):
-        raise typer.BadParameter("--cluster-id and --node-id go together")
+        raise BadParameter("--cluster-id and --node-id go together")
     outcome = Outcome()
     with errors_reported(), ExitStack() as stack, outcome.each(lines):
         file = sys.stdin.buffer if is_stdin(lines) else stack.enter_context(lines.open("rb"))
@@ -61,7 +61,7 @@ def load(
         outcome.left_to_do += not apply
         if not json:
             output.show(f"to {to}: {output.ending(apply)}")
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _facts(loaded: LoadedLog, out: Path, applied: bool) -> dict[str, object]:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, Outcome, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
@@ -27,11 +26,11 @@ __all__ = ["list_logs"]
 
 def list_logs(
     paths: Annotated[list[Path], DIRECTORIES],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
-    crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
+    crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     sort: Annotated[
         str | None,
-        typer.Option("--sort", metavar="NAME", help="By a column: names up, numbers down."),
+        Option("--sort", metavar="NAME", help="By a column: names up, numbers down."),
     ] = None,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
@@ -48,7 +47,7 @@ def list_logs(
     """
     with errors_reported():
         code = _list(paths, None if json else Layout(columns, wide), sort=sort, check_crc=crc)
-    raise typer.Exit(code)
+    raise Exit(code)
 
 
 _MEANING = {
@@ -67,7 +66,7 @@ _AT_WORK = {
 def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_crc: bool) -> int:
     """Print a row for each topic-partition, or JSON without a layout; 1 where one is corrupt, else 0."""
     if sort is not None and sort not in _COLUMNS:
-        raise typer.BadParameter(f"--sort: no column {sort!r}; there are {', '.join(_COLUMNS)}")
+        raise BadParameter(f"--sort: no column {sort!r}; there are {', '.join(_COLUMNS)}")
     directories: list[LogDirectory] = []
     logs: list[PartitionLog] = []
     for path in paths:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, Missing, errors_reported
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.tables import WIDE, Layout, print_table
 from kodec.cli.views import TOPICS, id_text, moment, tell
 from kodec.log.views.metadata import (
@@ -29,16 +28,14 @@ _SECRET = (".password", "sasl.jaas.config", "ssl.keystore.key", ".secret")
 def metadata(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="PATH...", exists=True, help="log.dirs folders, or one snapshot (.checkpoint)."
-        ),
+        Argument(metavar="PATH...", exists=True, help="log.dirs folders, or one snapshot (.checkpoint)."),
     ],
     offset: Annotated[
-        int | None, typer.Option("--offset", help="Only what was written below this offset.", min=0)
+        int | None, Option("--offset", help="Only what was written below this offset.", min=0)
     ] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="One JSON object for the cluster, and for each of what it has.")
+        bool, Option("--json", help="One JSON object for the cluster, and for each of what it has.")
     ] = False,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
@@ -54,7 +51,7 @@ def metadata(
     with errors_reported():
         if len(paths) == 1 and paths[0].is_file():
             if offset is not None:
-                raise typer.BadParameter("--offset goes with log directories")
+                raise BadParameter("--offset goes with log directories")
             found = read_metadata_snapshot(paths[0])
         else:
             found = read_metadata(*paths, end_offset=offset)
@@ -69,7 +66,7 @@ def metadata(
     else:
         _print(found, topics, Layout(wide=wide), only=topic is not None)
     # What a record of an unknown type says may change the rest, so that Kafka refuses it.
-    raise typer.Exit(tell(found.account) or (FAILED if found.account.unknown else 0))
+    raise Exit(tell(found.account) or (FAILED if found.account.unknown else 0))
 
 
 def _hidden(configs: dict[str, str]) -> dict[str, str]:

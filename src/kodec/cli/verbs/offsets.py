@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Missing, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import GROUPS, LOG_DIRS, TOPICS, id_text, moment, tell
 from kodec.log.views.groups import CommittedOffset, Groups, ShareOffset, read_groups
@@ -20,7 +19,7 @@ def offsets(
     paths: Annotated[list[Path], LOG_DIRS],
     group: Annotated[list[str] | None, GROUPS] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each offset.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each offset.")] = False,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
@@ -47,7 +46,7 @@ def offsets(
             output.show(output.as_json(_share_facts(share)))
     else:
         _print(found, Layout(columns, wide))
-    raise typer.Exit(tell(found.account))
+    raise Exit(tell(found.account))
 
 
 def _facts(each: CommittedOffset) -> dict[str, object]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
@@ -22,7 +21,7 @@ def producers(
     paths: Annotated[list[Path], LOG_DIRS],
     topic: Annotated[list[str] | None, TOPICS] = None,
     partition: Annotated[int | None, PARTITION] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each producer.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each producer.")] = False,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
@@ -44,7 +43,7 @@ def producers(
                 output.show(output.as_json(_facts(each, producer)))
     else:
         _print(found, Layout(columns, wide))
-    raise typer.Exit(tell(account))
+    raise Exit(tell(account))
 
 
 def _facts(view: Producers, each: ActiveProducer) -> dict[str, object]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import DIRECTORIES, logs_at
@@ -25,22 +24,20 @@ __all__ = ["recover"]
 
 def recover(
     paths: Annotated[list[Path], DIRECTORIES],
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each change.")] = False,
     quarantine: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--quarantine",
             help="Folder for what is truncated. [default: DIR.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,
     from_start: Annotated[
-        bool, typer.Option("--from-start", help="Read all segments, whatever the checkpoints say.")
+        bool, Option("--from-start", help="Read all segments, whatever the checkpoints say.")
     ] = False,
-    index_interval_bytes: Annotated[
-        int, typer.Option(help="The topic's index.interval.bytes.", min=0)
-    ] = 4096,
+    index_interval_bytes: Annotated[int, Option(help="The topic's index.interval.bytes.", min=0)] = 4096,
 ) -> None:
     """Repair logs that were not shut down cleanly, as a starting broker does; a dry run without --apply.
 
@@ -58,7 +55,7 @@ def recover(
             with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, from_start, index_interval_bytes, step), outcome, step, quarantine)
     shown.end()
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _plans(path: Path, from_start: bool, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:

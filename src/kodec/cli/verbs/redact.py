@@ -6,10 +6,9 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, Outcome, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, size_of_logs
 from kodec.cli.wanted import (
@@ -61,8 +60,8 @@ def redact(
     value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
     schemas: Annotated[str | None, SCHEMAS] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Erase chosen records, in all segments but the active one; no broker may run.
 
@@ -89,7 +88,7 @@ def redact(
             ids = of_transactional_id(paths, transactional_id)
             wanted = dataclasses.replace(wanted, producer_ids=ids & (wanted.producer_ids or ids))
         if wanted == RecordFilter():
-            raise typer.BadParameter("say which records: --key, --where, --offset or another condition")
+            raise BadParameter("say which records: --key, --where, --offset or another condition")
         # The log of the metadata quorum is refused where it is meant, and no record of a topic's is in there.
         others = [log for log in logs if log.topic_partition.topic != METADATA]
         folders = [log.path for log in others or logs]
@@ -107,7 +106,7 @@ def redact(
                     outcome.failed += apply and bool(report.left)
     if not (outcome.failed or outcome.left_to_do or changed or json):
         output.say("kodec: no record of a closed segment matches")
-    raise typer.Exit(FAILED if outcome.failed else outcome.code)
+    raise Exit(FAILED if outcome.failed else outcome.code)
 
 
 def _facts(report: RedactionReport) -> dict[str, object]:

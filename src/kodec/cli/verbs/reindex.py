@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import LOGS, logs_at
@@ -22,11 +21,9 @@ __all__ = ["reindex"]
 
 def reindex(
     paths: Annotated[list[Path], LOGS],
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
-    index_interval_bytes: Annotated[
-        int, typer.Option(help="The topic's index.interval.bytes.", min=0)
-    ] = 4096,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each change.")] = False,
+    index_interval_bytes: Annotated[int, Option(help="The topic's index.interval.bytes.", min=0)] = 4096,
 ) -> None:
     """Rebuild indexes and producer snapshots from logs, which stay as they are; a dry run without --apply.
 
@@ -40,7 +37,7 @@ def reindex(
             with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, index_interval_bytes, step), outcome, step)
     shown.end()
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.log.files.durable import replace_file
@@ -24,18 +23,16 @@ __all__ = ["report"]
 def report(
     paths: Annotated[list[Path], DIRECTORIES],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the page here; not among logs.")
+        Path | None, Option("--out", metavar="FILE", help="Write the page here; not among logs.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it is there.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the same facts as one JSON object.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the page if it is there.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the same facts as one JSON object.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read everything and check it, as kodec verify does.")
+        bool, Option("--verify", help="Read everything and check it, as kodec verify does.")
     ] = False,
     sample: Annotated[
         int,
-        typer.Option(
-            "--sample", help="MiB of records to convert to other formats; 0: none.", min=0, max=1024
-        ),
+        Option("--sample", help="MiB of records to convert to other formats; 0: none.", min=0, max=1024),
     ] = 4,
 ) -> None:
     """Sum up log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space.
@@ -48,7 +45,7 @@ def report(
     exit:     0 no problem   1 problems, or something cannot be read   2 bad usage
     """
     if out is None and not json:
-        raise typer.BadParameter("--out or --json is needed")
+        raise BadParameter("--out or --json is needed")
     with errors_reported():
         if out is not None:
             _require_place(out, paths, overwrite)
@@ -69,7 +66,7 @@ def report(
             output.say(f"{out}: {output.size_of(out.stat().st_size)}")
         if json:
             print(output.as_json(output.plain(found)))
-    raise typer.Exit(0 if found.healthy else FAILED)
+    raise Exit(0 if found.healthy else FAILED)
 
 
 def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
@@ -78,8 +75,8 @@ def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
     for path in paths:
         root = path.resolve().parent if isinstance(resolve(path), PartitionPath) else path.resolve()
         if folder.is_relative_to(root):
-            raise typer.BadParameter(f"--out: {out} is inside the log directory {root}")
+            raise BadParameter(f"--out: {out} is inside the log directory {root}")
     if not folder.is_dir():
-        raise typer.BadParameter(f"--out: there is no folder {folder}")
+        raise BadParameter(f"--out: there is no folder {folder}")
     if out.is_dir() or (out.exists() and not overwrite):
-        raise typer.BadParameter(f"--out: {out} is there; --overwrite replaces it")
+        raise BadParameter(f"--out: {out} is there; --overwrite replaces it")

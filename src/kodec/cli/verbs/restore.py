@@ -5,26 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.compressions import BATCHES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.cli.parser import Argument, Option
 
 __all__ = ["restore"]
 
 
 def restore(
     parquet: Annotated[
-        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="What `export` wrote.")
+        Path, Argument(metavar="DIR", exists=True, file_okay=False, help="What `export` wrote.")
     ],
-    to: Annotated[Path, typer.Option("--to", help="The new log directory.", file_okay=False)],
-    topic: Annotated[
-        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
-    ] = None,
+    to: Annotated[Path, Option("--to", help="The new log directory.", file_okay=False)],
+    topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     compression: Annotated[str, BATCHES] = "none",
     segment_bytes: Annotated[
-        int, typer.Option(help="The most bytes of a segment (segment.bytes).", min=1, max=2**31 - 1)
+        int, Option(help="The most bytes of a segment (segment.bytes).", min=1, max=2**31 - 1)
     ] = 1 << 30,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,

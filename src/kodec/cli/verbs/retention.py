@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
 from kodec.log.files.listing import TopicPartition
@@ -27,16 +26,14 @@ def retention(
     partition: Annotated[int | None, PARTITION] = None,
     retention_ms: Annotated[
         int | None,
-        typer.Option("--retention-ms", help="Overrides the topic's setting; -1 is no limit.", min=-1),
+        Option("--retention-ms", help="Overrides the topic's setting; -1 is no limit.", min=-1),
     ] = None,
     retention_bytes: Annotated[
         int | None,
-        typer.Option("--retention-bytes", help="Overrides the topic's setting; -1 is no limit.", min=-1),
+        Option("--retention-bytes", help="Overrides the topic's setting; -1 is no limit.", min=-1),
     ] = None,
-    now: Annotated[
-        str | None, typer.Option("--now", help="At this time: ms or ISO 8601; now by default.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    now: Annotated[str | None, Option("--now", help="At this time: ms or ISO 8601; now by default.")] = None,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Say which segments a broker's retention would delete now, and why the next one stays; reads only.
 
@@ -51,7 +48,7 @@ def retention(
     try:
         time = None if now is None else parse_time(now)
     except ValueError as error:
-        raise typer.BadParameter(f"--now: {error}") from None
+        raise BadParameter(f"--now: {error}") from None
     options = {"retention.ms": retention_ms, "retention.bytes": retention_bytes}
     given = {name: str(value) for name, value in options.items() if value is not None}
     outcome = Outcome()
@@ -83,7 +80,7 @@ def retention(
             f"kodec: {output.count(guessed, 'partition')}: retention.ms is Kafka's default, as a broker's "
             "server.properties is not on its disk; --retention-ms gives another"
         )
-    raise typer.Exit(code or outcome.code)
+    raise Exit(code or outcome.code)
 
 
 def _facts(found: Retention) -> dict[str, object]:

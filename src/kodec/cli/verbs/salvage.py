@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.files.paths import resolved
@@ -19,10 +18,10 @@ __all__ = ["salvage"]
 
 def salvage(
     paths: Annotated[list[Path], PARTITIONS],
-    to: Annotated[Path, typer.Option("--to", help="Folder for the new topic-partitions' folders.")],
+    to: Annotated[Path, Option("--to", help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Copy every good batch of damaged logs to new ones, offsets unchanged; report exactly what is missing.
 
@@ -43,7 +42,7 @@ def salvage(
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _facts(report: SalvageReport) -> dict[str, object]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import lines
 from kodec.cli.compressions import PARQUET
-from kodec.cli.stdin import must_be_there, stdin_as_file
+from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.stdin import stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -21,26 +20,27 @@ FAILED = 1
 def scan(
     file: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="FILE",
-            callback=must_be_there,
+            exists=True,
+            dash=True,
             dir_okay=False,
             help="What is read; - for standard input.",
         ),
     ],
     schema: Annotated[
-        Path, typer.Option("--schema", exists=True, dir_okay=False, help="The .ksy file of its format.")
+        Path, Option("--schema", exists=True, dir_okay=False, help="The .ksy file of its format.")
     ],
-    to: Annotated[Path, typer.Option("--to", help="The Parquet file.")],
+    to: Annotated[Path, Option("--to", help="The Parquet file.")],
     rows: Annotated[
-        str | None, typer.Option("--rows", help="The list whose elements are rows: packets, pages.cells.")
+        str | None, Option("--rows", help="The list whose elements are rows: packets, pages.cells.")
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", help="A path from a row: body.width; may be given several times."),
+        Option("--column", help="A path from a row: body.width; may be given several times."),
     ] = None,
     compression: Annotated[str, PARQUET] = "zstd",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
     """Write the rows of any file that a schema describes to Parquet.
 
@@ -65,10 +65,10 @@ def scan(
     except KodecError:
         raise
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise BadParameter(str(error)) from None
     except OSError as error:
         lines.warn(*lines.lines_of(error))
-        raise typer.Exit(FAILED) from None
+        raise Exit(FAILED) from None
     for path, reason in reader.left_out.items():
         lines.warn(f"no column: {path}: {reason}")
     lines.show(f"{count:,} rows of {reader.rows} to {to}")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.tables import WIDE, Layout, print_table
 from kodec.cli.times import parse_time
 from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell, tell_stable_offsets
@@ -28,13 +27,11 @@ def transactions(
     topic: Annotated[list[str] | None, TOPICS] = None,
     now: Annotated[
         str | None,
-        typer.Option("--now", help="Check timeouts at this time: ms or ISO 8601; now by default."),
+        Option("--now", help="Check timeouts at this time: ms or ISO 8601; now by default."),
     ] = None,
     json: Annotated[
         bool,
-        typer.Option(
-            "--json", help="One JSON object for each transactional id, open transaction, partition."
-        ),
+        Option("--json", help="One JSON object for each transactional id, open transaction, partition."),
     ] = False,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
@@ -51,7 +48,7 @@ def transactions(
     try:
         time = None if now is None else parse_time(now)
     except ValueError as error:
-        raise typer.BadParameter(f"--now: {error}") from None
+        raise BadParameter(f"--now: {error}") from None
     with errors_reported():
         found = read_transactions(*paths, topics=topic, now=time)
     if json:
@@ -63,7 +60,7 @@ def transactions(
             output.show(output.as_json(_partition_facts(partition)))
     else:
         _print(found, Layout(wide=wide))
-    raise typer.Exit(tell(found.account))
+    raise Exit(tell(found.account))
 
 
 def _id_facts(each: TransactionalId) -> dict[str, object]:

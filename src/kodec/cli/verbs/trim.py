@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.selection import PARTITIONS, TOPICS, folders
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 
@@ -19,16 +18,16 @@ def trim(
     paths: Annotated[list[Path], PARTITIONS],
     topic: Annotated[list[str] | None, TOPICS] = None,
     before_offset: Annotated[
-        int | None, typer.Option("--before-offset", help="Delete records below it, as DeleteRecords.", min=0)
+        int | None, Option("--before-offset", help="Delete records below it, as DeleteRecords.", min=0)
     ] = None,
     retention_bytes: Annotated[
-        int | None, typer.Option("--retention-bytes", help="Keep this many bytes of log.", min=0)
+        int | None, Option("--retention-bytes", help="Keep this many bytes of log.", min=0)
     ] = None,
     retention_ms: Annotated[
-        int | None, typer.Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
+        int | None, Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Delete the oldest segments by offset, size or time, as a broker's retention does; no broker may run.
 
@@ -39,7 +38,7 @@ def trim(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     if before_offset is None and retention_bytes is None and retention_ms is None:
-        raise typer.BadParameter("give --before-offset, --retention-bytes or --retention-ms")
+        raise BadParameter("give --before-offset, --retention-bytes or --retention-ms")
     outcome = Outcome()
     with errors_reported():
         for folder in folders(paths, topic or []):
@@ -55,7 +54,7 @@ def trim(
                 else:
                     outcome.left_to_do += plan.has_changes
                 output.show(*([output.as_json(_facts(plan, apply))] if json else _text(plan, apply)))
-    raise typer.Exit(outcome.code)
+    raise Exit(outcome.code)
 
 
 def _facts(plan: TrimPlan, applied: bool) -> dict[str, object]:

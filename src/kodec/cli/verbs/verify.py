@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from kodec.cli import output
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED
+from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import progress
 from kodec.cli.selection import LOGS, logs_at
 from kodec.log.verification.verify import Problem
@@ -20,7 +18,7 @@ __all__ = ["verify"]
 
 def verify(
     paths: Annotated[list[Path], LOGS],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object for each problem.")] = False,
+    json: Annotated[bool, Option("--json", help="One JSON object for each problem.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:
@@ -34,8 +32,6 @@ def verify(
     exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
     """
     master = require_spark(engine, master)
-    # What the reader skips it also logs; here each has its line already.
-    logging.getLogger("kodec").addHandler(logging.NullHandler())
     local = engine is Engine.local
     with job():
         from kodec.pipeline.jobs.verify import verify as run_verify
@@ -50,7 +46,7 @@ def verify(
                 found=lambda problem: _print(problem, json),
             )
     _sum_up(summary.segments, summary.bytes, sum(not each.note for each in summary.problems), json)
-    raise typer.Exit(0 if summary.ok else FAILED)
+    raise Exit(0 if summary.ok else FAILED)
 
 
 def _print(found: Problem, as_json: bool) -> None:

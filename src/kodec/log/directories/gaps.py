@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from kodec.log.files.checkpoints import read_offset_ranges, read_offsets
 from kodec.log.files.listing import LeftoverKind, ReplicaKind
 from kodec.log.files.names import CLEANER_OFFSETS, OMITTED_OFFSETS, file_name
 from kodec.runtime.errors import FormatError
+from kodec.runtime.logger import logger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from kodec.log.directories.partition import PartitionLog
 
 __all__ = ["Gap", "cleaned_up_to", "explain_gap", "find_gaps", "warn_of_gaps"]
-
-
-_log = logging.getLogger("kodec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ def warn_of_gaps(log: PartitionLog, what: str) -> None:
     for gap in find_gaps(log):
         if not gap.is_explained:
             text = "%s: offsets %d to %d are in no segment: %s hides that they are lost"
-            _log.warning(text, log.path, gap.lost, gap.last, what)
+            logger().warning(text, log.path, gap.lost, gap.last, what)
 
 
 def cleaned_up_to(log: PartitionLog) -> int:

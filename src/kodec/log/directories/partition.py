@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import threading
 from bisect import bisect_right
@@ -48,6 +47,7 @@ from kodec.log.files.paths import partition_path
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
+from kodec.runtime.logger import logger
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
@@ -56,7 +56,6 @@ _MOST_OPEN = 64
 # A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
 _MOST_LISTINGS = 20
 T = TypeVar("T")
-_log = logging.getLogger("kodec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +448,7 @@ class PartitionLog:
             raise error.in_source(str(before))
         gap = explain_gap(self, first, last)
         if not gap.is_explained:
-            _log.warning(
+            logger().warning(
                 "%s: offsets %d to %d are in no segment, and not for compaction", self.path, gap.lost, last
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeVar
 
@@ -39,11 +38,11 @@ from kodec.runtime.errors import (
     Truncated,
     Unsupported,
 )
+from kodec.runtime.logger import logger
 
 __all__ = ["Walk"]
 
 T = TypeVar("T")
-_log = logging.getLogger("kodec")
 _FIRST_BLOCK = 4096
 
 
@@ -228,7 +227,7 @@ class Walk:
     def _skipped(self, start: int, end: int, error: FormatError | ReadFailed) -> None:
         why = self._source.failed(start, end) or error
         self.skipped.add(SkippedRange(start, end, _bare(why)))
-        _log.warning("skipped bytes %d to %d: %s", start, end, why)
+        logger().warning("skipped bytes %d to %d: %s", start, end, why)
 
     def _skip_alike(self, start: int) -> int:
         """Skip the batches from `start` on whose checksums are wrong too; return where the last one starts.
@@ -253,7 +252,7 @@ class Walk:
                 break
             pos += at
         if pos > start:
-            _log.warning("skipped bytes %d to %d: the checksum of each batch is wrong", start, pos)
+            logger().warning("skipped bytes %d to %d: the checksum of each batch is wrong", start, pos)
         return pos
 
     def _decode(self, decoder: Decoder[T], batch: Batch, end: int) -> Iterable[T]:

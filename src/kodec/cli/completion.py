@@ -1,0 +1,135 @@
+"""Completion of verbs, options and their values in bash, zsh and fish.
+
+A shell calls `kodec` with its own name in `_KODEC_COMPLETE` and the words up to the cursor as arguments. It
+gets a line for each word that fits, and completes paths itself where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from kodec.cli.commands import VERBS
+from kodec.cli.lines import printable, show, warn
+
+__all__ = ["complete", "set_up"]
+
+_BAD_USAGE = 2
+_FIRST = {
+    "--help": "Show the verbs and leave",
+    "--version": "Show the version and leave",
+    "--install-completion": "Complete verbs and options in the shell",
+    "--show-completion": "Print what --install-completion installs",
+}
+_SCRIPTS: Mapping[str, str] = {
+    "bash": """\
+_kodec() {
+    local IFS=$'\\n' words=("${COMP_WORDS[@]:1:COMP_CWORD}")
+    # bash makes words of its own of --name=value
+    COMPREPLY=($(_KODEC_COMPLETE=bash "$1" "${words[@]}" 2>/dev/null))
+}
+complete -o bashdefault -o default -F _kodec kodec
+""",
+    "zsh": """\
+#compdef kodec
+_kodec() {
+    local -a found
+    found=("${(@f)$(_KODEC_COMPLETE=zsh "${words[1]}" "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "${found[1]}" ]]; then _describe kodec found; else _files; fi
+}
+if [[ "${funcstack[1]}" == _kodec ]]; then _kodec "$@"; else compdef _kodec kodec; fi
+""",
+    "fish": """\
+function __kodec_complete
+    set -l words (commandline --cut-at-cursor --tokenize --current-process)
+    set -a words (commandline --cut-at-cursor --current-token)
+    set -l found (env _KODEC_COMPLETE=fish $words 2>/dev/null)
+    if test (count $found) -gt 0
+        string join -- \\n $found
+    else
+        __fish_complete_path (commandline --current-token)
+    end
+end
+complete --command kodec --no-files --arguments "(__kodec_complete)"
+""",
+}
+
+
+def complete(shell: str, words: Sequence[str]) -> int:
+    """Print what completes the last word; nothing where that is a path, or where no verb is known."""
+    for word, text in _fitting(words):
+        text = printable(text)
+        if shell == "zsh":
+            print(word.replace(":", "\\:") + (f":{text}" if text else ""))
+        elif shell == "fish":
+            print(f"{word}\t{text}" if text else word)
+        else:
+            print(word)
+    return 0
+
+
+def _fitting(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The words that begin as the last one, and what each is for."""
+    *before, last = words or [""]
+    if not before:
+        known = _FIRST if last.startswith("-") else VERBS
+        yield from ((word, text) for word, text in known.items() if word.startswith(last))
+        return
+    if before[0] not in VERBS or "--" in before:
+        return
+    from kodec.cli.app import command
+    from kodec.cli.parser import HELP
+
+    options = {each.name: each for each in command(before[0]).options}
+    asked = options.get(before[-1])
+    if asked is not None and not asked.is_flag:
+        yield from ((value, "") for value in asked.values if value.startswith(last))
+    elif last.startswith("-"):
+        name, equals, value = last.partition("=")
+        if equals and name in options:
+            found = (each for each in options[name].values if each.startswith(value))
+            yield from ((f"{name}={each}", "") for each in found)
+            return
+        helps = {name: each.help for name, each in options.items()} | {HELP[0]: "Show help and leave."}
+        yield from ((name, text) for name, text in helps.items() if name.startswith(last))
+
+
+def set_up(words: Sequence[str], *, install: bool) -> int:
+    """Print the script for a shell, which `$SHELL` names by default, or install it; the exit code."""
+    shell = words[0] if words else Path(os.environ.get("SHELL", "")).name
+    if shell not in _SCRIPTS or len(words) > 1:
+        names = ", ".join(_SCRIPTS)
+        given = " ".join(words) or shell or "an unknown shell"
+        warn(f"kodec: completion is for {names}, not {given}: name one of them")
+        return _BAD_USAGE
+    if install:
+        show(*_installed(shell, Path.home()))
+    else:
+        sys.stdout.write(_SCRIPTS[shell])
+    return 0
+
+
+def _installed(shell: str, home: Path) -> Iterator[str]:
+    """Write the script where the shell finds it; a line about each file that changed."""
+    at = {
+        "bash": home / ".bash_completions" / "kodec.sh",
+        "zsh": home / ".zfunc" / "_kodec",
+        "fish": home / ".config" / "fish" / "completions" / "kodec.fish",
+    }[shell]
+    at.parent.mkdir(parents=True, exist_ok=True)
+    at.write_text(_SCRIPTS[shell], encoding="utf-8")
+    yield f"written: {at}"
+    settings, line = {
+        "bash": (home / ".bashrc", f"source '{at}'"),
+        "zsh": (home / ".zshrc", f"fpath+=('{at.parent}'); autoload -Uz compinit && compinit"),
+        "fish": (None, ""),
+    }[shell]
+    if settings is not None:
+        there = settings.read_text("utf-8", "surrogateescape") if settings.exists() else ""
+        if line not in there.splitlines():
+            with settings.open("a", encoding="utf-8") as file:
+                file.write(f"{'' if there.endswith(chr(10)) or not there else chr(10)}{line}\n")
+            yield f"added a line: {settings}"
+    yield f"It is in use in the next {shell}."

@@ -1,0 +1,332 @@
+"""Arguments and options of verbs: a verb is a function, whose signature says what it takes.
+
+Each parameter is annotated with its type and an `Argument` or `Option`. Types are bool (a flag), int, float,
+str, Path, an Enum (one of its values), a list of one of these (may be given several times), and any of these
+or None. A parameter without a default is required.
+
+A library for this takes several times as long to import as Python takes to start.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from stat import S_ISDIR
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+__all__ = [
+    "HELP",
+    "Argument",
+    "BadParameter",
+    "Command",
+    "Exit",
+    "HelpWanted",
+    "Option",
+    "Parameter",
+    "UsageError",
+    "meant",
+]
+
+HELP = ("--help", "-h")
+_KINDS = {bool: "", int: "integer", float: "number", str: "text"}
+# No more digits than Python converts, and no `1_000`.
+_INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
+
+
+class Exit(Exception):
+    """The verb ends with this exit code."""
+
+    def __init__(self, code: int = 0) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class UsageError(Exception):
+    """Something on the command line is wrong."""
+
+
+class BadParameter(UsageError):
+    """What a verb says of its arguments and options: a value, or how they go together."""
+
+    def __str__(self) -> str:
+        return f"Invalid value: {super().__str__()}"
+
+
+class HelpWanted(Exception):
+    """Help was asked for."""
+
+
+class _Declared:
+    """What a verb's signature states about a parameter besides its type and default.
+
+    Attributes:
+        name: of the option, as `--name`; by default that of the parameter.
+        help: what it is for, for people.
+        metavar: what stands for the value in the help.
+        least, most: of a number.
+        exists, file_okay, dir_okay: of a path; `dash` allows `-`, which is standard input.
+        one_of: the values that there are.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        help: str = "",
+        metavar: str = "",
+        min: float | None = None,
+        max: float | None = None,
+        exists: bool = False,
+        file_okay: bool = True,
+        dir_okay: bool = True,
+        dash: bool = False,
+        one_of: Sequence[str] = (),
+    ) -> None:
+        self.name, self.help, self.metavar = name, help, metavar
+        self.least, self.most = min, max
+        self.exists, self.file_okay, self.dir_okay, self.dash = exists, file_okay, dir_okay, dash
+        self.one_of = one_of
+
+
+class Argument(_Declared):
+    """A parameter that is known by its place."""
+
+
+class Option(_Declared):
+    """A parameter that is known by its name."""
+
+
+class Parameter:
+    """A parameter of a verb.
+
+    Attributes:
+        key: its name in Python.
+        name: `--name` of an option; of an argument what stands for it in the help.
+        declared: what the signature states.
+        type: of one value.
+        several: whether it is a list.
+        required: whether there is no default.
+        default: the value where none is given.
+    """
+
+    def __init__(self, key: str, hint: Any, *default: object) -> None:
+        hint, declared = get_args(hint)
+        if get_origin(hint) is UnionType:
+            (hint,) = (each for each in get_args(hint) if each is not NoneType)
+        self.several = get_origin(hint) is list
+        self.type: type = get_args(hint)[0] if self.several else hint
+        self.key = key
+        self.declared: Argument | Option = declared
+        self.is_option = isinstance(declared, Option)
+        self.required, self.default = not default, default[0] if default else None
+        shown = key.replace("_", "-")
+        self.name: str = declared.name or f"--{shown}" if self.is_option else declared.metavar or key.upper()
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is an option without a value."""
+        return self.type is bool
+
+    @property
+    def values(self) -> Sequence[str]:
+        """The values that there are; empty where there are more."""
+        return [each.value for each in self.type] if issubclass(self.type, Enum) else [*self.declared.one_of]
+
+    @property
+    def kind(self) -> str:
+        """What a value is, in a word, or the values that there are; empty for a flag."""
+        if self.is_flag:
+            return ""
+        if self.values:
+            return "|".join(self.values)
+        if self.type is Path:
+            is_file, is_folder = not self.declared.dir_okay, not self.declared.file_okay
+            return "file" if is_file else "folder" if is_folder else "path"
+        return _KINDS[self.type]
+
+    @property
+    def value_name(self) -> str:
+        """What stands for the value of an option in the help; empty for a flag."""
+        return self.declared.metavar or (self.kind if self.values else self.kind.upper())
+
+    @property
+    def help(self) -> str:
+        """What it is for."""
+        return self.declared.help
+
+    @property
+    def shown_default(self) -> str:
+        """The default for people; empty where there is none, or where the help has it."""
+        value = self.default.value if isinstance(self.default, Enum) else self.default
+        return "" if value in (None, False) or "default:" in self.help else str(value)
+
+    @property
+    def limits(self) -> str:
+        """Of a number, in a word or two; empty where it has none."""
+        low, high = self.declared.least, self.declared.most
+        if low is None:
+            return "" if high is None else f"at most {high}"
+        return f"at least {low}" if high is None else f"{low} to {high}"
+
+    def converted(self, text: str) -> object:
+        """The value that a text means. Raises UsageError."""
+        if self.type is str:
+            if self.declared.one_of and text not in self.declared.one_of:
+                raise self._none_of(text)
+            return text
+        if self.type is Path:
+            return self._path(text)
+        if issubclass(self.type, Enum):
+            try:
+                return self.type(text)
+            except ValueError:
+                raise self._none_of(text) from None
+        return self._number(text)
+
+    def _wrong(self, text: str) -> UsageError:
+        return UsageError(f"Invalid value for '{self.name}': {text}")
+
+    def _none_of(self, text: str) -> UsageError:
+        *others, last = self.values
+        return self._wrong(f"expected {', '.join(others)} or {last}, not {text!r}")
+
+    def _path(self, text: str) -> Path:
+        path, said = Path(text), self.declared
+        if said.dash and text == "-":
+            return path
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            if said.exists:
+                raise self._wrong(f"{text} does not exist") from None
+            return path
+        except OSError as error:
+            raise self._wrong(f"{text}: {error.strerror}") from None
+        if not said.file_okay and not S_ISDIR(mode):
+            raise self._wrong(f"{text} is a file")
+        if not said.dir_okay and S_ISDIR(mode):
+            raise self._wrong(f"{text} is a directory")
+        if said.exists and not os.access(path, os.R_OK):
+            raise self._wrong(f"{text} cannot be read: permission denied")
+        return path
+
+    def _number(self, text: str) -> float:
+        try:
+            if self.type is int and not _INTEGER.fullmatch(text):
+                raise ValueError
+            number: float = self.type(text)
+        except ValueError:
+            raise self._wrong(f"{text!r} is not {'an integer' if self.type is int else 'a number'}") from None
+        low, high = self.declared.least, self.declared.most
+        # not the other way round: nan is neither
+        if not (number == number and (low is None or number >= low) and (high is None or number <= high)):
+            raise self._wrong(f"{text} is not {self.limits or 'a number'}")
+        return number
+
+
+class Command:
+    """A verb: `name`, and the function that is called with what is parsed."""
+
+    def __init__(self, name: str, function: Callable[..., object]) -> None:
+        self.name, self.function = name, function
+
+    @cached_property
+    def parameters(self) -> Sequence[Parameter]:
+        """In the order of the signature."""
+        hints = get_type_hints(self.function, include_extras=True)
+        hints.pop("return", None)
+        defaults: tuple[object, ...] = getattr(self.function, "__defaults__", None) or ()
+        required = len(hints) - len(defaults)
+        assert all(get_origin(hint) is Annotated for hint in hints.values())
+        return [
+            Parameter(key, hint, *defaults[at - required : at - required + 1] if at >= required else ())
+            for at, (key, hint) in enumerate(hints.items())
+        ]
+
+    @property
+    def arguments(self) -> list[Parameter]:
+        """Parameters that are known by their place."""
+        return [each for each in self.parameters if not each.is_option]
+
+    @property
+    def options(self) -> list[Parameter]:
+        """Parameters that are known by their name."""
+        return [each for each in self.parameters if each.is_option]
+
+    @property
+    def text(self) -> str:
+        """What it does, for people: the docstring."""
+        return (self.function.__doc__ or "").strip()
+
+    @property
+    def usage(self) -> str:
+        """How it is called, in a line."""
+        words = [each.name if each.required else f"[{each.name.strip('[]')}]" for each in self.arguments]
+        return " ".join(["kodec", self.name, "[OPTIONS]", *words])
+
+    def run(self, words: Sequence[str]) -> object:
+        """Call the function. Raises UsageError, HelpWanted, and what the function raises."""
+        return self.function(**self.parsed(words))
+
+    def parsed(self, words: Sequence[str]) -> dict[str, object]:
+        """What the function is called with. Raises UsageError, HelpWanted."""
+        given: dict[str, list[object]] = {}
+        options = {each.name: each for each in self.options}
+        places: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            if word == "--":
+                places += rest
+            elif not word.startswith("-") or word == "-":
+                places.append(word)
+            elif word in HELP:
+                raise HelpWanted
+            else:
+                name, equals, text = word.partition("=")
+                option = options.get(name)
+                if option is None:
+                    raise UsageError(f"No such option: {name}{meant(name, [*options, HELP[0]])}")
+                if option.is_flag:
+                    if equals:
+                        raise UsageError(f"Option '{name}' does not take a value.")
+                    given.setdefault(option.key, []).append(True)
+                    continue
+                if not equals and (text := next(rest, None)) is None:  # type: ignore[assignment]
+                    raise UsageError(f"Option '{name}' requires an argument.")
+                given.setdefault(option.key, []).append(option.converted(text))
+        for argument, texts in self._placed(places):
+            if texts:
+                given[argument.key] = [argument.converted(text) for text in texts]
+        found = {}
+        for each in self.parameters:
+            if each.key in given:
+                found[each.key] = given[each.key] if each.several else given[each.key][-1]
+            elif each.required:
+                raise UsageError(f"Missing {'option' if each.is_option else 'argument'} '{each.name}'.")
+            else:
+                found[each.key] = each.default
+        return found
+
+    def _placed(self, words: list[str]) -> Iterator[tuple[Parameter, list[str]]]:
+        """Arguments with their words: one that may be given several times takes what the others leave."""
+        arguments = self.arguments
+        spare = len(words) - sum(not each.several for each in arguments)
+        for argument in arguments:
+            number = max(spare, 0) if argument.several else 1
+            yield argument, words[:number]
+            del words[:number]
+        if words:
+            raise UsageError(f"Got unexpected extra argument{'s' * (len(words) > 1)}: {' '.join(words)}")
+
+
+def meant(word: str, words: Sequence[str]) -> str:
+    """What somebody may have meant who wrote a word that is not one of these; empty where nothing is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, words)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
