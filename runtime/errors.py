@@ -29,7 +29,16 @@ __all__ = [
 
 
 class KodecError(Exception):
-    """The root of every error that kodec raises on purpose."""
+    """The root of every error that kodec raises on purpose.
+
+    Example:
+        >>> import kodec
+        >>> try:
+        ...     kodec.LogDirectory("/data/kafka-logs").partition("nothing", 0)
+        ... except kodec.errors.KodecError as error:
+        ...     print(type(error).__name__)
+        NoSuchPartition
+    """
 
 
 class FormatError(KodecError):
@@ -45,6 +54,16 @@ class FormatError(KodecError):
             counts in; `at` is then where the compressed bytes start.
         at_inside: the byte in the decompressed bytes, or ``None``.
         source: the name of the file, where one is known.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> data[-1] ^= 1
+        >>> try:
+        ...     list(kodec.read_records(data))
+        ... except kodec.errors.FormatError as error:
+        ...     print(type(error).__name__, error.path, error.at)
+        CrcMismatch RecordBatch(base_offset=0).crc 17
     """
 
     def __init__(
@@ -122,25 +141,70 @@ def _rebuild(kind: type[FormatError], path: str, facts: dict[str, object]) -> Fo
 
 
 class Truncated(FormatError):
-    """The bytes end before the field does; `need` and `have` are numbers of bytes."""
+    """The bytes end before the field does; `need` and `have` are numbers of bytes.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")], compression="gzip"))
+        >>> del data[-9:]
+        >>> data[8:12] = (len(data) - 12).to_bytes(4, "big")  # the length that is left
+        >>> try:
+        ...     list(kodec.read_records(data, check_crc=False))
+        ... except kodec.errors.Truncated as error:
+        ...     print(error.path, error.need, error.have)
+        RecordBatch(base_offset=0).records 20 19
+    """
 
     def _facts(self) -> str:
         return f"need {self.need} bytes, have {self.have}"
 
 
 class Malformed(FormatError):
-    """The bytes are there, and break a rule of the format; `reason` says which."""
+    """The bytes are there, and break a rule of the format; `reason` says which.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> data[8:12] = bytes(4)  # the batch's length
+        >>> try:
+        ...     list(kodec.read_records(data))
+        ... except kodec.errors.Malformed as error:
+        ...     print(error.path, error.need, error.have)
+        len_body at least 14 0
+    """
 
 
 class CrcMismatch(FormatError):
-    """The stored checksum (`need`) is not that of the bytes (`have`); both unsigned 32-bit."""
+    """The stored checksum (`need`) is not that of the bytes (`have`); both unsigned 32-bit.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> data[-1] ^= 1
+        >>> try:
+        ...     list(kodec.read_records(data))
+        ... except kodec.errors.CrcMismatch as error:
+        ...     print(error.path, error.at)
+        RecordBatch(base_offset=0).crc 17
+    """
 
     def _facts(self) -> str:
         return f"stored {self.need:#010x}, computed {self.have:#010x}"
 
 
 class Unsupported(FormatError):
-    """A magic, codec, version or frame feature that the format, or kodec, does not have."""
+    """A magic, codec, version or frame feature that the format, or kodec, does not have.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> data[16] = 9  # the magic
+        >>> try:
+        ...     list(kodec.read_records(data))
+        ... except kodec.errors.Unsupported as error:
+        ...     print(error.path, error.have)
+        magic 9
+    """
 
 
 class LimitExceeded(FormatError):
@@ -148,6 +212,15 @@ class LimitExceeded(FormatError):
 
     `need` is what the bytes ask for (for a decompression: one more than the limit, as the
     true size is unknown), `have` is the limit, `limit` the name of the option that raises it.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> try:
+        ...     list(kodec.read_records(data, limits=kodec.Limits(batch_bytes=61)))
+        ... except kodec.errors.LimitExceeded as error:
+        ...     print(error.limit, error.have)
+        batch_bytes 61
     """
 
     def __init__(
@@ -173,6 +246,14 @@ class EncodeError(KodecError, ValueError):
 
     Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value), `source`
     (the name of the file that the value comes from, where one is known).
+
+    Example:
+        >>> import kodec
+        >>> try:
+        ...     kodec.encode([kodec.Record(headers=(("trace", b"1"),))], magic=0)
+        ... except kodec.errors.EncodeError as error:
+        ...     print(error)
+        records[0].headers: magic 0 has no headers: `lossy` drops them
     """
 
     def __init__(self, path: str, reason: str, *, need: object = None, have: object = None) -> None:
@@ -203,17 +284,48 @@ class EncodeError(KodecError, ValueError):
 
 
 class ArgumentError(KodecError, TypeError, ValueError):
-    """An argument that the function cannot take; the message says what to give."""
+    """An argument that the function cannot take; the message says what to give.
+
+    Example:
+        >>> import kodec
+        >>> try:
+        ...     kodec.read_records(42)
+        ... except kodec.errors.ArgumentError as error:
+        ...     print(error)
+        a path, bytes or a binary file is needed, not int
+    """
 
 
 class NoSuchPartition(KodecError, KeyError):
-    """A topic-partition that a log directory does not have; the message says what there is."""
+    """A topic-partition that a log directory does not have; the message says what there is.
+
+    Example:
+        >>> import kodec
+        >>> try:
+        ...     kodec.LogDirectory("/data/kafka-logs").partition("nothing", 0)
+        ... except kodec.errors.NoSuchPartition as error:
+        ...     print(type(error).__name__)
+        NoSuchPartition
+    """
 
     __str__ = Exception.__str__  # KeyError shows its text in quotes
 
 
 class MissingDependency(KodecError, ImportError):
-    """A library that this call needs is not installed; the message says which extra brings it."""
+    """A library that this call needs is not installed; the message says which extra brings it.
+
+    Example:
+        >>> import kodec
+        >>> from kodec.pipeline import delta_table
+        >>> import sys
+        >>> sys.modules["deltalake"] = None  # as if it were not installed
+        >>> try:
+        ...     delta_table("records")
+        ... except kodec.errors.MissingDependency as error:
+        ...     print(type(error).__name__)
+        DeltaLakeTable('records')
+        >>> del sys.modules["deltalake"]
+    """
 
 
 class OffsetOutOfRange(KodecError, LookupError):
@@ -221,6 +333,15 @@ class OffsetOutOfRange(KodecError, LookupError):
 
     Attributes: `offset` (what was asked for), `start` (the first offset), `end` (the one after the last,
     where a read gives nothing yet), `log` (which topic-partition).
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> try:
+        ...     log.read(1_000_000)
+        ... except kodec.errors.OffsetOutOfRange as error:
+        ...     print(error.offset, error.start, error.end)
+        1000000 0 421
     """
 
     def __init__(self, offset: int, start: int, end: int, log: str) -> None:
@@ -242,6 +363,22 @@ class LogFailed(KodecError, RuntimeError):
     recovered. `__cause__` is what went wrong first, where it is known.
 
     Attributes: `log` (the path of what was written to), `reason`.
+
+    Example:
+        >>> import kodec
+        >>> from unittest.mock import patch
+        >>> log = kodec.LogWriter("orders-0")
+        >>> with patch("os.fsync", side_effect=OSError(5, "Input/output error")):  # a bad disk
+        ...     try:
+        ...         log.flush()
+        ...     except OSError as error:
+        ...         print(error.errno)
+        5
+        >>> try:
+        ...     log.append([kodec.Record(value=b"v")])
+        ... except kodec.errors.LogFailed as error:
+        ...     print(type(error).__name__, error.reason)
+        LogFailed a flush was not completed (OSError: [Errno 5] Input/output error)
     """
 
     def __init__(self, log: str, reason: str) -> None:
@@ -258,6 +395,17 @@ class ReadFailed(KodecError, OSError):
 
     Attributes: `at` (the byte from which on it was asked for them), `source` (the file's name, where one is
     known), and those of OSError: `errno`, `strerror`, `filename`.
+
+    Example:
+        >>> import kodec
+        >>> class BadDisk:
+        ...     def read(self, size=-1):
+        ...         raise OSError(5, "Input/output error")
+        >>> try:
+        ...     list(kodec.read_records(BadDisk()))
+        ... except kodec.errors.ReadFailed as error:
+        ...     print(error.errno, error.at)
+        5 0
     """
 
     def __init__(
@@ -291,6 +439,19 @@ class StalePlan(KodecError, RuntimeError):
     """What a plan was made from has changed since, so that it is not carried out: plan again.
 
     Attributes: `path` (the file or folder that has changed), `reason`.
+
+    Example:
+        >>> import kodec
+        >>> with kodec.LogWriter("orders-0") as log:
+        ...     _ = log.append([kodec.Record(value=b"v")])
+        >>> plan = kodec.operations.plan_trim("orders-0", before_offset=1)
+        >>> with kodec.LogWriter("orders-0") as log:
+        ...     _ = log.append([kodec.Record(value=b"w")])
+        >>> try:
+        ...     plan.apply()
+        ... except kodec.errors.StalePlan as error:
+        ...     print(type(error).__name__)
+        StalePlan
     """
 
     def __init__(self, path: str, reason: str) -> None:

@@ -1,11 +1,14 @@
-"""docs/api.md lists the public names, all of them and no others."""
+"""docs/api.md lists all public names; their docstrings are complete, and the examples in them run."""
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -13,9 +16,21 @@ import kodec
 import kodec.errors
 from kodec.runtime import errors as raised
 
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "site"))
+
+import docstrings  # noqa: E402  # the site is made with it
+
 pytestmark = pytest.mark.quick
 
-PAGE = Path(__file__).parent.parent / "docs" / "api.md"
+PAGE = ROOT / "docs" / "api.md"
+# What examples read, and what stands for it here.
+FILES = {
+    "/data/kafka-logs": "tests/data/kafka-4.3.1/logs",
+    "/data/crashed": "tests/data/kafka-4.3.1/crashed",
+    "/data/values": "tests/data/values/logs",
+    "/data/schemas": "tests/generator/formats",
+}
 
 
 MODULES = (kodec, kodec.repair, kodec.operations, kodec.formats, kodec.results, kodec.values)
@@ -30,14 +45,6 @@ def test_the_page_lists_the_public_names(module: ModuleType) -> None:
     assert {*listed} == own - {"__version__"}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_each_public_name_has_a_docstring(module: ModuleType) -> None:
-    for name in module.__all__:
-        thing = getattr(module, name)
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            assert thing.__doc__, name
-
-
 def test_no_name_is_public_twice() -> None:
     names = [name for module in MODULES for name in module.__all__]
     assert len(names) == len(set(names))
@@ -46,3 +53,43 @@ def test_no_name_is_public_twice() -> None:
 def test_every_error_is_public() -> None:
     assert set(kodec.errors.__all__) == set(raised.__all__)
     assert all(getattr(kodec.errors, name) is getattr(raised, name) for name in raised.__all__)
+
+
+def test_docstrings_describe_parameters_results_errors_and_show_an_example() -> None:
+    assert list(docstrings.problems()) == []
+
+
+def function_without_sections(given: int) -> int:
+    return given
+
+
+def test_a_docstring_without_these_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"kodec.function_without_sections": ("kodec", function_without_sections)}
+    monkeypatch.setattr(docstrings, "public_names", lambda: made)
+    assert [each.partition(": ")[2] for each in docstrings.problems()] == [
+        "no section Example",
+        "the docstring does not describe given",
+        "no section Returns or Yields",
+        "no section Raises",
+    ]
+
+
+def examples() -> list[Any]:
+    """Those with Spark start a JVM."""
+    return [
+        pytest.param(name, marks=[pytest.mark.thorough] if "session()" in doc else [])
+        for name, (_, thing) in docstrings.public_names().items()
+        if ">>> " in (doc := inspect.getdoc(thing) or "")
+    ]
+
+
+@pytest.mark.parametrize("name", examples())
+def test_example_of_a_public_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = inspect.getdoc(docstrings.public_names()[name][1]) or ""
+    for path, here in FILES.items():
+        text = text.replace(path, str(ROOT / here))
+    monkeypatch.chdir(tmp_path)
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    said: list[str] = []
+    failed = doctest.DocTestRunner().run(example, out=said.append).failed
+    assert not failed, "".join(said)

@@ -12,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
+import docstrings  # noqa: E402  # beside this file
 import reference  # noqa: E402  # beside this file
 
 project = "kodec"
@@ -56,4 +57,4 @@ def _links_out(app: Any, name: str, source: list[str]) -> None:
 
 
 def _as_rst(app: Any, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    lines[:] = reference.with_sections(lines)
+    lines[:] = docstrings.as_rst(lines, thing, name.rpartition(".")[0])

@@ -11,6 +11,7 @@ from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
+from docstrings import MODULES, problems, public_names
 from layouts import picture
 
 from kodec.cli.commands import GROUPS
@@ -31,44 +32,15 @@ EXAMPLES: Mapping[str, tuple[str, Sequence[str]]] = {
     "log/transaction_index.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000000.txnindex", ()),
     "log/producer_snapshot.md": ("kafka-4.3.1/logs/transactions-0/00000000000000000088.snapshot", ()),
 }
-MODULES = (
-    "kodec",
-    "kodec.errors",
-    "kodec.formats",
-    "kodec.operations",
-    "kodec.pipeline",
-    "kodec.repair",
-    "kodec.results",
-    "kodec.values",
-)
-_SECTION = re.compile(r"(Args|Attributes|Memory|Raises|Returns|Source|Threads|Yields):(?: (?=\S)|$)")
-_ITEM = re.compile(r"    ([*\w`]+(?:, [*\w`]+)*): ")
-
-
-def with_sections(lines: Sequence[str]) -> list[str]:
-    """A docstring's lines as reStructuredText: sections are fields; items with names, a list."""
-    found: list[str] = []
-    inside = named = False
-    for line in lines:
-        match = _SECTION.match(line)
-        if match:
-            named = match.end() == len(line)
-            found += ["", f":{line}", ""] if named else ["", f":{line}"]
-        elif inside and line.startswith(" "):
-            item = _ITEM.match(line) if named else None
-            if item:
-                line = f"    - **{item[1]}**: {line[item.end() :]}"
-            elif named:
-                line = f"      {line[8:]}" if line.startswith("        ") else f"    - {line[4:]}"
-            found.append(line)
-        else:
-            found += ["", line] if inside else [line]
-        inside = bool(match) or (inside and (line.startswith(" ") or not line))
-    return found
 
 
 def write(folder: Path) -> None:
-    """Write all pages into a folder, in place of what is there."""
+    """Write all pages into a folder, in place of what is there.
+
+    Raises: ValueError for public names whose docstrings lack something.
+    """
+    if missing := list(problems()):
+        raise ValueError("\n".join(["docstrings of public names:", *missing]))
     shutil.rmtree(folder, ignore_errors=True)
     for name, text in (*_api(), *_commands(), *_formats()):
         path = folder / name
@@ -87,10 +59,8 @@ def _api() -> Iterator[tuple[str, str]]:
         there = import_module(module)
         doc = (there.__doc__ or "").strip()
         parts = [f"# `{module}`\n\n{doc}\n"]
-        for name in sorted(there.__all__, key=str.lower):
-            thing = getattr(there, name)
-            if name.startswith("__") or hasattr(thing, "__path__") or type(thing).__name__ == "module":
-                continue
+        own = {name.rpartition(".")[2]: thing for name, (of, thing) in public_names().items() if of == module}
+        for name, thing in sorted(own.items(), key=lambda item: item[0].lower()):
             parts.append(f"## {name}\n\n```{{eval-rst}}\n{_directive(module, name, thing)}\n```\n")
         yield f"api/{module}.md", "\n".join(parts)
     text = "Every public name, from its docstring; [by task](../../api.md). What is not here may change."

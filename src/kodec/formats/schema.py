@@ -38,6 +38,8 @@ class FormatReader:
         rows: the path of the rows.
         left_out: fields that no column has, by their path from the outermost type, with the reason.
         backend: native or pure.
+
+    Example: see `load_schema`.
     """
 
     def __init__(
@@ -91,6 +93,12 @@ class Format:
         id: that of the schema.
         lists: the paths of the lists that can be rows without being named: the ones that are nearest to the
             outermost type.
+
+    Example:
+        >>> import kodec
+        >>> format = kodec.formats.load_schema("/data/schemas/sensor_log.ksy")
+        >>> format.id, format.lists
+        ('sensor_log', ('blocks',))
     """
 
     def __init__(self, path: Path) -> None:
@@ -266,7 +274,17 @@ def load_schema(path: str | os.PathLike[str]) -> Format:
     `path` is that of a .ksy file; what it imports is looked for around it. Where there is a C compiler and
     the schema can have a kernel, that is built too.
 
+    Args:
+        path: of a `.ksy` file; the schemas that it imports are found around it.
+
+    Returns: the format; its `scan` reads files.
     Raises: SchemaError (a KodecError) with all that is wrong with the schema; MissingDependency; OSError.
+
+    Example:
+        >>> import kodec
+        >>> format = kodec.formats.load_schema("/data/schemas/sensor_log.ksy")
+        >>> format.id
+        'sensor_log'
     """
     try:
         import pyarrow  # noqa: F401  # said here rather than at the first file

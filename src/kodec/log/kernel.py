@@ -52,7 +52,14 @@ def backend() -> Backend:
     """What reads and writes records and tables: `native`, or `pure` where the kernels were not built.
 
     Chosen once, when it is first needed. `KODEC_PURE=1` in the environment chooses `pure`.
+
+    Returns: "native" or "pure".
     Raises: ImportError where the kernel was built and cannot be imported.
+
+    Example:
+        >>> import kodec
+        >>> kodec.backend() in ("native", "pure")
+        True
     """
     if os.environ.get("KODEC_PURE") == "1" or not is_built():
         return "pure"

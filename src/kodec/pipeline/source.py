@@ -38,7 +38,10 @@ class LogReader(TaskReader, DataSourceReader):
 
 
 class KafkaLogDataSource(DataSource):
-    """`spark.read.format("kafka-log").load(path)`; docs/spark.md has the options."""
+    """`spark.read.format("kafka-log").load(path)`; docs/spark.md has the options.
+
+    Example: see `register`.
+    """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)

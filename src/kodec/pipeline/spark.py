@@ -68,7 +68,18 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as `session` does. It has native
     code, so it is not sent there.
 
+    Args:
+        spark: a session that runs.
+        jvm: use the source for the JVM; false: the one in Python.
+
+    Returns: the same session.
     Raises: MissingDependency where workers have no kodec, or another version, and there is no jar.
+
+    Example:
+        >>> from kodec.pipeline import register, session
+        >>> spark = register(session())
+        >>> spark.read.format("kafka-log").load("/data/kafka-logs").columns[:3]
+        ['key', 'value', 'topic']
     """
     return _registered(spark, jvm, False)
 
@@ -103,7 +114,20 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
 
 
 def served_by(frame: DataFrame) -> Literal["jvm", "python"]:
-    """Which of the two sources reads the logs of a DataFrame."""
+    """Which of the two sources reads the logs of a DataFrame.
+
+    Args:
+        frame: read from `kafka-log`.
+
+    Returns: "jvm" or "python".
+    Raises: nothing of its own.
+
+    Example:
+        >>> from kodec.pipeline import served_by, session
+        >>> frame = session().read.format("kafka-log").load("/data/kafka-logs")
+        >>> served_by(frame) in ("jvm", "python")
+        True
+    """
     with contextlib.redirect_stdout(io.StringIO()) as text:
         frame.explain()
     return "jvm" if "kafka-log (JVM)" in text.getvalue() else "python"
@@ -169,10 +193,18 @@ def session(
     """Start Spark, or take the session that runs already, with the `kafka-log` source registered.
 
     Args: master is Spark's master URL, None to leave it to spark-submit; config holds further settings,
-    which win over those made here; jvm is as in `register`. For the processes that Spark starts JAVA_HOME is
-    set (see `kodec.pipeline.java`); where unset, so are PYSPARK_PYTHON and, with a local master,
-    SPARK_LOCAL_IP.
+    which win over those made here; jvm is as in `register`; app_name is what Spark shows. For the
+    processes that Spark starts JAVA_HOME is set (see `kodec.pipeline.java`); where unset, so are
+    PYSPARK_PYTHON and, with a local master, SPARK_LOCAL_IP.
+
+    Returns: the session.
     Raises: MissingDependency where there is no Java that Spark supports.
+
+    Example:
+        >>> from kodec.pipeline import session
+        >>> spark = session()
+        >>> spark.read.format("kafka-log").option("subscribe", "orders").load("/data/kafka-logs").count()
+        1200
     """
     started = running() is None
     if started:

@@ -46,7 +46,22 @@ def schema(
     batch: bool = False,
     names: Iterable[str] | None = None,
 ) -> StructType:
-    """The columns of the source, all nullable, as Spark's Kafka source has them; see `chosen_columns`."""
+    """The columns of the source, all nullable, as Spark's Kafka source has them; see `chosen_columns`.
+
+    Args:
+        headers: with the column `headers`.
+        decoded: with those of Kafka's own messages.
+        batch: with those of the batch's header.
+        names: only these, in this order; None for all.
+
+    Returns: a type of Spark's.
+    Raises: MissingDependency without pyspark.
+
+    Example:
+        >>> from kodec.pipeline import schema
+        >>> schema().names
+        ['key', 'value', 'topic', 'partition', 'offset', 'timestamp', 'timestampType']
+    """
     return _struct(chosen_columns(headers=headers, decoded=decoded, batch=batch, names=names))
 
 

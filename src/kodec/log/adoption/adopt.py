@@ -80,6 +80,9 @@ class Adoption:
         problems: why it cannot be adopted; empty where it can.
         is_adopted: whether its log is in place already, byte for byte and with the same start offset, as
             after an adoption that was killed.
+        topic_partition: which one.
+
+    Example: see `plan_adoption`.
     """
 
     topic_partition: TopicPartition
@@ -113,6 +116,8 @@ class AdoptionPlan:
         partitions: by topic and partition.
         planner: what the plan was made by. fingerprints: of the folders that it read.
         progress: called with the bytes of logs copied since the last call.
+
+    Example: see `plan_adoption`.
     """
 
     source: Path
@@ -349,10 +354,22 @@ def plan_adoption(
         now: ms since epoch; the clock's time where it is not given.
         progress: called with the bytes read since the last call, and by `apply` with those copied.
 
+    Returns: a plan; `apply` copies and prepares.
     Raises: NotALog where there is nothing to adopt; ValueError where `into` is no broker's log directory, or
     lies in `source`, where `source` or the metadata is of another cluster, and where segments are to be moved
     into `source` still (`kodec.log.writing.add_segments.finish_additions`); KeyError for a topic that is
     not in `source`; OSError; FormatError for a log that is damaged at its end.
+
+    Example:
+        >>> import kodec
+        >>> from uuid import UUID
+        >>> same = kodec.operations.ConvertOptions()
+        >>> _ = kodec.operations.plan_conversion("/data/kafka-logs/orders-0", "made/orders-0", same).apply()
+        >>> with kodec.LogDirectoryWriter("broker", cluster_id="a29kZWMtcmVhbC1sb2dzMQ", node_id=1):
+        ...     pass
+        >>> plan = kodec.operations.plan_adoption("made", "broker", topic_ids={"orders": UUID(int=7)})
+        >>> [(str(each.topic_partition), each.end_offset, each.problems) for each in plan.partitions]
+        [('orders-0', 421, [])]
     """
     given = Path(source).resolve()
     targets = [into] if isinstance(into, (str, os.PathLike)) else into

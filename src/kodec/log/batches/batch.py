@@ -34,6 +34,15 @@ class Batch(ABC):
             and v1.
         is_transactional, is_control: false in v0 and v1.
         delete_horizon: ms since epoch from which tombstones may go (KIP-534); None where not set.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> batch = next(iter(kodec.read_batches(segment)))
+        >>> batch.base_offset, batch.last_offset, batch.count, batch.codec, batch.crc_ok
+        (0, 9, 10, 'none', True)
+        >>> batch.records()[0].key
+        b'customer-0'
     """
 
     position: int

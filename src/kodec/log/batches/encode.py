@@ -60,6 +60,13 @@ def encode(records: Iterable[Record], options: EncodeOptions) -> bytes:
 
     Returns: bytes that Kafka reads; empty for no records.
     Raises: EncodeError naming the record and the field.
+
+    Example:
+        >>> import kodec
+        >>> record = kodec.Record(key=b"k", value=b"v", timestamp=1700000000000)
+        >>> data = kodec.encode([record], compression="zstd")
+        >>> [record.value for record in kodec.read_records(data)]
+        [b'v']
     """
     return encode_with(records, options)
 

@@ -27,7 +27,13 @@ def partition_of(key: bytes, partitions: int) -> int:
         key: as it is stored, that is, serialized.
         partitions: how many the topic has.
 
+    Returns: a number from 0 to `partitions` - 1.
     Raises: ArgumentError where there are no partitions, and for a key that is no bytes.
+
+    Example:
+        >>> import kodec
+        >>> kodec.partition_of(b"customer-17", 12)
+        4
     """
     if not isinstance(key, (bytes, bytearray, memoryview)):
         raise ArgumentError(f"a key is bytes, not {type(key).__name__}")

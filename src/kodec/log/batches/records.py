@@ -27,6 +27,11 @@ class TimestampType(enum.IntEnum):
     """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType.
 
     As text they are what Kafka prints: NoTimestampType, CreateTime, LogAppendTime.
+
+    Example:
+        >>> import kodec
+        >>> kodec.TimestampType(1).name, str(kodec.TimestampType.CREATE_TIME)
+        ('LOG_APPEND_TIME', 'CreateTime')
     """
 
     NO_TIMESTAMP_TYPE = -1
@@ -38,7 +43,10 @@ class TimestampType(enum.IntEnum):
 
 
 class ControlRecordType(enum.IntEnum):
-    """What a control record says; UNKNOWN is any type that this version of kodec does not know."""
+    """What a control record says; UNKNOWN is any type that this version of kodec does not know.
+
+    Example: see `ControlRecord`.
+    """
 
     UNKNOWN = -1
     ABORT = _StoredControlType.ABORT
@@ -64,6 +72,12 @@ class Record:
         value: None is a tombstone in a compacted topic; b"" is an empty value.
         headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
             not UTF-8 are kept as surrogate escapes, so that they are written back as they were.
+
+    Example:
+        >>> import kodec
+        >>> record = kodec.Record(key=b"k", value=None, timestamp=1700000000000, headers=(("trace", b"1"),))
+        >>> record.offset, record.value, record.headers
+        (-1, None, (('trace', b'1'),))
     """
 
     offset: int = -1
@@ -82,6 +96,14 @@ class ControlRecord(Record):
         type: what it says.
         data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None where the type
             is UNKNOWN, or the value of a version that kodec does not know.
+        offset, timestamp, timestamp_type, key, value, headers: as in `Record`.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/transactions-0")
+        >>> marker = next(r for r in log.records(control=True) if isinstance(r, kodec.ControlRecord))
+        >>> marker.offset, marker.type.name, marker.data.coordinator_epoch
+        (8, 'COMMIT', 0)
     """
 
     type: ControlRecordType = ControlRecordType.UNKNOWN
@@ -119,6 +141,16 @@ class Limits:
         decompressed_bytes: the most that the records of one batch may take when decompressed.
         elements: the most records, with their headers, that one batch may hold. As Python objects even
             empty ones take hundreds of bytes, whatever their size on disk.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> small = kodec.Limits(decompressed_bytes=100)
+        >>> try:
+        ...     list(kodec.read_records(segment, limits=small))
+        ... except kodec.errors.LimitExceeded as error:
+        ...     print(error.limit, error.have)
+        decompressed_bytes 100
     """
 
     batch_bytes: int = 1024 * MIB
@@ -132,7 +164,20 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TornTail:
-    """Where and why reading ended before the source did: `size` bytes from `position` are no whole batch."""
+    """Where and why reading ended before the source did: `size` bytes from `position` are no whole batch.
+
+    Attributes:
+        position: the byte at which it starts.
+        size: in bytes.
+        reason: for people.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> reader = kodec.read_records(bytes(data) + bytes(data[:30]))
+        >>> len(list(reader)), reader.torn_tail.position, reader.torn_tail.size
+        (1, 69, 30)
+    """
 
     position: int
     size: int
@@ -141,7 +186,14 @@ class TornTail:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRange:
-    """Bytes `start` to `end` (exclusive) that were skipped, and why: they are damaged, or cannot be read."""
+    """Bytes `start` to `end` (exclusive) that were skipped, and why: they are damaged, or cannot be read.
+
+    Attributes:
+        start, end: the bytes, `end` not included.
+        error: a FormatError or a ReadFailed.
+
+    Example: see `SkippedRanges`.
+    """
 
     start: int
     end: int
@@ -156,6 +208,14 @@ class SkippedRanges(list[SkippedRange]):
         omitted: how many ranges more there are.
         omitted_bytes: how many bytes are in those.
         end: where the last range ends, also one that is omitted; 0 where there is none.
+
+    Example:
+        >>> import kodec
+        >>> data = bytearray(kodec.encode([kodec.Record(value=b"v")]))
+        >>> damaged = bytes(data[:-1]) + b"!" + bytes(data)
+        >>> reader = kodec.read_records(damaged, on_error="skip")
+        >>> len(list(reader)), [(each.start, each.end) for each in reader.skipped], reader.skipped.omitted
+        (1, [(0, 69)], 0)
     """
 
     MOST = 10_000

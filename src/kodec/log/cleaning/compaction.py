@@ -59,6 +59,9 @@ class CompactionReport:
         keys: the most keys that were in the buffer at a time.
         segments_before, segments_after, bytes_before, bytes_after: of the whole log.
         counts: of all rounds together.
+        topic_partition, path: of the log.
+
+    Example: see `plan_compaction`.
     """
 
     topic_partition: TopicPartition
@@ -108,6 +111,8 @@ class CompactionPlan:
         first_dirty_offset, first_uncleanable_offset: the range whose keys are looked at, as in
             `CompactionReport`.
         options: what was asked for. fingerprint: what was there when the plan was made.
+
+    Example: see `plan_compaction`.
     """
 
     path: Path
@@ -179,10 +184,23 @@ def plan_compaction(
             Otherwise they become batches of magic 2, as with brokers since.
         now: ms since epoch; the clock's time where it is not given.
         progress: called now and then, by `preview` and `apply`, with the bytes read since the last call.
+        limits: how much may be allocated for one batch.
 
+    Returns: a plan; `apply` writes.
     Raises: OSError; FormatError for a batch that is damaged and for a segment with a torn tail, which is to
     be recovered first; ValueError for a folder that is not that of a live topic-partition, for one with files
     of an interrupted replacement, and for the log of the metadata quorum.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/kafka-logs", "logs")
+        >>> plan = kodec.operations.plan_compaction("logs/compacted-0", from_start=True)
+        >>> plan.preview().applied
+        False
+        >>> report = plan.apply()
+        >>> report.bytes_after <= report.bytes_before
+        True
     """
     options = CompactionOptions(
         delete_retention_ms,

@@ -51,6 +51,9 @@ class RedactionReport:
         deleted_files: files that waited for their deletion, and were deleted (or would be).
         holders: the files that hold what matches: before, or after where it was applied. Files whose bytes
             hold the key or the value in other records alone are among them; see `Holder`.
+        topic_partition, path: of the log.
+
+    Example: see `plan_redaction`.
     """
 
     topic_partition: TopicPartition
@@ -92,6 +95,9 @@ class RedactionPlan:
         path: the folder, whose name says which `topic_partition` it holds.
         wanted: which records go. fingerprint: what was there when the plan was made.
         progress: called with the bytes looked at since the last call.
+        limits: how much may be allocated for one batch.
+
+    Example: see `plan_redaction`.
     """
 
     path: Path
@@ -174,8 +180,26 @@ def plan_redaction(
     transaction is undecided; else it goes. Control records stay. Indexes are rebuilt; an emptied message of
     magic 0 or 1 that ends a segment becomes an empty batch of magic 2.
 
+    Args:
+        path: the topic-partition's folder.
+        wanted: which records go.
+        limits: how much may be allocated for one batch.
+        progress: called with the bytes read since the last call.
+
+    Returns: a plan; `apply` erases.
     Raises: ArgumentError for a filter that takes every record, asks for control records or for
     `read_committed`; OSError; ValueError for a folder that is not that of a topic-partition.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/kafka-logs", "logs")
+        >>> wanted = kodec.RecordFilter(where=lambda record: record.offset % 50 == 3)
+        >>> plan = kodec.operations.plan_redaction("logs/segments-0", wanted)
+        >>> plan.preview().records
+        7
+        >>> plan.apply().records
+        7
     """
     require("wanted", wanted, RecordFilter, "kodec.RecordFilter(...) is needed")
     if wanted.control or wanted.isolation != "read_uncommitted":

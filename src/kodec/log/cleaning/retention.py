@@ -82,6 +82,8 @@ class TrimPlan:
         deleted: the segments that go, oldest first.
         new_segment: the base offset of the empty segment that is made where all go; None where one stays.
         options: what was asked for. fingerprint: what was there when the plan was made.
+
+    Example: see `plan_trim`.
     """
 
     path: Path
@@ -146,10 +148,23 @@ def plan_trim(
         retention_ms: segments go whose largest timestamp is older; where no record has one, the time that
             the file was last written counts. A time to come keeps the segment.
         now: ms since epoch; the clock's time where it is not given.
+        limits: how much may be allocated for one batch.
 
+    Returns: a plan; `apply` deletes.
     Raises: OffsetOutOfRange for a `before_offset` above the high watermark; OSError; FormatError for a batch
     that is damaged; ValueError for a folder that is not that of a live topic-partition, for one with files of
     an interrupted replacement, and for a negative size or time.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/kafka-logs", "logs")
+        >>> plan = kodec.operations.plan_trim("logs/segments-0", retention_bytes=20_000)
+        >>> len(plan.deleted), plan.new_start_offset
+        (3, 207)
+        >>> _ = plan.apply()
+        >>> kodec.PartitionLog("logs/segments-0").start_offset == plan.new_start_offset
+        True
     """
     moment = time.time_ns() // 1_000_000 if now is None else now
     options = TrimOptions(before_offset, retention_bytes, retention_ms, moment, limits)

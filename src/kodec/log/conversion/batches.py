@@ -47,9 +47,20 @@ def convert_batches(
     Args:
         transactions: which were aborted, and what is undecided, to report them.
         report: where to add what was read, written and lost; `segment` is the name to report with it.
+        batches: of one log, in their order.
+        options: the format and the codec to convert to.
 
+    Returns: an iterator of bytes.
     Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2), and for
     a negative timestamp.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> options = kodec.operations.ConvertOptions(magic=1, compression="gzip")
+        >>> made = b"".join(kodec.operations.convert_batches(kodec.read_batches(segment), options))
+        >>> {batch.magic for batch in kodec.read_batches(made)}
+        {1}
     """
     require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     converter = Converter(options, ConversionReport() if report is None else report, transactions)

@@ -37,6 +37,12 @@ class ConvertOptions:
             any case; batches that are only recompressed keep them.
 
     Raises: EncodeError for a magic, codec or level that is none; ValueError for other `negative_timestamps`.
+
+    Example:
+        >>> import kodec
+        >>> options = kodec.operations.ConvertOptions(compression="zstd", level=9)
+        >>> options.magic, options.compression
+        (None, 'zstd')
     """
 
     magic: int | None = None

@@ -46,6 +46,8 @@ class ConversionPlan:
         target: the folder that is made.
         options: what was asked for. fingerprint: what was there when the plan was made.
         progress: called now and then with the bytes of the source read since the last call.
+
+    Example: see `plan_conversion`.
     """
 
     path: Path
@@ -107,8 +109,20 @@ def plan_conversion(
             in the source nor in the log directory around it.
         progress: called now and then, by `preview` and `apply`, with the bytes of the source read since the
             last call.
+        source: the topic-partition's folder.
+        options: the format and the codec to convert to.
 
+    Returns: a plan; `apply` writes.
     Raises: FileExistsError; ValueError for another name or place.
+
+    Example:
+        >>> import kodec
+        >>> options = kodec.operations.ConvertOptions(magic=1, compression="gzip")
+        >>> source, target = "/data/kafka-logs/orders-0", "converted/orders-0"
+        >>> plan = kodec.operations.plan_conversion(source, target, options)
+        >>> report = plan.apply()
+        >>> report.records == report.records_written, sorted(loss.name for loss in report.losses)
+        (True, ['HEADERS', 'LEADER_EPOCHS', 'PRODUCERS'])
     """
     require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     fingerprint = Fingerprint.of(source)

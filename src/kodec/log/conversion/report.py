@@ -12,7 +12,10 @@ _FIRST = 3
 
 
 class Loss(enum.Enum):
-    """What the new format cannot hold; the value is what `kodec convert` says."""
+    """What the new format cannot hold; the value is what `kodec convert` says.
+
+    Example: see `plan_conversion`.
+    """
 
     HEADERS = "records whose headers are gone"
     TIMESTAMPS = "records whose timestamp is gone"
@@ -50,6 +53,8 @@ class ConversionReport:
         lost_offsets: (first, last) of offsets that no segment of the source holds, and nothing explains.
         end_segment: the base offset of an empty segment that was added so that the log goes on at the same
             offset, where the last offsets are gone; else None.
+
+    Example: see `plan_conversion`.
     """
 
     source: Path | None = None

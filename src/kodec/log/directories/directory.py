@@ -105,7 +105,19 @@ class LogDirectory:
 
     Nothing is opened but the folders themselves until something is asked for; never writes.
 
+    Args:
+        roots: one or several entries of a broker's `log.dirs`.
+        limits: how much may be allocated for one batch.
+
     Raises: OSError for a folder that cannot be listed; ValueError where a live topic-partition is in two.
+
+    Example:
+        >>> import kodec
+        >>> logs = kodec.LogDirectory("/data/kafka-logs")
+        >>> len(logs.topic_partitions)
+        28
+        >>> logs.partition("orders", 0).end_offset
+        421
     """
 
     def __init__(

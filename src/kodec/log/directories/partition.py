@@ -67,6 +67,15 @@ class LogRead:
         next_offset: where to go on reading.
         data: the bytes of the batches; b"" at the end of the log.
         limits: how much may be allocated for one of them.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> read = log.read(20, max_bytes=4096)
+        >>> read.offset, read.next_offset
+        (20, 64)
+        >>> next(kodec.read_batches(read.data)).base_offset
+        18
     """
 
     offset: int
@@ -108,6 +117,16 @@ class PartitionLog:
 
     Raises: ValueError for a folder with another name. Methods raise OSError for a file that cannot be read
     and FormatError for one that is damaged.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> log.start_offset, log.end_offset, len(log.segments)
+        (0, 421, 2)
+        >>> next(log.records(20)).offset
+        20
+        >>> log.find_timestamp(1700000000000).offset
+        0
     """
 
     def __init__(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Isolation", "RecordFilter"]
 
 Isolation = Literal["read_uncommitted", "read_committed"]
+"""Whether the records of open and aborted transactions count, as for Kafka's consumers."""
 _ISOLATIONS = ("read_uncommitted", "read_committed")
 
 
@@ -38,6 +39,13 @@ class RecordFilter:
         where: a condition of the caller's own, asked of what all others leave.
 
     Raises: ArgumentError for a value that cannot be meant.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> wanted = kodec.RecordFilter(first_offset=10, last_offset=19)
+        >>> len(list(log.find_records(wanted)))
+        10
     """
 
     first_offset: int | None = None

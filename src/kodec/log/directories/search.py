@@ -35,7 +35,19 @@ _SOON = 0.1
 
 
 class FoundRecord(NamedTuple):
-    """A record, and the topic-partition that holds it."""
+    """A record, and the topic-partition that holds it.
+
+    Attributes:
+        topic_partition: where the record is.
+        record: with its offset.
+
+    Example:
+        >>> import kodec
+        >>> logs = kodec.LogDirectory("/data/kafka-logs")
+        >>> found = next(logs.find_records(kodec.RecordFilter(first_offset=5), topics=["orders"]))
+        >>> found.topic_partition.topic, found.record.offset
+        ('orders', 5)
+    """
 
     topic_partition: TopicPartition
     record: Record
@@ -52,6 +64,14 @@ class SearchReport:
         batches_read: whose records were looked at; `records_read`: how many these are.
         bytes_read: of all batches but those that were skipped, as stored.
         found: the records that matched.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> report = kodec.results.SearchReport()
+        >>> _ = list(log.find_records(kodec.RecordFilter(first_offset=10, last_offset=19), report=report))
+        >>> report.found, report.batches_skipped > 0
+        (10, True)
     """
 
     partitions: int = 0

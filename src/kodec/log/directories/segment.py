@@ -53,7 +53,15 @@ class Found(NamedTuple):
 
 
 class TimestampOffset(NamedTuple):
-    """A record's timestamp (ms since 1970-01-01 UTC) and offset, and its leader epoch (-1: none)."""
+    """A record's timestamp (ms since 1970-01-01 UTC) and offset, and its leader epoch (-1: none).
+
+    Attributes:
+        timestamp: of the record, in ms since 1970-01-01 UTC.
+        offset: of the record.
+        leader_epoch: of its batch; -1 for none.
+
+    Example: see `PartitionLog`.
+    """
 
     timestamp: int
     offset: int
@@ -138,6 +146,16 @@ class Segment:
     Several threads may ask the same segment: each reads at positions of its own.
 
     Every method raises FormatError for a batch that is damaged, OSError for a file that cannot be read.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> segment = log.segments[0]
+        >>> segment.base_offset, segment.size
+        (0, 16150)
+        >>> place = segment.find(20)
+        >>> segment.batch_at(place).base_offset
+        18
     """
 
     def __init__(

@@ -22,7 +22,20 @@ __all__ = ["AbortedTransaction", "Transactions", "find_transactions", "follow", 
 
 
 class AbortedTransaction(NamedTuple):
-    """The transactional records of the producer from `first_offset` to `last_offset`, the abort marker."""
+    """The transactional records of the producer from `first_offset` to `last_offset`, the abort marker.
+
+    Attributes:
+        producer_id: of the transaction's producer.
+        first_offset: of its first record.
+        last_offset: of its abort marker.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/transactions-0")
+        >>> aborted = log.transactions().aborted[0]
+        >>> aborted.first_offset, aborted.last_offset
+        (3, 9)
+    """
 
     producer_id: int
     first_offset: int
@@ -37,6 +50,12 @@ class Transactions:
         aborted: in the order of their markers.
         last_stable_offset: the first offset of the oldest transaction that is still open, else the end of the
             log. What is at or above it is undecided.
+
+    Example:
+        >>> import kodec
+        >>> found = kodec.PartitionLog("/data/kafka-logs/transactions-0").transactions()
+        >>> found.last_stable_offset, len(found.aborted)
+        (82, 14)
     """
 
     aborted: list[AbortedTransaction]

@@ -23,9 +23,21 @@ def log_lines(
 
     What is below the start offset is there too.
 
-    Raises OSError; FormatError for what is damaged, and for a torn tail, which is to be recovered first;
-    EncodeError for a batch that no broker writes, as one whose offsets descend; ValueError for a replica that
-    is not live and for an interrupted replacement of segments.
+    Args:
+        log: of a live replica.
+        progress: called with the bytes read since the last call.
+
+    Returns: objects that `json.dumps` writes, in the order of the log.
+    Raises: OSError; FormatError for damage, and for a torn tail, which is to be recovered first;
+        EncodeError for a batch that no broker writes, as one whose offsets descend; ValueError for a
+        replica that is not live and for an interrupted replacement of segments.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> lines = list(kodec.operations.log_lines(log))
+        >>> [line["type"] for line in lines][:3]
+        ['log', 'segment', 'batch']
     """
     require_in_order(log)
     topic, partition = log.topic_partition

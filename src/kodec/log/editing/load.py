@@ -58,6 +58,9 @@ class LoadedLog:
         segments, batches, records: how many; as_stored: batches whose records are the bytes that they were.
         first_offset: where its first segment begins. end_offset: the one after the last.
         bytes: of all logs.
+        topic_partition: which one.
+
+    Example: see `plan_load`.
     """
 
     topic_partition: TopicPartition
@@ -77,6 +80,9 @@ class LoadPlan:
     Attributes:
         source: what the lines are called in errors. lines: gives them, from the first on.
         target: the folder that is made. cluster_id, node_id: for its `meta.properties`; None for none.
+        limits: how much may be allocated for one batch.
+
+    Example: see `plan_load`.
     """
 
     source: str
@@ -141,8 +147,20 @@ def plan_load(
         lines: called once by `preview` and `apply` each.
         target: not there yet, or an empty folder.
         cluster_id, node_id: of the broker that is to start with it; see `LogDirectoryWriter`.
+        limits: how much may be allocated for one batch.
 
+    Returns: a plan; `apply` writes.
     Raises: ValueError for a target in a log directory.
+
+    Example:
+        >>> import json
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> lines = [json.dumps(line).encode() for line in kodec.operations.log_lines(log)]
+        >>> plan = kodec.operations.plan_load("a script", lambda: lines, "new")
+        >>> (loaded,) = plan.apply()
+        >>> str(loaded.topic_partition), loaded.records, loaded.end_offset
+        ('orders-0', 421, 421)
     """
     folder = on_this_machine(target).absolute()
     require_outside_logs(folder)

@@ -55,7 +55,17 @@ _FILE = re.compile(rf"({OFFSET})\.({_LOG}|{'|'.join(INDEXES)}|{KAFKA.files.snaps
 
 
 class TopicPartition(NamedTuple):
-    """A topic's name and a partition's number; sorts by name, then by number."""
+    """A topic's name and a partition's number; sorts by name, then by number.
+
+    Attributes:
+        topic: its name.
+        partition: its number.
+
+    Example:
+        >>> import kodec
+        >>> kodec.TopicPartition("orders", 0).topic, str(kodec.TopicPartition("orders", 0))
+        ('orders', 'orders-0')
+    """
 
     topic: str
     partition: int

@@ -90,11 +90,27 @@ class Reader(Generic[T]):
 
 
 class BatchReader(Reader[Batch]):
-    """An iterator of batches; see `read_batches`."""
+    """An iterator of batches; see `read_batches`.
+
+    Attributes:
+        position: the byte at which the next batch starts.
+        torn_tail: where and why reading ended before the source did; else None.
+        skipped: the ranges that were skipped, with `on_error="skip"`.
+
+    Example: see `read_batches`.
+    """
 
 
 class RecordReader(Reader[Record]):
-    """An iterator of records; see `read_records`."""
+    """An iterator of records; see `read_records`.
+
+    Attributes:
+        position: the byte at which the next batch starts.
+        torn_tail: where and why reading ended before the source did; else None.
+        skipped: the ranges that were skipped, with `on_error="skip"`.
+
+    Example: see `read_records`.
+    """
 
     def __init__(self, walk: Walk, options: LogReadOptions) -> None:
         self._decoder = kernel.record_decoder(options)
@@ -103,6 +119,7 @@ class RecordReader(Reader[Record]):
 
     @property
     def position(self) -> int:
+        """The byte at which the next batch starts, as far as its records were read."""
         # messages of formats 0 and 1 are batches of their own, and many are decoded at once
         return self._walk.position - self._decoder.ahead(self._left())
 
@@ -154,6 +171,23 @@ def read_batches(
 
     Arguments, torn tails and errors as in `read_records`; records are decoded only by `Batch.records()`.
     With `check_crc=False` a batch with a wrong checksum is given, and its `crc_ok` is false.
+
+    Args:
+        source: a path, bytes-like, or a file opened for reading in binary: one file with batches.
+        check_crc: raise for a wrong checksum; without it such a batch is yielded, and its `crc_ok` is
+            false.
+        others: as in `read_records`.
+
+    Returns: an iterator of `Batch`.
+    Raises: as `read_records`.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> reader = kodec.read_batches(segment)
+        >>> next(reader).base_offset
+        0
+        >>> reader.torn_tail
     """
     return batch_reader(source, LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits))
 

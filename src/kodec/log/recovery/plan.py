@@ -37,6 +37,9 @@ class RecoveryPlan:
             checkpoint, and what becomes of them; offsets that no segment holds and nothing explains.
         scanned: the logs that were read to see whether they are valid, and their bytes.
         fingerprint: what was there when the plan was made; None where that could not be listed.
+        bytes_scanned: how many bytes of logs were read.
+
+    Example: see `plan_recovery`.
     """
 
     path: Path

@@ -48,6 +48,22 @@ def plan_recoveries(
     Replicas that are deleted or stray are left as they are. Each plan is made when it is asked for, so that
     the one before can have been applied. One that cannot be read is refused (`RecoveryPlan.refused`). Raises
     OSError where the log directory cannot be listed.
+
+    Args:
+        root: an entry of `log.dirs`.
+        others: as in `plan_recovery`.
+
+    Returns: an iterator of plans.
+    Raises: OSError where the log directory cannot be listed.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/crashed", "logs")
+        >>> for plan in kodec.repair.plan_recoveries("logs"):
+        ...     _ = plan.apply()
+        >>> any(plan.has_changes for plan in kodec.repair.plan_recoveries("logs"))
+        False
     """
     folder = Path(root).resolve()
     for replica in LogRoot(folder).replicas:
@@ -101,8 +117,20 @@ def plan_recovery(
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
         limits: how much may be allocated for one batch.
         progress: called now and then with the bytes of logs read since the last call.
+        from_start: read all segments, whatever the checkpoints are.
 
+    Returns: a plan; `apply` changes the folder.
     Raises: OSError; ValueError for a folder that is not a topic-partition's.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/crashed", "logs")
+        >>> folder = next(each.path for each in kodec.repair.plan_recoveries("logs") if each.has_changes)
+        >>> plan = kodec.repair.plan_recovery(folder)
+        >>> kept = plan.apply()  # what was truncated is in the quarantine
+        >>> kodec.repair.plan_recovery(folder).has_changes
+        False
     """
     folder = partition_path(path)
     if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
@@ -129,7 +157,22 @@ def plan_reindex(
 
     Where a segment is damaged, nothing is planned (`RecoveryPlan.refused`): it is to be recovered. Nor where
     the folder or a file in it is a symbolic link.
+
+    Returns: a plan; `apply` writes indexes and snapshots.
     Raises: OSError; ValueError for a folder that is not a topic-partition's, and a segment that it has not.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/kafka-logs", "logs")
+        >>> from pathlib import Path
+        >>> Path("logs/orders-0/00000000000000000000.index").unlink()
+        >>> plan = kodec.repair.plan_reindex("logs/orders-0")
+        >>> plan.has_changes
+        True
+        >>> _ = plan.apply()
+        >>> Path("logs/orders-0/00000000000000000000.index").exists()
+        True
     """
     folder = partition_path(path)
     if segments is not None and not isinstance(segments, Collection):

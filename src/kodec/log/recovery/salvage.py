@@ -52,6 +52,8 @@ class MissingRange:
         first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
             it, at the end of the log. Both are None where the batches around leave no offset between them.
         reasons: why, in the order of the bytes; of many different ones the first.
+
+    Example: see `plan_salvage`.
     """
 
     path: Path
@@ -86,6 +88,8 @@ class SalvageReport:
         wrong_epochs: batches that were kept though others, or `leader-epoch-checkpoint`, contradict their
             leader epoch: no checksum covers it. The new checkpoint has none that batches around it refute.
         end_offset: the offset after the last one that was kept.
+
+    Example: see `plan_salvage`.
     """
 
     source: Path
@@ -114,6 +118,10 @@ class SalvagePlan:
         path: the folder that is read, whose name says which `topic_partition` it holds.
         target: the folder that is made.
         fingerprint: what was there when the plan was made.
+        limits: how much may be allocated for one batch.
+        progress: called with the bytes of the source read since the last call.
+
+    Example: see `plan_salvage`.
     """
 
     path: Path
@@ -167,8 +175,23 @@ def plan_salvage(
             in the source nor in the log directory around it.
         limits: how much may be allocated for one batch.
         progress: called now and then with the bytes of the source read since the last call.
+        source: the folder of the damaged log; it is only read.
 
+    Returns: a plan; `apply` writes the new folder.
     Raises: FileExistsError; ValueError for another name or place.
+
+    Example:
+        >>> import shutil
+        >>> import kodec
+        >>> _ = shutil.copytree("/data/kafka-logs", "logs")
+        >>> from pathlib import Path
+        >>> broken = Path("logs/orders-0/00000000000000000000.log")
+        >>> data = bytearray(broken.read_bytes())
+        >>> data[1000:1100] = bytes(100)
+        >>> _ = broken.write_bytes(data)
+        >>> report = kodec.repair.plan_salvage("logs/orders-0", "kept/orders-0").apply()
+        >>> [(each.first_offset, each.last_offset) for each in report.missing]
+        [(0, 9)]
     """
     fingerprint = Fingerprint.of(source)
     require_new(fingerprint.folder, target)

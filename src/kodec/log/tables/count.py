@@ -56,6 +56,17 @@ def count_rows(
     Headers of batches say it, so hardly anything is read. Decoded are only compressed batches of v0 and v1,
     and those that are partly in a range: of time, each that may have records of it and was stamped by
     producers. Checksums are verified of these alone. Raises as `scan_table`.
+
+    Args:
+        all: as in `scan_table`.
+
+    Returns: the number of rows.
+    Raises: as `scan_table`.
+
+    Example:
+        >>> import kodec
+        >>> kodec.count_rows("/data/kafka-logs/orders-0", offsets=(10, 19))
+        10
     """
     if threads is not None:
         require_integer("threads", threads, 1)

@@ -36,6 +36,19 @@ def log_dataset(
     and each reads anew. It builds the columns that it names; what it says of topic, partition, offset and
     timestamp keeps logs, segments and batches from being read. Arguments and errors as of `scan_table`;
     `source` is no bytes and no open file.
+
+    Args:
+        source: as in `scan_table`, but no bytes and no open file.
+        others: as in `scan_table`.
+
+    Returns: a dataset; it reads anew for each query.
+    Raises: as `scan_table`.
+
+    Example:
+        >>> import kodec
+        >>> dataset = kodec.log_dataset("/data/kafka-logs", topics="orders")
+        >>> dataset.to_table(columns=["offset"]).num_rows
+        1200
     """
     pyarrow()
     from kodec.log.tables.dataset import LogDataset
@@ -69,6 +82,20 @@ def scan_polars(
     partition, and comparisons of offset and timestamp with constants, keep logs, segments and batches from
     being read. Arguments and errors as of `scan_table`; `source` is no bytes and no open file. Raises
     MissingDependency without polars.
+
+    Args:
+        source: as in `scan_table`, but no bytes and no open file.
+        others: as in `scan_table`.
+
+    Returns: a lazy frame; it reads anew each time it is collected.
+    Raises: as `scan_table`; MissingDependency without polars.
+
+    Example:
+        >>> import kodec
+        >>> import polars as pl
+        >>> frame = kodec.scan_polars("/data/kafka-logs", topics="orders")
+        >>> frame.filter(pl.col("offset") < 5).select("partition", "offset").collect().height
+        15
     """
     pyarrow()
     try:

@@ -34,6 +34,8 @@ class TableReader(Reader["pa.RecordBatch"]):
     Attributes:
         schema: that of every batch.
         ends: of several files, how far each was read, once it was.
+
+    Example: see `scan_table`.
     """
 
     schema: pa.Schema

@@ -51,11 +51,22 @@ def read_records(
 
     The reader is for one thread at a time, as iterators are; its records may go to any.
 
+    Returns: an iterator of `Record`, with `position`, `torn_tail` and `skipped`.
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
         field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
         cannot be read on; NotALog (a ValueError) for a folder that holds no log; NoSuchPartition (a KeyError)
         for a topic or partition that is not there; ArgumentError (a TypeError and ValueError) for another
         source, and for a topic-partition that is in two places.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> reader = kodec.read_records(segment)
+        >>> record = next(reader)
+        >>> record.offset, record.timestamp, record.key
+        (0, 1700000006000, b'customer-0')
+        >>> len(list(kodec.read_records("/data/kafka-logs", topics="orders")))
+        1200
     """
     chosen = chosen_logs(source, topics, partitions, limits)
     if not isinstance(chosen, ChosenLogs):

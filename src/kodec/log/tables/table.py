@@ -124,6 +124,13 @@ def scan_table(
     Raises: ValueError for columns or ranges that are none, for a datetime without a zone, and for decoded
         columns where nothing says which topic it is; MissingDependency without pyarrow; then what
         `read_records` raises, and Malformed for an offset or timestamp that does not fit 64 bits.
+
+    Example:
+        >>> import kodec
+        >>> reader = kodec.scan_table("/data/kafka-logs/orders-0", ["offset", "key"])
+        >>> sum(batch.num_rows for batch in reader)
+        421
+        >>> reader.torn_tail
     """
     if batch_rows < 1 or batch_bytes < 1:
         raise ValueError(f"batch_rows={batch_rows}, batch_bytes={batch_bytes}: expected at least 1")
@@ -209,6 +216,18 @@ def read_table(
 
     Where a torn tail or skipped ranges matter, use `scan_table`, which reports them; its `read_all` gives the
     table.
+
+    Args:
+        all: as in `scan_table`.
+
+    Returns: all rows in one table, which owns its memory.
+    Raises: as `scan_table`.
+
+    Example:
+        >>> import kodec
+        >>> table = kodec.read_table("/data/kafka-logs", ["offset", "value"], topics="orders")
+        >>> table.num_rows, table.column_names
+        (1200, ['offset', 'value'])
     """
     return scan_table(
         source,
@@ -245,6 +264,21 @@ def scan_batch_table(
 
     Nothing is decompressed, and a wrong checksum is no error: `check_crc` only fills `crc_ok`. The rest is as
     in `scan_table`.
+
+    Args:
+        source: a path, bytes-like, or a file opened for reading in binary: one file with batches.
+        check_crc: verify checksums, into the column `crc_ok`.
+        others: as in `read_records`.
+
+    Returns: an iterator of `pyarrow.RecordBatch`.
+    Raises: as `read_batches`; MissingDependency without pyarrow.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> for batches in kodec.scan_batch_table(segment):
+        ...     print(batches["base_offset"][0], batches["count"][0])
+        0 10
     """
     options = LogReadOptions(check_crc=check_crc, on_error=on_error, limits=limits)
     return scan_headers(source, Scan(batch_schema()), options)
@@ -257,7 +291,21 @@ def read_batch_table(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> pa.Table:
-    """Read the headers of a log's batches as one `pyarrow.Table`; see `scan_batch_table`."""
+    """Read the headers of a log's batches as one `pyarrow.Table`; see `scan_batch_table`.
+
+    Args:
+        all: as in `scan_batch_table`.
+
+    Returns: a row for each batch; the columns of `scan_batch_table`.
+    Raises: as `scan_batch_table`.
+
+    Example:
+        >>> import kodec
+        >>> segment = "/data/kafka-logs/orders-0/00000000000000000000.log"
+        >>> table = kodec.read_batch_table(segment, check_crc=True)
+        >>> table["codec"][0].as_py(), table["crc_ok"].to_pylist().count(False)
+        ('none', 0)
+    """
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
 
 
@@ -277,6 +325,14 @@ def encode_table(table: SupportsArrowStream | SupportsArrowArray, options: Encod
     Returns: bytes that Kafka reads; empty for no rows.
     Raises: EncodeError naming the record and the field, or the column; TypeError for what is no table;
         MissingDependency without pyarrow.
+
+    Example:
+        >>> import kodec
+        >>> import pyarrow as pa
+        >>> table = pa.table({"key": ["a", "b"], "value": ["1", "2"]})
+        >>> data = kodec.encode_table(table, compression="lz4")
+        >>> [(record.key, record.value) for record in kodec.read_records(data)]
+        [(b'a', b'1'), (b'b', b'2')]
     """
     pyarrow()
     return kernel.encode_rows(list(normalized_batches(table, lossy=options.lossy)), options)

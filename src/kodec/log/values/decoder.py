@@ -52,6 +52,8 @@ class DecodedValue:
         format: `avro`, `protobuf` or `json-schema`; empty where it is not decoded.
         schema: which one it was written with; None where that is not known, as JSON needs none.
         reason: why it is not decoded; empty where it is.
+
+    Example: see `ValueDecoder`.
     """
 
     value: Any
@@ -113,6 +115,15 @@ class ValueDecoder:
             rules of its specification, Protobuf's to the message with the same name.
 
     Threads may share one. Raises ArgumentError, BadSchema; SchemaSourceFailed.
+
+    Example:
+        >>> import kodec
+        >>> from kodec.values import ValueDecoder, schema_source
+        >>> source = schema_source(None, "/data/values")
+        >>> record = next(kodec.read_records("/data/values/orders-0"))
+        >>> order = ValueDecoder(source).decode(record.value, record.headers, topic="orders")
+        >>> order.format, order.value["customer"], order.reason
+        ('avro', 'customer-0', '')
     """
 
     def __init__(

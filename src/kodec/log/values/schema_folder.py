@@ -31,7 +31,18 @@ class SchemaFolder:
     file has. An Avro type of another file is in the file named like it (`com.acme.Address.avsc`); a `.proto`
     imports others by their paths in the folder, and none outside it.
 
+    Args:
+        path: of the folder.
+
     Raises: SchemaSourceFailed for a folder that cannot be listed; BadSchema for two files of one name.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from kodec.values import SchemaFolder
+        >>> Path("schemas").mkdir()
+        >>> _ = Path("schemas/orders-value@7.avsc").write_text('"string"')
+        >>> SchemaFolder("schemas").by_id(7).text
+        '"string"'
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

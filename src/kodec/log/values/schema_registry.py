@@ -50,6 +50,15 @@ class SchemaRegistry:
 
     Raises: ArgumentError for what is no such URL. Its methods raise SchemaSourceFailed where the registry
     does not answer, or refuses.
+
+    Example:
+        >>> from kodec.values import SchemaRegistry, SchemaSourceFailed
+        >>> registry = SchemaRegistry("http://127.0.0.1:9", timeout=1)
+        >>> try:
+        ...     registry.by_id(7)
+        ... except SchemaSourceFailed as error:
+        ...     print("no registry answers")
+        no registry answers
     """
 
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:

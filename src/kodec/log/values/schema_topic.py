@@ -36,8 +36,18 @@ class SchemaTopic:
     Attributes:
         unknown: how many records are none of a registry's, by what their keys say.
 
+    Args:
+        logs: those of the topic's partitions.
+
     Raises: SchemaSourceFailed, for a log that cannot be read.
     Source: io.confluent.kafka.schemaregistry.storage.KafkaStoreMessageHandler.
+
+    Example:
+        >>> import kodec
+        >>> from kodec.values import SchemaTopic
+        >>> topic = SchemaTopic(kodec.PartitionLog("/data/values/_schemas-0"))
+        >>> topic.by_subject("orders-value", 1).id
+        2
     """
 
     def __init__(self, *logs: PartitionLog) -> None:

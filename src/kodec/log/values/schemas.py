@@ -32,15 +32,44 @@ _KINDS: dict[str, SchemaKind] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON":
 
 
 class UnknownSchema(KodecError, LookupError):
-    """A schema that a source does not have; the message names both."""
+    """A schema that a source does not have; the message names both.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from kodec.values import SchemaFolder
+        >>> Path("schemas").mkdir()
+        >>> _ = Path("schemas/orders-value@7.avsc").write_text('"string"')
+        >>> from kodec.values import UnknownSchema
+        >>> try:
+        ...     SchemaFolder("schemas").by_id(8)
+        ... except UnknownSchema as error:
+        ...     print(type(error).__name__)
+        UnknownSchema
+    """
 
 
 class BadSchema(KodecError, ValueError):
-    """A schema that cannot be used; the message says why."""
+    """A schema that cannot be used; the message says why.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from kodec.values import BadSchema, SchemaFolder
+        >>> for folder in ("schemas", "schemas/other"):
+        ...     Path(folder).mkdir()
+        ...     _ = Path(folder, "7.avsc").write_text('"string"')
+        >>> try:
+        ...     SchemaFolder("schemas")
+        ... except BadSchema as error:
+        ...     print(type(error).__name__)
+        BadSchema
+    """
 
 
 class SchemaSourceFailed(KodecError, OSError):
-    """A source that cannot be asked at all: a registry that does not answer, a log that is damaged."""
+    """A source that cannot be asked at all: a registry that does not answer, a log that is damaged.
+
+    Example: see `SchemaRegistry`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +79,11 @@ class Reference:
     Attributes:
         name: an Avro type's full name, a Protobuf file's import path, a JSON schema's URI.
         subject, version: as the source knows it; None: the newest version.
+
+    Example:
+        >>> from kodec.values import Reference
+        >>> Reference("com.acme.Address", "address-value", 1).subject
+        'address-value'
     """
 
     name: str
@@ -65,6 +99,13 @@ class Schema:
         text: Avro's or JSON Schema's JSON, Protobuf's `.proto` text or a `FileDescriptorProto` in base64.
         id: its number or GUID; None where its source has none.
         subject, version: one under which it was registered; empty and None where its source has none.
+        kind: `avro`, `protobuf` or `json-schema`.
+        references: the schemas that it refers to.
+
+    Example:
+        >>> from kodec.values import Schema
+        >>> Schema("avro", '"string"').kind
+        'avro'
     """
 
     kind: SchemaKind
@@ -79,7 +120,18 @@ class Schema:
 
 
 class SchemaSource(Protocol):
-    """Where schemas come from. Its methods may be called by several threads."""
+    r"""Where schemas come from. Its methods may be called by several threads.
+
+    Example:
+        >>> from kodec.values import Schema, ValueDecoder
+        >>> class OneSchema:
+        ...     def by_id(self, schema_id, subject=""):
+        ...         return self.by_subject(subject)
+        ...     def by_subject(self, subject, version=None):
+        ...         return Schema("avro", '"string"')
+        >>> ValueDecoder(OneSchema()).decode(b"\x00\x00\x00\x00\x07\x04hi").value
+        'hi'
+    """
 
     def by_id(self, schema_id: SchemaId, subject: str = "") -> Schema:
         """The schema that a framing names; `subject` is that of the topic, `orders-value`, where known.

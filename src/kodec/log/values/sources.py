@@ -35,6 +35,12 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
 
     Returns: None where nothing is meant, and there is no `_schemas`.
     Raises: UnknownSchema where a topic or a folder is not there; as the sources.
+
+    Example:
+        >>> from kodec.values import schema_source
+        >>> source = schema_source(None, "/data/values")
+        >>> source.by_subject("orders-value").kind
+        'avro'
     """
     if where is not None and "://" in where:
         return SchemaRegistry(where)

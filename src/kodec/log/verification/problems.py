@@ -18,6 +18,14 @@ class Problem:
     """One thing that is wrong: the file, the byte, what it is, what was needed and what is there.
 
     A `note` is not wrong, but worth knowing.
+
+    Attributes:
+        path, at: the file, and the byte in it; None where it is not about one byte.
+        what: what is wrong.
+        need, have: what was needed, and what is there.
+        note: whether it is only worth knowing.
+
+    Example: see `verify`.
     """
 
     path: Path

@@ -60,6 +60,8 @@ class PartitionOverview:
             asked for);
             `unreadable` where a file cannot be read.
         problems: for each segment that is not clean, its file and what is wrong.
+
+    Example: see `survey`.
     """
 
     segments: int
@@ -245,6 +247,22 @@ def survey(
 
     `progress` is called now and then with the bytes of logs read since the last call; `seen`, which needs
     pyarrow, with the headers, in order, up to what is damaged: some columns of `read_batch_table`.
+
+    Args:
+        log: of a topic-partition.
+        check_crc: verify all checksums; without it only headers are read.
+        progress: called with the bytes read since the last call.
+        seen: called with columns of `read_batch_table`; needs pyarrow.
+
+    Returns: what the log holds, and whether it is whole.
+    Raises: OSError where the folder cannot be listed.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> overview = kodec.repair.survey(log, check_crc=True)
+        >>> overview.health, overview.records, overview.codecs
+        ('clean', 421, ['none', 'gzip', 'snappy', 'lz4', 'zstd'])
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     found = PartitionOverview(len(log.segments), log.size, log.start_offset, log.start_offset)

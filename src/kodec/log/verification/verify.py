@@ -74,7 +74,19 @@ def verify(
     directory, that is noted, and a torn tail of an active segment is none. `progress` is called now and then
     with the bytes of logs read since the last call.
 
+    Args:
+        path: of a log directory, a topic-partition's folder or a segment.
+        limits: how much may be allocated for one batch.
+        progress: called with the bytes read since the last call.
+
+    Returns: an iterator of problems and notes.
     Raises: ValueError for a path at which there is no log; OSError where it cannot be listed.
+
+    Example:
+        >>> import kodec
+        >>> problems = kodec.repair.verify("/data/kafka-logs/orders-0")
+        >>> [(problem.path.name, problem.what) for problem in problems]
+        []
     """
     notes, checks = plan_checks(path)
     yield from notes

@@ -29,6 +29,8 @@ class EpochRange:
             it was compacted or deleted.
         end_offset: where the next epoch starts, or the log ends.
         batches: how many there are with it.
+
+    Example: see `read_epochs`.
     """
 
     epoch: int
@@ -40,7 +42,15 @@ class EpochRange:
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs:
-    """The leader epochs of a topic-partition, ascending; `account` also has where the two contradict."""
+    """The leader epochs of a topic-partition, ascending; `account` also has where the two contradict.
+
+    Attributes:
+        topic_partition: which one.
+        epochs: ascending.
+        account: what could not be read, and contradictions.
+
+    Example: see `read_epochs`.
+    """
 
     topic_partition: TopicPartition
     epochs: list[EpochRange]
@@ -52,6 +62,20 @@ def read_epochs(log: PartitionLog, account: Completeness | None = None) -> Leade
 
     Damage does not raise: `account` has it. Raises OSError where the folder cannot be read. No checksum
     covers the epoch in a batch.
+
+    Args:
+        log: of a topic-partition.
+        account: where to note what is damaged; None: a new one, in the result.
+
+    Returns: the epochs, ascending.
+    Raises: OSError where the folder cannot be read.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/orders-0")
+        >>> found = kodec.operations.read_epochs(log)
+        >>> [(each.epoch, each.start_offset, each.end_offset) for each in found.epochs]
+        [(0, 0, 322), (2, 322, 421)]
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     account = Completeness() if account is None else account

@@ -112,6 +112,8 @@ class CommittedOffset:
         log_start_offset, log_end_offset: of the partition's log in the directories; None where it is not
             there, cannot be read, or is that of another topic of this name.
         source: the partition of `__consumer_offsets`; `record_offset`: the record's offset there.
+
+    Example: see `read_groups`.
     """
 
     group: str
@@ -147,6 +149,10 @@ class ShareOffset:
         state_epoch, leader_epoch: those of the state.
         delivery_complete_count: records above `start_offset` that need no more delivery; None: not known.
         log_end_offset: None where the log is not there.
+        topic_id, partition: which one of the topic.
+        write_timestamp: when the state was written, in ms since 1970-01-01 UTC; None where not known.
+
+    Example: see `read_groups`.
     """
 
     group: str
@@ -186,6 +192,14 @@ class GroupMember:
     """A member of a group; None where its protocol does not say it, or its bytes are not known.
 
     `state` is Stable, or what it has still to give up or to get. `topics` are those subscribed to.
+
+    Attributes:
+        member_id, instance_id, client_id, client_host, rack: as the client gave them.
+        epoch: of the member, in groups that have one.
+        topic_regex: the pattern that it subscribes to.
+        assignment: the partitions that it owns, by topic.
+
+    Example: see `read_groups`.
     """
 
     member_id: str
@@ -211,6 +225,8 @@ class Group:
         protocol_type, protocol, leader, generation: of a classic group, else None.
         epoch, assignment_epoch: of the others, else None.
         members: by id.
+
+    Example: see `read_groups`.
     """
 
     group: str
@@ -234,6 +250,8 @@ class Groups:
         offsets: by group, topic and partition; what is pending behind what is committed.
         share_offsets: the same of share groups.
         account: what could not be read.
+
+    Example: see `read_groups`.
     """
 
     groups: list[Group]
@@ -256,9 +274,22 @@ def read_groups(
     Args:
         log_dirs: one or several log directories, of one broker or of many.
         groups, topics: only these; None for all. `topics` limits offsets only.
+        limits: how much may be allocated for one batch.
 
+    Returns: groups, offsets and what is missing in them.
     Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read, and
     Malformed for its `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
+
+    Example:
+        >>> import kodec
+        >>> groups = kodec.operations.read_groups("/data/kafka-logs")
+        >>> [(group.group, group.state) for group in groups.groups][:2]
+        [('by-pattern', 'Empty'), ('manual-group', 'Empty')]
+        >>> found = groups.offsets[0]
+        >>> found.group, found.topic, found.partition, found.offset, found.log_end_offset
+        ('by-pattern', 'codec-gzip', 0, 100, 160)
+        >>> groups.account.is_whole
+        True
     """
     here = Replicas(*log_dirs, limits=limits)
     account = Completeness()

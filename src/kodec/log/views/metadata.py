@@ -125,6 +125,8 @@ class PartitionAssignment:
         elr, last_known_elr: eligible leader replicas (KIP-966).
         directories: the log directory of each replica; [] where the records do not say it.
         recovering: whether the leader was elected uncleanly and has not recovered.
+
+    Example: see `read_metadata`.
     """
 
     partition: int
@@ -143,7 +145,15 @@ class PartitionAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic, its own configs (not those of brokers or defaults), and its partitions by number."""
+    """A topic, its own configs (not those of brokers or defaults), and its partitions by number.
+
+    Attributes:
+        name, topic_id: which one.
+        configs: its own settings.
+        partitions: by number.
+
+    Example: see `read_metadata`.
+    """
 
     name: str
     topic_id: UUID
@@ -156,6 +166,14 @@ class Broker:
     """A broker's registration, or a controller's (without an epoch, fencing and log directories).
 
     `endpoints` are (name, host, port, security protocol), `features` (lowest, highest) version by name.
+
+    Attributes:
+        id, epoch, incarnation_id, rack: as registered.
+        endpoints, features: see above.
+        fenced, in_controlled_shutdown: whether it may not lead, or is stopping.
+        log_dirs, cordoned_log_dirs: ids of its log directories, and of those that get no new replicas.
+
+    Example: see `read_metadata`.
     """
 
     id: int
@@ -218,6 +236,8 @@ class ClusterMetadata:
         open_transaction: the name of a metadata transaction that has not ended, whose records do not count;
             None for none.
         account: what could not be read. Where it has problems, or unknown records, the state may be wrong.
+
+    Example: see `read_metadata`.
     """
 
     end_offset: int
@@ -254,10 +274,21 @@ def read_metadata(
     Args:
         log_dirs: one or several log directories, of one node or of many (the newest log is read).
         end_offset: only what was written below it; None for all.
+        limits: how much may be allocated for one batch.
 
+    Returns: the state after all records below the end offset.
     Raises: NotALog where `__cluster_metadata` is in none of them; OffsetOutOfRange where the log no longer
     reaches back to the offset, or does not reach up to it; OSError; Malformed for a directory's
     `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
+
+    Example:
+        >>> import kodec
+        >>> metadata = kodec.operations.read_metadata("/data/kafka-logs")
+        >>> topic = next(each for each in metadata.topics if each.name == "orders")
+        >>> topic.partitions[0].replicas, topic.partitions[0].leader
+        ([1], None)
+        >>> [(broker.id, broker.fenced) for broker in metadata.brokers]
+        [(1, True)]
     """
     if end_offset is not None:
         require_integer("end_offset", end_offset, 0)
@@ -267,7 +298,21 @@ def read_metadata(
 
 
 def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Limits()) -> ClusterMetadata:
-    """What a snapshot of the metadata says (`.checkpoint`), `bootstrap.checkpoint` too. Raises OSError."""
+    """What a snapshot of the metadata says (`.checkpoint`), `bootstrap.checkpoint` too. Raises OSError.
+
+    Args:
+        path: of a `.checkpoint` file.
+        limits: how much may be allocated for one batch.
+
+    Returns: the state that the snapshot holds.
+    Raises: OSError where the file cannot be read. Damage does not raise: `account` has it.
+
+    Example:
+        >>> import kodec
+        >>> metadata = kodec.operations.read_metadata_snapshot("/data/kafka-logs/bootstrap.checkpoint")
+        >>> metadata.features["metadata.version"]
+        30
+    """
     state = _State(Completeness())
     file = Path(path)
     named = _SNAPSHOT.fullmatch(file.name)

@@ -30,6 +30,8 @@ class ActiveProducer:
         last_timestamp: the largest of its last batch, or its last marker's; ms since 1970-01-01 UTC.
         transaction_offset: the first offset of its open transaction; None for none.
         transaction_timestamp: that of the first batch of it.
+
+    Example: see `read_producers`.
     """
 
     producer_id: int
@@ -51,6 +53,10 @@ class Producers:
         start_offset, end_offset: of the log.
         last_stable_offset: the first offset of the oldest open transaction, else the end.
         high_watermark: what `replication-offset-checkpoint` says; None where it says nothing.
+        topic_partition: which one.
+        account: what could not be read.
+
+    Example: see `read_producers`.
     """
 
     topic_partition: TopicPartition
@@ -66,6 +72,21 @@ def read_producers(log: PartitionLog, account: Completeness | None = None) -> Pr
     """What is known of a partition's producers: from its newest producer snapshot, and the batches behind it.
 
     Damage does not raise: `account` has it. Raises OSError where the folder cannot be read.
+
+    Args:
+        log: of a topic-partition.
+        account: where to note what is damaged; None: a new one, in the result.
+
+    Returns: the producers by id, and the last stable offset.
+    Raises: OSError where the folder cannot be read.
+
+    Example:
+        >>> import kodec
+        >>> found = kodec.operations.read_producers(kodec.PartitionLog("/data/kafka-logs/transactions-0"))
+        >>> found.last_stable_offset, found.end_offset
+        (82, 88)
+        >>> len(found.producers)
+        5
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     account = Completeness() if account is None else account

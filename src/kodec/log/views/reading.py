@@ -39,6 +39,8 @@ class Completeness:
         skipped_bytes: how many bytes were skipped for them.
         torn: where the newest segment of a log ends in a partial batch or in zeros, as after a crash.
         unknown: how many records were of a type or version that is not known, by what they say they are.
+
+    Example: see `read_groups`.
     """
 
     problems: list[str] = field(default_factory=list)

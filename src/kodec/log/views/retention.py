@@ -57,6 +57,8 @@ class KeptSegment:
         missing_bytes: how much the log has to grow before it goes by size; None: not by size.
         reasons: for people.
         behind: how many segments behind it are old enough, and wait for it.
+
+    Example: see `explain_retention`.
     """
 
     base_offset: int
@@ -80,6 +82,10 @@ class Retention:
         segments, bytes: of the log. high_watermark: None where no checkpoint says it.
         deletable: the segments that a broker would delete, oldest first.
         next: the first that stays; None where none does.
+        topic_partition: which one.
+        start_offset, end_offset: of the log.
+
+    Example: see `explain_retention`.
     """
 
     topic_partition: TopicPartition
@@ -113,8 +119,19 @@ def explain_retention(
     A broker may be at work: what it is cleaning (`.cleaned`) is not part of the log, and a replacement that
     is complete (`.swap`) counts as in place.
 
+    Returns: the segments that would go, and the first that stays.
     Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, an unknown
     setting, and one that is no number; OSError.
+
+    Example:
+        >>> import kodec
+        >>> log = kodec.PartitionLog("/data/kafka-logs/segments-0")
+        >>> settings = {"retention.ms": "-1", "retention.bytes": "20000"}
+        >>> found = kodec.operations.explain_retention(log, options=settings)
+        >>> len(found.deletable), found.segments
+        (3, 6)
+        >>> found.next.missing_bytes
+        4323
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     if metadata is not None:

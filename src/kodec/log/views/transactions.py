@@ -50,6 +50,10 @@ class TransactionalId:
             1970-01-01 UTC.
         partitions: that are in the transaction and have no marker yet.
         source: the partition of `__transaction_state`; `record_offset`: the record's offset there.
+        transactional_id, producer_id, producer_epoch: who it is.
+        last_update_timestamp: of the last change of its state.
+
+    Example: see `read_transactions`.
     """
 
     transactional_id: str
@@ -77,6 +81,10 @@ class OpenTransaction:
             `hanging`: the coordinator does not know of it, so that nobody will end it. `unknown`: the
             coordinator's records of it are not in these directories.
         reason: what says so.
+        topic_partition: where it is open.
+        producer_id, producer_epoch, coordinator_epoch: of the producer, and of its coordinator.
+
+    Example: see `read_transactions`.
     """
 
     topic_partition: TopicPartition
@@ -100,6 +108,8 @@ class TransactionStates:
         open: by topic-partition and first offset.
         partitions: of each topic-partition, its producers and its last stable offset.
         account: what could not be read.
+
+    Example: see `read_transactions`.
     """
 
     ids: list[TransactionalId]
@@ -122,10 +132,20 @@ def read_transactions(
         log_dirs: one or several log directories, of one broker or of many.
         topics: only partitions of these; None for all.
         now: in ms since 1970-01-01 UTC, to find what is overdue; the clock's time where it is not given.
+        limits: how much may be allocated for one batch.
 
+    Returns: the transactional ids, open transactions, and what is missing in them.
     Raises: NotALog where `__transaction_state`, or a topic that is asked for, is in none of them; OSError
     where a folder cannot be read, and Malformed for its `log-start-offset-checkpoint`. Other damage does not
     raise: `account` has it.
+
+    Example:
+        >>> import kodec
+        >>> found = kodec.operations.read_transactions("/data/kafka-logs")
+        >>> [(each.transactional_id, each.state) for each in found.ids][:2]
+        [('compact-first', 'CompleteCommit'), ('compact-second', 'CompleteCommit')]
+        >>> [(str(each.topic_partition), each.first_offset, each.status) for each in found.open]
+        [('transactions-0', 82, 'overdue')]
     """
     here = Replicas(*log_dirs, limits=limits)
     for topic in topics or ():

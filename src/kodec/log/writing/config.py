@@ -26,6 +26,13 @@ class LogConfig:
         index_interval_bytes: `index.interval.bytes`, the bytes between two entries of the offset index.
         flush_messages: `flush.messages`, after how many offsets since the last flush `append` flushes.
         flush_ms: `flush.ms`, after how many milliseconds since the last flush `append` flushes.
+
+    Example:
+        >>> import kodec
+        >>> config = kodec.LogConfig(segment_bytes=1 << 20, flush_messages=1000)
+        >>> with kodec.LogWriter("orders-0", config=config) as log:
+        ...     log.append([kodec.Record(value=b"v")]).last_offset
+        0
     """
 
     segment_bytes: int = 1 << 30

@@ -49,6 +49,15 @@ class LogDirectoryWriter(ClosedAtEnd):
 
     Raises: BlockingIOError where somebody else writes there, in this process or another; OSError. Use it from
     one thread.
+
+    Example:
+        >>> import kodec
+        >>> cluster = "a29kZWMtcmVhbC1sb2dzMQ"
+        >>> with kodec.LogDirectoryWriter("logs", cluster_id=cluster, node_id=1) as directory:
+        ...     log = directory.partition("orders", 0)
+        ...     result = log.append([kodec.Record(key=b"k", value=b"v")], compression="zstd")
+        >>> result.first_offset, result.last_offset
+        (0, 0)
     """
 
     def __init__(

@@ -53,6 +53,8 @@ class AppendResult(NamedTuple):
             before `first_offset`.
         bytes: written to the log.
         recovery_point: what is below it is durable; the rest is with the operating system.
+
+    Example: see `LogWriter`.
     """
 
     first_offset: int
@@ -110,11 +112,22 @@ class LogWriter(ClosedAtEnd):
             `leader-epoch-checkpoint`, 0 for a new log.
         start_offset: of a new log. producers: of a new log, what is known of them where it starts.
         clock: seconds since the epoch, for `flush_ms` and `segment_ms`.
+        config: the topic's settings.
+        limits: how much may be allocated for one batch.
 
     Raises: ValueError for a folder with another name, or another topic id than the one there;
     BlockingIOError where somebody else writes there, in this process or another; OSError; FormatError where
     the log is to be recovered first: its last segment, which is read, does not end with a whole batch or has
     a damaged one, or a replacement of segments has not been finished. Use it from one thread.
+
+    Example:
+        >>> import kodec
+        >>> with kodec.LogWriter("orders-0") as log:
+        ...     result = log.append([kodec.Record(value=b"one"), kodec.Record(value=b"two")])
+        ...     result.durable, log.flush()
+        (False, 2)
+        >>> [record.value for record in kodec.read_records("orders-0")]
+        [b'one', b'two']
     """
 
     def __init__(

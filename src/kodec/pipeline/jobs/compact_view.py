@@ -117,6 +117,11 @@ def compact_view(
     Args: buffer_bytes is the memory of a task for keys, 24 bytes for each, with a hash of 128 bits in place
     of the key; the rest, Returns, Raises: as of `export`; KodecError where the keys of a topic-partition do
     not fit.
+
+    Example:
+        >>> from kodec.pipeline import compact_view
+        >>> compact_view("/data/kafka-logs", "latest", engine="local", topics=["compacted"]).records
+        29
     """
     started = time.monotonic()
     form = FileFormat.of("parquet", compression)

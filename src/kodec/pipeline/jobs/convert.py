@@ -84,6 +84,14 @@ def convert(
     Returns: a report for each folder that can be converted, in their order.
     Raises: as `plan_conversion` and its `apply`; FileExistsError where `to` holds something;
     MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+
+    Example:
+        >>> from kodec.operations import ConvertOptions
+        >>> from kodec.pipeline import convert
+        >>> options = ConvertOptions(compression="zstd")
+        >>> (report,) = convert(["/data/kafka-logs/orders-0"], "zstd", options, engine="local")
+        >>> report.records == report.records_written
+        True
     """
     say = progress or (lambda text: None)
     target = on_this_machine(to).resolve()

@@ -70,6 +70,16 @@ class PartitionSummary:
     record has one. `bytes` counts the segments that were read, `written` the files. `skipped` has a
     line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a partial
     batch.
+
+    Attributes:
+        topic, partition: which one.
+        records: how many were written.
+        first_offset, last_offset, min_timestamp, max_timestamp: of the records; see above.
+        segments, bytes: what was read.
+        files, written: the files, and their bytes.
+        skipped, torn_tails: see above.
+
+    Example: see `export`.
     """
 
     topic: str
@@ -128,7 +138,16 @@ def _best(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | 
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """What an export did: a row for each topic-partition, by topic and partition, and how long it took."""
+    """What an export did: a row for each topic-partition, by topic and partition, and how long it took.
+
+    Attributes:
+        out: the folder that was written.
+        partitions: by topic and partition.
+        tasks: how many there were.
+        seconds: how long it took.
+
+    Example: see `export`.
+    """
 
     out: Path
     partitions: list[PartitionSummary]
@@ -326,24 +345,33 @@ def export(
     run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
     driver and all workers share.
 
-    Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL, for
-    where no session runs yet; format and compression of the files, one of `kodec.pipeline.files.COMPRESSIONS`
-    (None: the first); key_format, value_format: how CSV and JSON Lines show bytes; with `avro`,
-    `protobuf` and `json-schema` Parquet and Arrow IPC have beside the bytes the columns valueTyped,
-    valueSchema and valueReason: a struct of `reader_schema`, or of the newest version of the subject
-    TOPIC-value, or JSON where there is neither; schemas, framing, reader_schema: as of `kodec find`; topics
-    None means all but internal ones; isolation="read_committed" leaves out what transactions have aborted,
-    and what lies behind an undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in
-    no segment and not for compaction, and lists them in the summary; overwrite replaces what is in `out`;
-    resume takes over the tasks that a run which was stopped had finished, where their segments are as they
-    were, and keeps those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m;
-    threads are those of this process (None: as many as there are cores); config holds settings for a
-    session that is started here, and stopped; progress takes lines of text.
+    Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL,
+    for where no session runs yet; format and compression of the files, one of
+    `kodec.pipeline.files.COMPRESSIONS` (None: the first); key_format, value_format: how CSV and JSON
+    Lines show bytes; with `avro`, `protobuf` and `json-schema` Parquet and Arrow IPC have beside the
+    bytes the columns valueTyped, valueSchema and valueReason: a struct of `reader_schema`, or of the
+    newest version of the subject TOPIC-value, or JSON where there is neither; schemas, framing,
+    reader_schema: as of `kodec find`; topics None means all but internal ones, which include_internal
+    adds; isolation="read_committed" leaves out what transactions have aborted, and what lies behind an
+    undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not
+    for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over
+    the tasks that a run which was stopped had finished, where their segments are as they were, and keeps
+    those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m; threads are
+    those of this process (None: as many as there are cores); config holds settings for a session that is
+    started here, and stopped; progress takes lines of text.
+
+    Returns: a row for each topic-partition.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
     that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
     what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
     log directory, or above it; OSError where files cannot be listed or written; MissingDependency where there
     is no Java; PySparkException where a task fails otherwise.
+
+    Example:
+        >>> from kodec.pipeline import export
+        >>> summary = export("/data/kafka-logs", "parquet", engine="local", topics=["orders"])
+        >>> summary.records, [(each.partition, each.records) for each in summary.partitions]
+        (1200, [(0, 421), (1, 415), (2, 364)])
     """
     started = time.monotonic()
     say = progress or (lambda text: None)

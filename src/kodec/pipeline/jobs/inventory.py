@@ -33,6 +33,8 @@ class InventoryRow:
         facts: what its headers say.
         gap: the offsets between the end of the segment before it and its base offset: 0 for none, None where
             there is no segment before it, or its end is not known; negative where they overlap.
+
+    Example: see `inventory`.
     """
 
     topic_partition: TopicPartition | None
@@ -42,7 +44,14 @@ class InventoryRow:
 
 @dataclass(frozen=True, slots=True)
 class InventorySummary:
-    """The rows, by path, topic, partition and base offset, and how long it took."""
+    """The rows, by path, topic, partition and base offset, and how long it took.
+
+    Attributes:
+        rows: the segments.
+        seconds: how long it took.
+
+    Example: see `inventory`.
+    """
 
     rows: list[InventoryRow]
     seconds: float
@@ -79,7 +88,20 @@ def inventory(
     By headers alone: nothing is decompressed, and without `check_crc` no checksum verified. A segment that is
     deleted meanwhile is left out.
 
-    Args, Raises: as of `kodec.pipeline.verify`.
+    Args:
+        paths: as in `verify`.
+        check_crc: verify all checksums.
+        limits: how much may be allocated for one batch.
+        others: as in `export`.
+
+    Returns: a row for each segment.
+    Raises: as `verify`.
+
+    Example:
+        >>> from kodec.pipeline import inventory
+        >>> summary = inventory("/data/kafka-logs/segments-0", engine="local")
+        >>> len(summary.rows), summary.rows[0].facts.base_offset
+        (6, 0)
     """
     started = time.monotonic()
     say = progress or (lambda text: None)

@@ -52,7 +52,13 @@ class LogChanged(LakeError):
 class AppendSummary:
     """What a run appended: a row for each topic-partition, by topic and partition.
 
-    Attributes: commits are snapshots of Iceberg, or versions of Delta, in their order.
+    Attributes:
+        table: where it is.
+        partitions: what was appended, by topic and partition.
+        commits: snapshots or versions, in their order.
+        seconds: how long it took.
+
+    Example: see `append_to_lake`.
     """
 
     table: str
@@ -144,10 +150,20 @@ def append_to_lake(
     corrupt ranges, and offsets that were deleted before they were appended, and lists them in the summary; a
     commit has about `commit_bytes` of log, so that a long run that is killed goes on after the last one; the
     rest as of `export`.
+
+    Returns: a row for each topic-partition.
     Raises: LogChanged for a log that ends before what the table has, or is another one; LakeError for a table
     that cannot be appended to, and where rows do not fit its columns; with on_error="raise" FormatError at
     corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets that are missing; Conflict where others
     commit without end; ValueError for bad arguments; OSError.
+
+    Example:
+        >>> from kodec.pipeline import append_to_lake, delta_table
+        >>> table = delta_table("records")
+        >>> append_to_lake("/data/kafka-logs", table, topics=["orders"]).records
+        1200
+        >>> append_to_lake("/data/kafka-logs", table, topics=["orders"]).records
+        0
     """
     started = time.monotonic()
     LogReadOptions(on_error=on_error)

@@ -39,7 +39,15 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True)
 class RestoredPartition:
-    """What was written of one topic-partition; offsets are None where there is no row."""
+    """What was written of one topic-partition; offsets are None where there is no row.
+
+    Attributes:
+        topic_partition: which one.
+        records, first_offset, last_offset: how many, and their offsets.
+        segments, bytes: of its log.
+
+    Example: see `restore`.
+    """
 
     topic_partition: TopicPartition
     records: int
@@ -51,7 +59,15 @@ class RestoredPartition:
 
 @dataclass(frozen=True, slots=True)
 class RestoreSummary:
-    """What a restore did: the log directory, a row for each topic-partition, and how long it took."""
+    """What a restore did: the log directory, a row for each topic-partition, and how long it took.
+
+    Attributes:
+        out: the log directory.
+        partitions: by topic and partition.
+        seconds: how long it took.
+
+    Example: see `restore`.
+    """
 
     out: Path
     partitions: list[RestoredPartition]
@@ -181,10 +197,19 @@ def restore(
 
     Args: out is not there yet, or empty; compression, segment_bytes as in `LogConfig` and `kodec.encode`; the
     rest as of `export`.
+
+    Returns: a row for each topic-partition.
     Raises: EncodeError for offsets that do not ascend, and records that cannot be written; FileExistsError
     where `out` holds something; ValueError for bad arguments, where there is no such folder, and where `out`
     is `parquet`, in it or above it; OSError; MissingDependency where there is no Java; PySparkException where
     a task fails otherwise.
+
+    Example:
+        >>> from kodec.pipeline import export, restore
+        >>> _ = export("/data/kafka-logs", "parquet", engine="local", topics=["orders"])
+        >>> summary = restore("parquet", "logs", engine="local")
+        >>> [(str(each.topic_partition), each.records) for each in summary.partitions]
+        [('orders-0', 421), ('orders-1', 415), ('orders-2', 364)]
     """
     started = time.monotonic()
     say = progress or (lambda text: None)

@@ -39,6 +39,8 @@ class VerifySummary:
             them; notes too.
         segments, bytes: how much was read.
         seconds: how long it took.
+
+    Example: see `verify`.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -145,8 +147,16 @@ def verify(
     Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
     and all workers share; `step` is called with the bytes read since the last call (engine="local" alone);
     `found` with each problem, when its topic-partition is checked; the rest as of `export`.
+
+    Returns: all problems and notes.
     Raises: ValueError for a path at which there is no log; OSError where it cannot be listed;
     MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+
+    Example:
+        >>> from kodec.pipeline import verify
+        >>> summary = verify("/data/kafka-logs/orders-0", engine="local")
+        >>> summary.problems, summary.segments
+        ([], 2)
     """
     started = time.monotonic()
     say = progress or (lambda text: None)

@@ -149,5 +149,15 @@ def _transactions(moves: Mapping[TopicPartition, Move]) -> Iterator[Transaction]
 
 
 def delta_table(uri: str, storage_options: Mapping[str, str] | None = None) -> DeltaLakeTable:
-    """A Delta table for `append_to_lake`, at a path or a URL of an object store; made where there is none."""
+    """A Delta table for `append_to_lake`, at a path or a URL of an object store; made where there is none.
+
+    Args:
+        uri: a path, or a URL of an object store.
+        storage_options: of the store, as deltalake names them.
+
+    Returns: a table for `append_to_lake`.
+    Raises: LakeError where there is something else; MissingDependency without deltalake.
+
+    Example: see `append_to_lake`.
+    """
     return DeltaLakeTable(uri, storage_options)

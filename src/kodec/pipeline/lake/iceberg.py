@@ -320,8 +320,20 @@ def iceberg_table(
 ) -> IcebergTable:
     """A table for `append_to_lake`, `namespace.table`; made, with its namespace, where there is none.
 
-    Args: catalog is the name of one that pyiceberg is configured for; properties add to that, or replace it.
+    Args: identifier is `namespace.table`; catalog is the name of one that pyiceberg is configured for;
+    properties add to that, or replace it.
+
+    Returns: a table for `append_to_lake`.
     Raises: LakeError; ValueError for a catalog that is not configured.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from kodec.pipeline import append_to_lake, iceberg_table
+        >>> folder = Path.cwd()
+        >>> catalog = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": folder.as_uri()}
+        >>> table = iceberg_table("kafka.records", properties=catalog)
+        >>> append_to_lake("/data/kafka-logs", table, topics=["orders"]).records
+        1200
     """
     with _errors(identifier):
         return IcebergTable(load_catalog(catalog, **(properties or {})), identifier)
