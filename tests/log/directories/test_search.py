@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kodec
+from kodec.log.directories import column_search
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.search import SearchReport, find_records
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
@@ -79,8 +81,20 @@ def plainly(log: kodec.PartitionLog, wanted: RecordFilter) -> Iterator[kodec.Rec
         yield record
 
 
+@pytest.fixture(params=["batches", "columns"])
+def looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How batches are looked at: one by one, or by the columns of some of them at once, if ever so small."""
+    if request.param == "columns":
+        pytest.importorskip("pyarrow.compute")
+        for name, number in (("_LEAST", 0), ("_FIRST_HEADS", 2), ("_MOST_HEADS", 5)):
+            monkeypatch.setattr(column_search, name, number)
+    else:
+        monkeypatch.setattr(column_search, "_LEAST", 1 << 62)
+    return str(request.param)
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(DATA).as_posix())
-def test_what_is_found_is_what_there_is(folder: Path) -> None:
+def test_what_is_found_is_what_there_is(folder: Path, looked_at: str) -> None:
     rng = random.Random(folder.as_posix().removeprefix(DATA.as_posix()))
     with kodec.PartitionLog(folder) as log:
         records = list(log.records(control=True))
@@ -93,6 +107,108 @@ def test_what_is_found_is_what_there_is(folder: Path) -> None:
             assert report.found == len(expected)
             assert list(log.find_records(wanted, newest_first=True)) == expected[::-1]
             assert log.count_records(wanted) == len(expected)
+
+
+def shuffled(rng: random.Random, folder: Path) -> None:
+    """A log whose timestamps do not ascend, of batches of all kinds, in two segments."""
+    folder.mkdir(parents=True)
+    offset, own = 0, {"producer_epoch": 0, "base_sequence": 0}
+    for base in (0, 1000):
+        offset, parts = base, []
+        for number in range(60):
+            size = rng.randint(1, 9)
+            records = [
+                kodec.Record(
+                    offset=offset + each,
+                    timestamp=rng.randint(0, 100),
+                    key=rng.choice([None, b"", b"a", b"b"]),
+                    value=rng.choice([None, b"", b"some value"]),
+                )
+                for each in range(size)
+            ]
+            appended = rng.random() < 0.3
+            kind = kodec.TimestampType.LOG_APPEND_TIME if appended else kodec.TimestampType.CREATE_TIME
+            if appended:
+                records = [dataclasses.replace(each, timestamp=number) for each in records]
+            parts.append(
+                kodec.encode(
+                    records,
+                    timestamp_type=kind,
+                    compression=rng.choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+                    **rng.choice([{}, {"producer_id": 7, **own}, {"producer_id": 8, **own}]),
+                )
+            )
+            offset += size + rng.choice([0, 0, 0, 3])
+        (folder / f"{base:020d}.log").write_bytes(b"".join(parts))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_timestamps_that_do_not_ascend(seed: int, tmp_path: Path, looked_at: str) -> None:
+    rng = random.Random(seed)
+    shuffled(rng, tmp_path / "topic-0")
+    with kodec.PartitionLog(tmp_path / "topic-0") as log:
+        records = list(log.records())
+        for _ in range(30):
+            wanted = RecordFilter(**drawn(rng, records, [7, 8, 9]))  # type: ignore[arg-type]
+            expected = list(plainly(log, wanted))
+            report = SearchReport()
+            assert list(log.find_records(wanted, report=report)) == expected
+            assert report.found == len(expected)
+            assert list(log.find_records(wanted, newest_first=True)) == expected[::-1]
+            report = SearchReport()
+            assert log.count_records(wanted, report=report) == len(expected)
+            assert report.found == len(expected)
+
+
+def outcome(log: kodec.PartitionLog, wanted: RecordFilter) -> tuple[list[int], str, object]:
+    """What is found in a log that may be damaged, why no more, and how many are counted or why not."""
+    found: list[int] = []
+    why, number = "", None
+    try:
+        for record in log.find_records(wanted):
+            found.append(record.offset)
+    except kodec.errors.KodecError as error:
+        why = str(error)
+    try:
+        number = log.count_records(wanted)
+    except kodec.errors.KodecError as error:
+        return found, why, str(error)
+    return found, why, number
+
+
+def test_damage_has_one_outcome_however_batches_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow.compute")
+    rng = random.Random(5)
+    shuffled(rng, tmp_path / "topic-0")
+    path = tmp_path / "topic-0" / f"{0:020d}.log"
+    whole = path.read_bytes()
+    monkeypatch.setattr(column_search, "_FIRST_HEADS", 3)
+    filters = [
+        RecordFilter(key=b"a"),
+        RecordFilter(since=20, until=60),
+        RecordFilter(value_contains=b"some", since=1),
+        RecordFilter(producer_ids=frozenset([7]), until=50),
+    ]
+    for _ in range(40):
+        data = bytearray(whole)
+        match rng.randrange(3):
+            case 0:
+                data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            case 1:
+                del data[rng.randrange(len(data)) :]
+            case _:
+                at = rng.randrange(len(data))
+                data[at : at + 8] = bytes(8)
+        path.write_bytes(data)
+        for wanted in filters:
+            outcomes = []
+            for least in (0, 1 << 62):
+                monkeypatch.setattr(column_search, "_LEAST", least)
+                with kodec.PartitionLog(path.parent) as log:
+                    outcomes.append(outcome(log, wanted))
+            assert outcomes[0] == outcomes[1]
 
 
 def test_a_condition_of_the_callers_own() -> None:
@@ -129,6 +245,10 @@ def test_several_logs(threads: int) -> None:
         assert (report.partitions, report.found) == (28, len(everything))
         orders = [each for each in everything if each[0].topic == "orders"]
         assert list(directory.find_records(RecordFilter(), topics=["orders"])) == orders
+        assert directory.count_records(RecordFilter(), threads=threads) == len(everything)
+        assert directory.count_records(RecordFilter(key=b"customer-9"), topics=["orders"]) == sum(
+            each[1].key == b"customer-9" for each in orders
+        )
         for number in (1, 10, 5000):
             newest = list(directory.find_records(RecordFilter(), topics=["orders"], last=number))
             oldest = list(directory.find_records(RecordFilter(), topics=["orders"], first=number))

@@ -40,7 +40,7 @@ from kodec.cli.wanted import (
 )
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
-from kodec.log.directories.search import SearchReport, find_records
+from kodec.log.directories.search import SearchReport, count_records, find_records
 from kodec.log.files.listing import TopicPartition
 from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.formats import ValueFormat
@@ -129,19 +129,15 @@ def find(
             ids = of_transactional_id(paths, transactional_id)
             ids &= wanted.producer_ids or ids
             wanted = dataclasses.replace(wanted, producer_ids=ids)
+
+        def failed(log: PartitionLog, error: Exception) -> None:
+            with outcome.each(log.path):
+                raise error
+
         if count:
-            number = 0
-            for log in logs:
-                with outcome.each(log.path):
-                    number += log.count_records(wanted, report=report)
-            print(number)
+            print(count_records(logs, wanted, threads=threads, report=report, failed=failed))
         else:
             show = _printer(json, csv, template, *formats, decoder)
-
-            def failed(log: PartitionLog, error: Exception) -> None:
-                with outcome.each(log.path):
-                    raise error
-
             ends = {log.topic_partition: log.start_offset for log in logs}
             found = find_records(
                 logs, wanted, first=first, last=last, threads=threads, report=report, failed=failed

@@ -12,7 +12,7 @@ from kodec.log.arguments import path_of
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
-from kodec.log.directories.search import FoundRecord, SearchReport, find_records
+from kodec.log.directories.search import FoundRecord, SearchReport, count_records, find_records
 from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,
@@ -218,11 +218,26 @@ class LogDirectory:
         once, in `threads` (None: as many as there are cores). `report` counts what was looked at. Raises
         NoSuchPartition, a KeyError, for a topic that is not here; FormatError, OSError.
         """
+        logs = self._of_topics(topics)
+        return find_records(logs, wanted, first=first, last=last, threads=threads, report=report)
+
+    def count_records(
+        self,
+        wanted: RecordFilter,
+        *,
+        topics: Collection[str] | None = None,
+        threads: int | None = None,
+        report: SearchReport | None = None,
+    ) -> int:
+        """How many records of these topics (None: of all) are wanted; the rest as `find_records`."""
+        return count_records(self._of_topics(topics), wanted, threads=threads, report=report)
+
+    def _of_topics(self, topics: Collection[str] | None) -> list[PartitionLog]:
+        """The logs of these topics. Raises NoSuchPartition."""
         chosen = self.topic_partitions
         if topics is not None:
             for topic in topics:
                 if not any(each.topic == topic for each in chosen):
                     raise NoSuchPartition(self._missing(TopicPartition(topic, 0)))
             chosen = [each for each in chosen if each.topic in topics]
-        logs = [self.partition(*each) for each in chosen]
-        return find_records(logs, wanted, first=first, last=last, threads=threads, report=report)
+        return [self.partition(*each) for each in chosen]

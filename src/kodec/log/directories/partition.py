@@ -21,6 +21,7 @@ from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.arguments import path_of, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, Record, TornTail
+from kodec.log.directories.column_search import Part
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.record_filter import Isolation, RecordFilter
 from kodec.log.directories.search import SearchReport, count_in, records_back, records_of
@@ -407,12 +408,14 @@ class PartitionLog:
         excludes: Callable[[BatchHeader], bool] | None,
         skips: Callable[[Segment], bool] = lambda _: False,
         *,
+        parts: Callable[[Segment, int, Order], Iterator[Part]] | None = None,
         check_crc: bool = True,
         use_index: bool = True,
     ) -> Iterator[tuple[Segment, Batch | BatchHeader]]:
         """The batches of this listing from the one that holds `start` on, each with its segment.
 
         Of one that `excludes` excludes only the header is read, and nothing of a segment that `skips` skips.
+        Of `parts` of a segment only the batches that these name are given.
         """
         self.require_offset(start)
         expected, first = start, self._number(start)
@@ -438,6 +441,11 @@ class PartitionLog:
                 if position := place.position:
                     order.skipped()
             expected = max(expected, segment.base_offset)
+            for part in () if parts is None else parts(segment, position, order):
+                for place in part.batches:
+                    yield segment, segment.batch_at(place, check_crc=check_crc)
+                order.passed(part.last)
+                position, expected = part.end, part.last + 1
             batches = (
                 segment.batches(position, check_crc=check_crc)
                 if excludes is None

@@ -75,8 +75,16 @@ class RecordFilter:
     @property
     def takes_all(self) -> bool:
         """Whether every record matches that a header does not exclude, but for offsets."""
-        asked = self.since, self.until, self.key, self.value_contains, self.where
+        return self.since is None and self.until is None and self._takes_all_in_time
+
+    @property
+    def _takes_all_in_time(self) -> bool:
+        asked = self.key, self.value_contains, self.where
         return not self.headers and all(each is None for each in asked)
+
+    def takes_all_of(self, head: BatchHeader) -> bool:
+        """The same of the records of one batch that its header does not exclude."""
+        return self.takes_all or (self._takes_all_in_time and _of_each(head))
 
     @property
     def needles(self) -> list[bytes]:
@@ -89,14 +97,12 @@ class RecordFilter:
     def excludes(self, head: BatchHeader | Batch) -> bool:
         """Whether the header of a batch says that no record of it matches; but for its transaction."""
         most = head.max_timestamp
-        # of a batch with one time, the time that the header has is each record's
-        of_each = head.timestamp_type is TimestampType.LOG_APPEND_TIME or head.count == 1
         return (
             (head.is_control and not self.control)
             or (self.first_offset is not None and head.last_offset < self.first_offset)
             or (self.last_offset is not None and _above(head, self.last_offset))
             or (self.since is not None and most < self.since)
-            or (self.until is not None and (most < 0 or (of_each and most >= self.until)))
+            or (self.until is not None and (most < 0 or (_of_each(head) and most >= self.until)))
             or (self.producer_ids is not None and head.producer_id not in self.producer_ids)
         )
 
@@ -127,3 +133,8 @@ class RecordFilter:
 def _above(head: BatchHeader | Batch, offset: int) -> bool:
     """Whether a batch begins above an offset; of a wrapper that is not known before it is decompressed."""
     return head.base_offset is not None and head.base_offset > offset
+
+
+def _of_each(head: BatchHeader | Batch) -> bool:
+    """Whether the time that a header has is each record's."""
+    return head.timestamp_type is TimestampType.LOG_APPEND_TIME or head.count == 1

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,17 +16,27 @@ from typing import TYPE_CHECKING, NamedTuple
 from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Record
+from kodec.log.directories.column_search import ColumnSearch, Part, load_columns
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.directories.transactions import Transactions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.reading.ahead import cores
+from kodec.log.reading.order import Order
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:
     from kodec.log.directories.partition import PartitionLog
 
-__all__ = ["FoundRecord", "SearchReport", "count_in", "find_records", "records_back", "records_of"]
+__all__ = [
+    "FoundRecord",
+    "SearchReport",
+    "count_in",
+    "count_records",
+    "find_records",
+    "records_back",
+    "records_of",
+]
 
 # Records that go from a thread to the caller at once, and how many such lists may wait in each log.
 _TOGETHER = 256
@@ -147,6 +158,16 @@ class _Search:
         alike = replace(RecordFilter(), control=self.wanted.control, first_offset=self.wanted.first_offset)
         return None if self.wanted == alike else self.excludes
 
+    def columns(self, *, counting: bool = False) -> ColumnSearch | None:
+        """What looks at the columns of many batches at once; None where that is of no use."""
+        found = ColumnSearch(self.wanted, self.start, self.report, self.known, counting, self.check_crc)
+        return found if found.is_of_use else None
+
+    def parts(self, *, counting: bool = False) -> Callable[[Segment, int, Order], Iterator[Part]] | None:
+        """The same, as `PartitionLog.batches_but` takes it."""
+        found = self.columns(counting=counting)
+        return None if found is None else found.parts
+
     def undecided(self, batch: Batch | BatchHeader) -> bool:
         """Whether a batch is not before the last stable offset."""
         return self.known is not None and batch.last_offset >= self.known.last_stable_offset
@@ -180,7 +201,8 @@ def records_of(
         search = _Search(log, wanted, report, **reading)
         if not search.begin(log.start_offset if offset is None else offset):
             return
-        for segment, batch in log.batches_but(search.start, search.by_header, search.skips, **reading):
+        found = log.batches_but(search.start, search.by_header, search.skips, parts=search.parts(), **reading)
+        for segment, batch in found:
             if search.undecided(batch) or (isinstance(batch, BatchHeader) and wanted.ends_before(batch)):
                 return
             if isinstance(batch, Batch):
@@ -188,6 +210,7 @@ def records_of(
                     yield record.offset + 1, record
 
     report.partitions += 1
+    _load_columns([log], wanted)
     return log.whatever_goes(listed, offset)
 
 
@@ -197,13 +220,21 @@ def records_back(log: PartitionLog, wanted: RecordFilter, report: SearchReport) 
     Offsets between batches are not held against each other. Raises FormatError, OSError.
     """
     report.partitions += 1
+    _load_columns([log], wanted)
     search = _Search(log, wanted, report)
     if not search.begin(max(log.start_offset, min(wanted.first_offset or 0, log.end_offset))):
         return
+    columns = search.columns()
     for segment in reversed(log.segments):
         if segment.base_offset > (2**63 if wanted.last_offset is None else wanted.last_offset):
             continue
         if search.skips(segment):
+            continue
+        if columns is not None and (parts := columns.parts_back(segment)) is not None:
+            for part in parts:
+                for place in reversed(part.batches):
+                    yield from reversed(search.matches(segment, segment.batch_at(place)))
+            segment.close()
             continue
         for head in segment.headers_back():
             if head.last_offset < search.start:
@@ -216,6 +247,7 @@ def records_back(log: PartitionLog, wanted: RecordFilter, report: SearchReport) 
 def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> int:
     """How many records of a log are wanted; by headers alone where these say it. Raises as `records_of`."""
     report.partitions += 1
+    _load_columns([log], wanted, counting=True)
     search = _Search(log, wanted, report)
     number = 0
     if not search.begin(max(log.start_offset, min(wanted.first_offset or 0, log.end_offset))):
@@ -226,19 +258,41 @@ def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> i
         if search.excludes(head):
             return True
         within = wanted.last_offset is None or head.last_offset <= wanted.last_offset
-        if not (wanted.takes_all and within and head.first_known >= search.start and head.count is not None):
+        if not (
+            wanted.takes_all_of(head)
+            and within
+            and head.first_known >= search.start
+            and head.count is not None
+        ):
             return False
         if not search.undecided(head):
             number += head.count
             report.found += head.count
         return True
 
-    for segment, batch in log.batches_but(search.start, counted, search.skips):
+    def in_columns(segment: Segment, position: int, order: Order) -> Iterator[Part]:
+        nonlocal number
+        for part in columns.parts(segment, position, order) if columns is not None else ():
+            number += part.counted
+            yield part
+
+    columns = search.columns(counting=True)
+    for segment, batch in log.batches_but(search.start, counted, search.skips, parts=in_columns):
         if search.undecided(batch):
             break
         if isinstance(batch, Batch):
             number += len(search.matches(segment, batch))
     return number
+
+
+def _load_columns(logs: Sequence[PartitionLog], wanted: RecordFilter, *, counting: bool = False) -> None:
+    def sizes() -> Iterator[int]:
+        for log in logs:
+            # whoever reads it reports that
+            with suppress(OSError):
+                yield from (each.size for each in log.files.segments)
+
+    load_columns(wanted, counting, sizes())
 
 
 Failed = Callable[["PartitionLog", Exception], None]
@@ -274,12 +328,46 @@ def find_records(
     for name, number in (("first", first), ("last", last), ("threads", threads)):
         if number is not None:
             require_integer(name, number, 1)
+    _load_columns(logs, wanted)
     search = _Several(logs, wanted, threads or cores(), report or SearchReport(), failed)
     if last is not None:
         return iter(list(islice(search.by_time(newest_first=True), last))[::-1])
     if first is not None:
         return islice(search.by_time(newest_first=False), first)
     return search.one_by_one()
+
+
+def count_records(
+    logs: Sequence[PartitionLog],
+    wanted: RecordFilter,
+    *,
+    threads: int | None = None,
+    report: SearchReport | None = None,
+    failed: Failed = _raise,
+) -> int:
+    """How many records of several logs are wanted, of those that can be read; the rest as `find_records`."""
+    if threads is not None:
+        require_integer("threads", threads, 1)
+    _load_columns(logs, wanted, counting=True)
+    reports = [SearchReport() for _ in logs]
+
+    def counted(number: int) -> int | Exception:
+        try:
+            with logs[number] as log:
+                return log.count_records(wanted, report=reports[number])
+        except Exception as error:
+            return error
+
+    total = 0
+    with ThreadPoolExecutor(threads or cores(), "kodec-count") as pool:
+        for log, number in zip(logs, pool.map(counted, range(len(logs))), strict=True):
+            if isinstance(number, Exception):
+                failed(log, number)
+            else:
+                total += number
+    for own in reports:
+        (report or SearchReport()).add(own)
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self
 
 from kodec.generated.log import transaction_index
 from kodec.log import kernel
@@ -418,6 +418,16 @@ class Segment:
             at += frame.size
             count += 1
         return BatchRange(at - position, count, None if last is None else self._head(*last).next_offset)
+
+    def reopened(self) -> tuple[BinaryIO, int] | None:
+        """The log opened once more, for reading beside this, and its size when it was opened first.
+
+        None where its name leads elsewhere by now. Raises OSError.
+        """
+        with self._lock:
+            log = self._log()
+            file = log.again()
+            return None if file is None else (file, log.size)
 
     def read_bytes(self, position: int, size: int) -> bytes:
         """So many bytes of the log; fewer where it ends."""

@@ -74,6 +74,20 @@ class Pages:
         stream.seek(pos)
         return stream
 
+    def again(self) -> BinaryIO | None:
+        """The file opened once more, with a place of its own; None where its name is another file's by now.
+
+        Raises OSError.
+        """
+        try:
+            file = open_regular(self._path, buffering=0)
+        except FileNotFoundError:
+            return None
+        if os.path.sameopenfile(file.fileno(), self._file.fileno()):
+            return file
+        file.close()
+        return None
+
     def close(self) -> None:
         self._held = b""
         self._file.close()

@@ -1,0 +1,389 @@
+"""Which batches of a segment have records that are wanted: by columns of many batches at once."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from kodec.log import kernel
+from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
+from kodec.log.backends.scan import EVERY, Range, Scan
+from kodec.log.batches.options import LogReadOptions
+from kodec.log.batches.records import TimestampType
+from kodec.log.batches.sizes import BATCH_HEAD
+from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.directories.segment import Position, Segment
+from kodec.log.directories.transactions import Transactions
+from kodec.log.reading.order import Order
+from kodec.log.reading.walk import Walk
+from kodec.runtime.errors import FormatError
+
+if TYPE_CHECKING:
+    from kodec.log.backends.native.headers import FileHeaders
+    from kodec.log.directories.search import SearchReport
+
+__all__ = ["ColumnSearch", "Part", "load_columns"]
+
+# Below that, loading pyarrow takes longer than it saves; and of a segment, looking at columns.
+_MOST_WITHOUT, _LEAST = 64 << 20, 1 << 20
+# The headers of so many batches are looked at together: few at first, as the caller may want one record.
+_FIRST_HEADS, _MOST_HEADS = 64, 4096
+# Batches are read together that are no further apart than so many bytes.
+_BRIDGED = 256 << 10
+_HEADS = (
+    *("position", "size", "base_offset", "last_offset", "count", "max_timestamp", "timestamp_type"),
+    *("producer_id", "is_transactional", "is_control"),
+)
+
+
+def load_columns(wanted: RecordFilter, counting: bool, sizes: Iterable[int]) -> None:
+    """Load what makes columns, where it is installed, and of use for logs of these sizes, in bytes."""
+    if _asks(wanted, counting) and kernel.backend() == "native" and sum(sizes) >= _MOST_WITHOUT:
+        with suppress(ImportError):
+            import pyarrow.compute  # noqa: F401
+
+
+def _asks(wanted: RecordFilter, counting: bool) -> bool:
+    """Whether headers and columns may leave out more than the offsets do."""
+    asked = wanted.since, wanted.until, wanted.key, wanted.value_contains, wanted.producer_ids
+    return counting or any(each is not None for each in asked)
+
+
+class Part(NamedTuple):
+    """What a part of a segment has: whole batches, one behind the other.
+
+    Attributes:
+        end: the byte after it; last: its last offset.
+        counted: how many records are wanted, where only these are counted, without those in `batches`.
+        batches: those that have, or may have, records that are wanted.
+    """
+
+    end: int
+    last: int
+    counted: int
+    batches: list[Position]
+
+
+class _Batch(NamedTuple):
+    place: Position
+    last: int
+    records: int
+    asked: bool
+
+
+@dataclass(slots=True)
+class ColumnSearch:
+    """Looks for records in a segment, part by part.
+
+    It only leaves out batches whose records were all read, checksum and all, and are not wanted: where
+    anything is unusual, it names the batch as one that may have some, or ends.
+
+    Args:
+        start: only offsets from there on.
+        known: leave out what is aborted; None: nothing is.
+        counting: count the records of a batch where all conditions are looked at here.
+    """
+
+    wanted: RecordFilter
+    start: int
+    report: SearchReport
+    known: Transactions | None = None
+    counting: bool = False
+    check_crc: bool = True
+    _offsets: Range = field(init=False)
+    _times: Range = field(init=False)
+
+    def __post_init__(self) -> None:
+        wanted = self.wanted
+        first, last = wanted.first_offset or 0, wanted.last_offset
+        self._offsets = Range(max(self.start, first), EVERY.last if last is None else last)
+        self._times = EVERY
+        if (wanted.since, wanted.until) != (None, None):
+            self._times = Range(wanted.since or 0, EVERY.last if wanted.until is None else wanted.until - 1)
+
+    @property
+    def is_of_use(self) -> bool:
+        """Whether headers and columns may leave out more than the offsets do."""
+        loaded = "pyarrow.compute" in sys.modules and kernel.backend() == "native"
+        return loaded and _asks(self.wanted, self.counting)
+
+    @property
+    def _reads(self) -> bool:
+        """Whether columns of records say more than headers."""
+        wanted = self.wanted
+        return self._times != EVERY or (wanted.key, wanted.value_contains) != (None, None)
+
+    @property
+    def _decides(self) -> bool:
+        """Whether a record is wanted that is not left out here."""
+        return not self.wanted.headers and self.wanted.where is None
+
+    def parts(self, segment: Segment, position: int, order: Order) -> Iterator[Part]:
+        """The parts from `position` on, as far as all is as it should be; the last batch is in none.
+
+        Whoever takes a part brings `order` on to its end before asking for the next. Raises OSError.
+        """
+        if segment.size - position < _LEAST or self._times.last < self._times.first:
+            return
+        found = segment.reopened()
+        if found is None:
+            return
+        file, end = found
+        with file:
+            number = _FIRST_HEADS
+            while (heads := self._heads(file, position, end, segment, number)) is not None:
+                # a batch behind it may contradict the last one
+                position, heads = heads["position"][-1].as_py(), heads.slice(0, heads.num_rows - 1)
+                kept = self._in_order(heads, order)
+                if kept:
+                    yield self._part(file, heads.slice(0, kept), segment)
+                if kept < heads.num_rows:
+                    return
+                number = min(4 * number, _MOST_HEADS)
+
+    def parts_back(self, segment: Segment) -> Iterator[Part] | None:
+        """All parts of a segment, the last one first; None where something is unusual. Raises OSError."""
+        if segment.size < _LEAST or (found := segment.reopened()) is None:
+            return None
+        file, end = found
+        with ExitStack() as opened:
+            opened.enter_context(file)
+            heads = self._all_heads(file, end, segment)
+            if heads is None:
+                return None
+            return self._parts_back(opened.pop_all(), file, heads, segment)
+
+    def _all_heads(self, file: BinaryIO, end: int, segment: Segment) -> Any:
+        """The headers of all batches; None where they are not all, or not in order."""
+        import pyarrow as pa
+
+        gathered = self._gathered(file, 0, end, segment, _MOST_HEADS)
+        heads = [] if gathered is None else list(gathered)
+        if not heads or gathered is None or gathered.position != end:
+            return None
+        whole = pa.concat_batches(heads)
+        kept = self._in_order(whole, Order(segment.base_offset, None))
+        return whole.slice(0, kept) if kept or whole["base_offset"][0].as_py() > self._offsets.last else None
+
+    def _parts_back(self, opened: ExitStack, file: BinaryIO, heads: Any, segment: Segment) -> Iterator[Part]:
+        with opened:
+            stop, number = heads.num_rows, _FIRST_HEADS
+            while stop and heads["last_offset"][stop - 1].as_py() >= self._offsets.first:
+                start = max(stop - number, 0)
+                yield self._part(file, heads.slice(start, stop - start), segment)
+                stop, number = start, min(4 * number, _MOST_HEADS)
+
+    def _heads(self, file: BinaryIO, position: int, end: int, segment: Segment, number: int) -> Any:
+        """The headers of the next batches, at least two; None where there are none."""
+        gathered = self._gathered(file, position, end, segment, number)
+        heads = None if gathered is None else next(iter(gathered), None)
+        return None if heads is None or heads.num_rows < 2 else heads
+
+    @staticmethod
+    def _gathered(
+        file: BinaryIO, position: int, end: int, segment: Segment, number: int
+    ) -> FileHeaders | None:
+        options = LogReadOptions(check_crc=False, limits=segment.limits)
+        scan = Scan(columns_of(batch_schema(), _HEADS), batch_rows=number)
+        return kernel.file_headers(file.fileno(), position, end, scan, options)
+
+    def _in_order(self, heads: Any, order: Order) -> int:
+        """How many of the batches are to be looked at; none where their offsets do not ascend."""
+        import pyarrow.compute as pc
+
+        first, last = heads["base_offset"], heads["last_offset"]
+        ascend = pc.all(pc.greater_equal(last, first)).as_py() and (
+            heads.num_rows == 1 or pc.all(pc.greater(first[1:], last[:-1])).as_py()
+        )
+        records, bare = heads["count"], pc.equal(heads["size"], BATCH_HEAD)
+        ascend = (
+            ascend and pc.all(pc.or_(pc.greater(records, 0), pc.and_(bare, pc.equal(records, 0)))).as_py()
+        )
+        if not (ascend and order.last < first[0].as_py() and last[-1].as_py() <= order.most):
+            return 0
+        kept = pc.less_equal(first, self._offsets.last)
+        if self.known is not None:
+            kept = pc.and_(kept, pc.less(last, self.known.last_stable_offset))
+        number: int = pc.sum(kept).as_py()
+        return number
+
+    def _part(self, file: BinaryIO, heads: Any, segment: Segment) -> Part:
+        import pyarrow.compute as pc
+
+        possible = self._possible(heads)
+        whole = pc.and_(possible, self._whole(heads))
+        self.report.batches_skipped += heads.num_rows - pc.sum(possible).as_py()
+        number, places = 0, []
+        if self.counting and self._decides:
+            number = pc.sum(heads["count"].filter(whole)).as_py() or 0
+        else:
+            places = [each.place for each in _listed(heads, whole) if each.asked]
+        partly = _listed(heads, pc.and_not(possible, whole))
+        if self._reads:
+            for run in _runs(partly):
+                counted, having = self._look(file, run, segment)
+                number += counted
+                places += having
+        else:
+            places += [each.place for each in partly if each.asked]
+        self.report.found += number
+        size, last = heads["size"][-1].as_py(), heads["last_offset"][-1].as_py()
+        return Part(heads["position"][-1].as_py() + size, last, number, sorted(places))
+
+    def _possible(self, heads: Any) -> Any:
+        """Which batches may have records that are wanted, by their headers."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.greater_equal(heads["last_offset"], self._offsets.first)
+        if not self.wanted.control:
+            found = pc.and_not(found, heads["is_control"])
+        if self._times != EVERY:
+            newest = heads["max_timestamp"].cast(pa.int64())
+            older = pc.or_(pc.less_equal(newest, self._times.last), pc.invert(_alike(heads)))
+            found = pc.and_(found, pc.and_(pc.greater_equal(newest, self._times.first), older))
+        if self.wanted.producer_ids is not None:
+            ids = pa.array(sorted(self.wanted.producer_ids), pa.int64())
+            found = pc.and_(found, pc.is_in(heads["producer_id"], ids))
+        if self.known is not None:
+            asked = pc.and_not(heads["is_transactional"], heads["is_control"]).to_pylist()
+            owners, firsts = heads["producer_id"].to_pylist(), heads["base_offset"].to_pylist()
+            kept = [
+                not (each and self.known.drops(owner, first))
+                for each, owner, first in zip(asked, owners, firsts, strict=True)
+            ]
+            found = pc.and_(found, pa.array(kept, pa.bool_()))
+        return found
+
+    def _whole(self, heads: Any) -> Any:
+        """Which batches have nothing but records that are wanted, as far as this is decided here."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if (self.wanted.key, self.wanted.value_contains) != (None, None):
+            return pa.array([False] * heads.num_rows, pa.bool_())
+        found = pc.and_(
+            pc.greater_equal(heads["base_offset"], self._offsets.first),
+            pc.less_equal(heads["last_offset"], self._offsets.last),
+        )
+        return found if self._times == EVERY else pc.and_(found, _alike(heads))
+
+    def _look(self, file: BinaryIO, run: Sequence[_Batch], segment: Segment) -> tuple[int, list[Position]]:
+        """How many records of adjacent batches are wanted, and which batches have them.
+
+        Where something is unusual there, these are all of them.
+        """
+        first, last = run[0].place, run[-1].place
+        stop = last.position + last.size
+        options = LogReadOptions(check_crc=self.check_crc, control=self.wanted.control, limits=segment.limits)
+        file.seek(0)  # from where a walk counts
+        walk = Walk(file, options, start=first.position, stop=stop)
+        found = [0] * len(run)
+        asked = [each.place for each in run if each.asked]
+        try:
+            for columns in walk.items(kernel.row_decoder(self._scan(), options)):
+                if not _assign(self._matching(columns), run, found):
+                    return 0, asked
+        except (FormatError, OSError):
+            return 0, asked
+        if walk.position != stop:
+            return 0, asked
+        report, rows, having = self.report, 0, []
+        for each, number in zip(run, found, strict=True):
+            if not each.asked:
+                continue
+            if number and not (self.counting and self._decides):
+                having.append(each.place)
+                continue
+            rows += number
+            report.bytes_read += each.place.size
+            if number:
+                report.batches_read += 1
+                report.records_read += each.records
+            else:
+                report.batches_without += 1
+        return rows, having
+
+    def _scan(self) -> Scan:
+        names = ["offset"]
+        if self.wanted.key is not None:
+            names.append("key")
+        if self.wanted.value_contains is not None:
+            names.append("value")
+        return Scan(columns_of(row_schema(), names), self._offsets, self._times)
+
+    def _matching(self, columns: Any) -> Any:
+        """The offsets of the records that are wanted."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        offsets = columns["offset"]
+        masks = []
+        if (key := self.wanted.key) is not None:
+            masks.append(pc.equal(columns["key"], pa.scalar(key, pa.binary())))
+        if (part := self.wanted.value_contains) is not None:
+            masks.append(pc.match_substring(columns["value"], part))
+        for each in masks[1:]:
+            masks[0] = pc.and_(masks[0], each)
+        return offsets.filter(masks[0]) if masks else offsets
+
+
+def _alike(heads: Any) -> Any:
+    """Which batches have one time for all records, that of the header."""
+    import pyarrow.compute as pc
+
+    stamped = pc.equal(heads["timestamp_type"], TimestampType.LOG_APPEND_TIME.value)
+    return pc.or_(stamped, pc.equal(heads["count"], 1))
+
+
+def _listed(heads: Any, asked: Any) -> list[_Batch]:
+    names = ("base_offset", "position", "size", "last_offset", "count")
+    rows = zip(*(heads[name].to_pylist() for name in names), asked.to_pylist(), strict=True)
+    return [_Batch(Position(first, at, size), *rest) for first, at, size, *rest in rows]
+
+
+def _runs(batches: Sequence[_Batch]) -> Iterator[Sequence[_Batch]]:
+    """The batches that are asked for, in groups with those between them that are not."""
+    start = end = 0
+    for number, each in enumerate(batches):
+        if not each.asked:
+            continue
+        if start < end:
+            before = batches[end - 1].place
+            if each.place.position - before.position - before.size > _BRIDGED:
+                yield batches[start:end]
+                start = number
+        else:
+            start = number
+        end = number + 1
+    if start < end:
+        yield batches[start:end]
+
+
+def _assign(offsets: Any, run: Sequence[_Batch], found: list[int]) -> bool:
+    """Count for each batch the offsets that are its own.
+
+    False where they do not ascend, or one is of no batch.
+    """
+    import pyarrow.compute as pc
+
+    number = len(offsets)
+    if not number:
+        return True
+    if number > 1 and not pc.all(pc.greater(offsets[1:], offsets[:-1])).as_py():
+        return False
+    view = memoryview(offsets.buffers()[1]).cast("q")[offsets.offset : offsets.offset + number]
+    firsts = [each.place.offset for each in run]
+    at = 0
+    while at < number:
+        which = bisect_right(firsts, view[at]) - 1
+        if which < 0 or view[at] > run[which].last:
+            return False
+        following = bisect_left(view, run[which].last + 1, at)
+        found[which] += following - at
+        at = following
+    return True
