@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -14,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
+
+from kodec.runtime.system import POSIX
 
 __all__ = ["Failed", "Limits", "Testee"]
 
@@ -75,6 +78,11 @@ class Testee:
             raise
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if not POSIX:
+            reason = (
+                "programs are tested on Linux and macOS only: this system cannot end one with its children"
+            )
+            raise OSError(errno.ENOTSUP, reason, self._command[0])
         self._rest = b""
         self.starts += 1
         with contextlib.ExitStack() as opened:

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kodec.formats.schema import FormatReader
+from kodec.runtime.system import NOFOLLOW
 
 try:
     import fcntl
-except ImportError:  # no such locks on this system
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["COMPRESSIONS", "check_target", "write_parquet"]
@@ -71,15 +72,20 @@ def write_parquet(
             os.link(made, to)
     finally:
         made.unlink(missing_ok=True)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
     return count
 
 
-def _begin(to: Path) -> tuple[Path, int]:
-    """A new hidden file beside the target, locked as long as its descriptor is open."""
+def _begin(to: Path) -> tuple[Path, int | None]:
+    """A new hidden file beside the target, locked as long as its descriptor is open; None without locks."""
     while True:
         made = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
         fd = os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        if fcntl is None:
+            # a file that is open could not be renamed there
+            os.close(fd)
+            return made, None
         # another process may have taken it for an abandoned one just now
         if _locked(fd) and os.fstat(fd).st_nlink:
             return made, fd
@@ -92,7 +98,7 @@ def _remove_abandoned(to: Path) -> None:
         return
     for path in to.parent.glob(f".{glob.escape(to.name)}.{'[0-9a-f]' * 16}"):
         with contextlib.suppress(OSError):
-            fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            fd = os.open(path, os.O_RDWR | NOFOLLOW)
             try:
                 if _locked(fd):
                     path.unlink()
@@ -101,9 +107,7 @@ def _remove_abandoned(to: Path) -> None:
 
 
 def _locked(fd: int) -> bool:
-    """Lock a file, where systems and file systems have locks; False where another process has it locked."""
-    if fcntl is None:
-        return True
+    """Lock a file, where file systems have locks; False where another process has it locked."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -283,7 +284,9 @@ def local_path(text: str, use: str) -> str:
         return str(Path(text).absolute())
     if url.scheme != "file" or url.netloc not in ("", "localhost") or not url.path.startswith("/"):
         raise OptionError("path", f"{text}: only local paths can be {use}, like /data/logs")
-    return unquote(url.path, errors="surrogateescape")
+    path = unquote(url.path, errors="surrogateescape")
+    # file:///C:/data
+    return path[1:] if os.name == "nt" and path[2:3] == ":" else path
 
 
 def _names(given: Mapping[str, str], name: str) -> frozenset[str] | None:

@@ -75,7 +75,8 @@ def _left_in_silence() -> Iterator[None]:
     Spark closes the connection once a `limit` is met. Python has the worker go on to an error then, which it
     prints when it ends.
     """
-    ours = TaskContext.get() is not None and threading.current_thread() is threading.main_thread()
+    in_worker = TaskContext.get() is not None and threading.current_thread() is threading.main_thread()
+    ours = in_worker and hasattr(signal, "SIGPIPE")
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL) if ours else None
     try:
         yield

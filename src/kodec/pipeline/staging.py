@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kodec.log.files.durable import exchange, sync_folder
-from kodec.log.files.lock import is_locked, locked
+from kodec.log.files.lock import is_locked, locked_staging
 from kodec.log.files.paths import require_outside_logs
 
 __all__ = ["Staging", "require_free", "staged"]
@@ -104,7 +104,7 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
         path = target.parent / f"{prefix}{uuid.uuid4().hex}"
         path.mkdir()
         try:
-            lock = locked(path)
+            lock = locked_staging(path)
             lock.__enter__()
         except (BlockingIOError, FileNotFoundError):
             # another job took it for dead before it was locked
@@ -120,7 +120,7 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
             with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
                 # a lock of this process would be no obstacle
                 if not is_locked(left):
-                    with locked(left):
+                    with locked_staging(left):
                         _remove(left, target, path / _FINISHED if resume else None)
         yield Staging(path, resumable=resume)
         done = True

@@ -56,6 +56,7 @@ from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic
 from kodec.log.writing.add_segments import is_unfinished
 from kodec.log.writing.new_folder import working_name
 from kodec.runtime.errors import StalePlan
+from kodec.runtime.system import require_posix
 
 __all__ = ["RETENTION_MS", "Adoption", "AdoptionPlan", "plan_adoption"]
 
@@ -171,6 +172,7 @@ class AdoptionPlan:
             names = ", ".join(str(each.topic_partition) for each in gone)
             raise ValueError(f"retention would delete segments of {names} at once: change it first")
         for root in self.into:
+            require_posix(root)
             owner = root.stat().st_uid
             if os.geteuid() not in (0, owner):
                 text = f"is the broker's, of user {owner}; run this as that user, or as root"

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from kodec.log.files.durable import sync_folder, sync_name
 from kodec.runtime.errors import ReadFailed
+from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
 
 __all__ = ["keep_owner", "make_folders", "open_file", "open_regular", "read_regular", "require_regular"]
 
@@ -56,9 +57,7 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
 
     Raises OSError, with ELOOP where the last name of the path is a symbolic link.
     """
-    # Windows has no such flags, nor links that everybody may make.
-    extra = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    fd = os.open(path, flags | extra, mode)
+    fd = os.open(path, flags | NOFOLLOW | CLOEXEC | BINARY, mode)
     try:
         yield fd
     finally:
@@ -70,6 +69,7 @@ def make_folders(path: Path, like: os.stat_result) -> None:
 
     New ones get the owner, group and permissions of another folder. Raises OSError.
     """
+    require_posix(path)
     for each in reversed([path, *path.parents]):
         if not each.exists():
             each.mkdir(mode=0o700, exist_ok=True)
@@ -85,8 +85,6 @@ def keep_owner(fd: int, like: os.stat_result, mode: int | None = None) -> None:
 
     `mode` stands for the permissions where they are not to be the same. Raises OSError.
     """
-    if not hasattr(os, "fchown"):
-        return
     # Who is not root can give a file to none but groups of his own.
     for owner, group in ((like.st_uid, -1), (-1, like.st_gid)):
         with suppress(PermissionError):

@@ -20,6 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kodec.runtime.system import BINARY, DIRECTORY, NOFOLLOW, POSIX, require_posix
+
 __all__ = [
     "NO_SPACE",
     "create_file",
@@ -37,12 +39,13 @@ __all__ = [
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 """How the system says that a disk, or somebody's share of it, is full."""
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | BINARY
 
 
 def sync_file(path: str | os.PathLike[str]) -> None:
     """Make the contents of a file durable. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY)
+    # Windows flushes only what may be written
+    fd = os.open(path, os.O_RDONLY if POSIX else os.O_RDWR)
     try:
         os.fsync(fd)
     finally:
@@ -50,8 +53,12 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 
 
 def sync_folder(path: str | os.PathLike[str]) -> None:
-    """Make the names in a folder (created, renamed, removed) durable. Raises OSError."""
-    sync_file(path)
+    """Make the names in a folder (created, renamed, removed) durable; Windows cannot. Raises OSError.
+
+    Source: org.apache.kafka.common.utils.Utils.flushDir, which leaves it out there too.
+    """
+    if POSIX:
+        sync_file(path)
 
 
 def drop_cached(path: str | os.PathLike[str], *, sync: bool = True) -> None:
@@ -75,7 +82,11 @@ def write_all(fd: int, data: bytes | bytearray | memoryview, at: int) -> None:
     """Write all of `data` at a position. Raises OSError; a part may then have been written."""
     view = memoryview(data)
     while view:
-        done = os.pwrite(fd, view, at)
+        if hasattr(os, "pwrite"):
+            done = os.pwrite(fd, view, at)
+        else:
+            os.lseek(fd, at, os.SEEK_SET)
+            done = os.write(fd, view)
         view, at = view[done:], at + done
 
 
@@ -85,6 +96,7 @@ def create_file(path: str | os.PathLike[str], *, folder: int | None = None) -> i
     Neither the file nor its name is fsynced. With `folder`, a descriptor, `path` is a name in there.
     Raises: FileExistsError, also for a symbolic link; OSError.
     """
+    require_posix(path)
     around = Path(path).parent.stat() if folder is None else os.fstat(folder)
     mode = _mode_beside(Path(path).parent if folder is None else folder)
     return _create(path, around.st_uid, around.st_gid, mode, folder=folder)
@@ -95,6 +107,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
 
     Raises: OSError.
     """
+    require_posix(path)
     target = Path(path)
     around = target.parent.stat()
     try:
@@ -103,7 +116,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         if target.is_dir():
             return
         raise
-    fd = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    fd = os.open(target, os.O_RDONLY | DIRECTORY | NOFOLLOW)
     try:
         _give(fd, around.st_uid, around.st_gid, target, must=False)
     finally:
@@ -115,6 +128,7 @@ def make_root(path: str | os.PathLike[str]) -> None:
 
     Each gets the owner and group of the one around it. Raises: OSError.
     """
+    require_posix(path)
     target = Path(path).absolute()
     for each in reversed((target, *target.parents)):
         if not each.is_dir():
@@ -192,6 +206,8 @@ def _swap(one: bytes, other: bytes) -> int:
 
 def _create_like(path: Path, model: Path) -> int:
     """Make a file with the owner, group and mode of another, or of a new one where that is no file."""
+    if not POSIX:
+        return os.open(path, _NEW, 0o644)
     try:
         there = model.lstat()
     except FileNotFoundError:

@@ -29,6 +29,7 @@ from kodec.log.files.descriptors import require_regular
 from kodec.log.files.durable import create_file
 from kodec.log.files.listing import parse_segment_name
 from kodec.log.files.names import LOCK
+from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
 
 try:
     # Here, as a lock may be released when the interpreter ends, and nothing can be imported.
@@ -36,7 +37,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["RootLock", "claimed", "is_locked", "locked"]
+__all__ = ["RootLock", "claimed", "is_locked", "locked", "locked_staging"]
 
 
 _Identity = tuple[int, int]
@@ -160,7 +161,7 @@ def _require_file(found: os.stat_result, root: Path) -> None:
 def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
     """The lock's file, and whether it was made here."""
     made = False
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_RDWR | CLOEXEC | NOFOLLOW
     while True:
         try:
             _require_file(os.stat(LOCK, dir_fd=folder, follow_symlinks=False), path)
@@ -224,7 +225,7 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
             return True
     try:
         _require_file((Path(root) / LOCK).lstat(), Path(root))
-        fd = os.open(Path(root) / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(Path(root) / LOCK, os.O_RDONLY | CLOEXEC | NOFOLLOW)
     except FileNotFoundError:
         return False
     try:
@@ -274,9 +275,10 @@ def locked(root: str | os.PathLike[str], *, stays: bool = True) -> Iterator[Root
     writes a log claims it as well: see `claimed`.
 
     Raises: BlockingIOError where a broker or another process holds it; ValueError for a folder without the
-    file that holds segments: that of a topic-partition; OSError.
+    file that holds segments: that of a topic-partition; OSError, also where the system is not POSIX.
     Source: org.apache.kafka.server.util.FileLock.
     """
+    require_posix(root)
     token = object()
     try:
         with _mutex:
@@ -285,6 +287,35 @@ def locked(root: str | os.PathLike[str], *, stays: bool = True) -> Iterator[Root
     finally:
         with _mutex:
             _release(token)
+
+
+@contextmanager
+def locked_staging(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder that no broker knows: of a job's output that is not whole yet.
+
+    On Windows it is a lock of Windows. An open file cannot be deleted there, so the lock's file goes last,
+    and with it a folder that holds nothing else.
+
+    Raises: BlockingIOError where another process holds it; OSError.
+    """
+    if fcntl is not None:
+        with locked(folder):
+            yield
+        return
+    import msvcrt
+
+    fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | BINARY)
+    try:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            raise BlockingIOError(errno.EAGAIN, "in use: another job holds the lock", str(folder)) from error
+        yield
+    finally:
+        os.close(fd)
+        with suppress(OSError):
+            (folder / LOCK).unlink()
+            folder.rmdir()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from kodec.log.files.descriptors import keep_owner, make_folders, open_file, require_regular
 from kodec.log.files.durable import sync_folder, write_all
 from kodec.log.files.paths import is_log_directory, require_no_link
+from kodec.runtime.system import NONBLOCK
 
 __all__ = ["copy_from", "default_quarantine", "keep_part", "move_away", "quarantine_of"]
 
@@ -89,7 +90,7 @@ def copy_from(path: Path, start: int, target: Path, passed: Callable[[int], None
     part.unlink(missing_ok=True)
     try:
         with (
-            open_file(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)) as source,
+            open_file(path, os.O_RDONLY | NONBLOCK) as source,
             open_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as out,
         ):
             require_regular(os.fstat(source), path)

@@ -31,6 +31,7 @@ from kodec.log.files.names import INDEXES, LEADER_EPOCHS, file_name
 from kodec.log.files.paths import require_no_link
 from kodec.log.writing.prepare import refuse_unfinished, remove_clean_shutdown
 from kodec.runtime.errors import EncodeError, KodecError, Malformed
+from kodec.runtime.system import NOFOLLOW
 
 __all__ = [
     "JOURNAL",
@@ -275,7 +276,7 @@ def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
     heads = [(position, offset) for position, offset, has in found if shift or has != epoch]
     if not heads:
         return
-    fd = os.open(part.path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
+    fd = os.open(part.path, os.O_WRONLY | NOFOLLOW)
     try:
         for position, offset in heads:
             write_all(fd, OFFSET.stored(offset + shift), position + OFFSET.at)

@@ -15,6 +15,7 @@ from kodec.log.files.names import file_name
 from kodec.log.writing.closing import ClosedAtEnd
 from kodec.log.writing.guard import ChangeGuard
 from kodec.runtime.errors import EncodeError
+from kodec.runtime.system import NOFOLLOW
 
 __all__ = ["SegmentWriter"]
 
@@ -98,7 +99,7 @@ class SegmentWriter(ClosedAtEnd):
                     self._file(kind).unlink(missing_ok=True)
             for kind in ("log", "index", "timeindex", "txnindex"):
                 if resume is not None and (kind != "txnindex" or self._file(kind).is_file()):
-                    self._files[kind] = os.open(self._file(kind), os.O_WRONLY | os.O_NOFOLLOW)
+                    self._files[kind] = os.open(self._file(kind), os.O_WRONLY | NOFOLLOW)
                 elif kind != "txnindex":
                     self._files[kind] = create_file(self._file(kind))
             if resume is not None:

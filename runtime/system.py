@@ -1,0 +1,36 @@
+"""What only some systems have: flags of open, locks, fsync of folders.
+
+Reading works wherever Python runs, and so does every output that is not a broker's: exports, pages, generated
+code. Log directories are changed only where a lock keeps brokers out and fsync makes names durable: on POSIX.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # Windows
+    POSIX = False
+else:
+    POSIX = hasattr(_fcntl, "lockf")
+
+__all__ = ["BINARY", "CLOEXEC", "DIRECTORY", "NOFOLLOW", "NONBLOCK", "POSIX", "require_posix"]
+
+# 0 where a system has no such flag: then it has no links that everybody may make, or no text mode.
+BINARY = getattr(os, "O_BINARY", 0)
+CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+
+
+def require_posix(path: str | os.PathLike[str]) -> None:
+    """Refuse to change a log directory where that is not safe.
+
+    Raises: OSError with ENOTSUP where the system has no POSIX locks, and no fsync of folders.
+    """
+    if not POSIX:
+        reason = "log directories are changed on Linux and macOS only: no lock keeps brokers out here"
+        raise OSError(errno.ENOTSUP, reason, os.fspath(path))
