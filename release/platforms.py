@@ -34,7 +34,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 SMOKE = ROOT / "tests" / "packaging" / "smoke.py"
 # What needs no other client, no other language and no clone: codecs, generated modules, readers, messages.
-TESTS = ["tests/runtime", "tests/generated", "tests/log/reading", "tests/log/messages", "tests/log/verification"]
+TESTS = [
+    "tests/runtime",
+    "tests/generated",
+    "tests/log/reading",
+    "tests/log/messages",
+    "tests/log/verification",
+]
 NEEDS = ["pytest", "hypothesis", "pyarrow", "typer", "rich", "jinja2", "pyyaml", "jsonschema", "kaitaistruct"]
 MODULES = ("runtime/native/bindings", "runtime/native/messages")
 SECONDS = 1800
@@ -90,7 +96,9 @@ def build(one: dict[str, Any], pure: Path, out: Path) -> Path:
             libs = [f"-l{'python' + short}" for _ in one.get("libs", [])]
             flags = ["-O3", "-g0", "-fPIC", "-fvisibility=hidden", "-Wl,-s", f"-I{ROOT}/generated/kernels"]
             flags += [f"-I{ROOT}/runtime/native", *(f"-I{each}" for each in one["include"])]
-            flags += [f"-L{each}" for each in one.get("libs", [])] + ["-DMS_WIN64"] * one["tag"].startswith("win")
+            flags += [f"-L{each}" for each in one.get("libs", [])] + ["-DMS_WIN64"] * one["tag"].startswith(
+                "win"
+            )
             flags += ["-DPy_GIL_DISABLED=1"] * (one["version"].endswith("t") and one["tag"].startswith("win"))
             run(
                 [sys.executable, "-m", "ziglang", "cc", "-target", triple, *link, *flags]
@@ -103,7 +111,14 @@ def build(one: dict[str, Any], pure: Path, out: Path) -> Path:
         facts.write_text(text, encoding="utf-8")
         run([sys.executable, "-m", "wheel", "pack", str(folder), "-d", work])
         (packed,) = Path(work).glob("*.whl")
-        tags = ["--python-tag", f"cp{short.rstrip('t')}", "--abi-tag", f"cp{short}", "--platform-tag", one["tag"]]
+        tags = [
+            "--python-tag",
+            f"cp{short.rstrip('t')}",
+            "--abi-tag",
+            f"cp{short}",
+            "--platform-tag",
+            one["tag"],
+        ]
         name = run([sys.executable, "-m", "wheel", "tags", *tags, packed.name], cwd=work).strip()
         return Path(shutil.copy(Path(work, name), out))
 
@@ -121,7 +136,16 @@ def platform_of(tag: str) -> str:
 def try_wheel(one: dict[str, Any], wheel: Path) -> dict[str, str]:
     """Install the wheel where nothing is, then with what tests need, and run what it was built for."""
     seen = (lambda path: "Z:" + str(path).replace("/", "\\")) if one.get("paths") == "windows" else str
-    install = ["uv", "pip", "install", "-q", "--only-binary", ":all:", "--python-version", one["version"].rstrip("t")]
+    install = [
+        "uv",
+        "pip",
+        "install",
+        "-q",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        one["version"].rstrip("t"),
+    ]
     install += ["--python-platform", platform_of(one["tag"])]
     if one["version"].endswith("t"):
         install = ["uv", "pip", "install", "-q", "-p", one["command"][0]]
@@ -141,7 +165,16 @@ def try_wheel(one: dict[str, Any], wheel: Path) -> dict[str, str]:
                 command = [*one["command"], seen(SMOKE), "native"]
             else:
                 given = one.get("tests") or TESTS
-                command = [*one["command"], "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *given]
+                command = [
+                    *one["command"],
+                    "-m",
+                    "pytest",
+                    "-q",
+                    "--no-header",
+                    "-p",
+                    "no:cacheprovider",
+                    *given,
+                ]
             done = subprocess.run(
                 command,
                 cwd=ROOT if name == "tests" else work,
