@@ -118,6 +118,13 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{named(page)}: {target}"
 
 
+def test_the_page_of_options_is_that_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    import options_page
+
+    assert options_page.PAGE.read_text("utf-8") == options_page.page()
+
+
 def test_every_page_is_listed_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     pages = [page for page in PAGES[1:] if page.stem != "index"]  # that is the site's list of pages

@@ -15,7 +15,7 @@ import kodec
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.messages.decoding import decode_record
 from kodec.pipeline import schema
-from kodec.pipeline.options import OptionError, Options
+from kodec.pipeline.options import READ_OPTIONS, OptionError, Options
 from kodec.pipeline.plan import DataLoss, list_segments, tasks_of
 
 from .test_which_rows import load, of, rows
@@ -37,6 +37,22 @@ def logs(tmp_path: Path, write_segment: Write) -> Path:
 
 def by(**partitions: int) -> str:
     return json.dumps({"t": {name[1:]: value for name, value in partitions.items()}})
+
+
+DEFAULTS = {
+    name: option.default.strip("`")
+    for name, option in READ_OPTIONS.items()
+    if option.default.strip("`").isalnum() or option.default == "`read_uncommitted`"
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_the_documented_default_is_the_default(name: str) -> None:
+    assert Options.parse({"path": "/", name: DEFAULTS[name]}) == Options.parse({"path": "/"})
+
+
+def test_most_defaults_are_documented() -> None:
+    assert len(DEFAULTS) > 12
 
 
 # -- topics ---------------------------------------------------------------------------------------

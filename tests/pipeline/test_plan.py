@@ -86,7 +86,7 @@ def test_a_folder_and_a_link_to_it_are_one_log(log_dir: Path, tmp_path: Path) ->
         ),
         ({"path": "/", "subscibe": "orders"}, r"subscibe: there is no such option; did you mean subscribe\?"),
         ({"path": "/", "endingTimestam": "1"}, r"did you mean endingTimestamp\?"),
-        ({"path": "/", "xyzzy": "1"}, "docs/spark.md lists"),
+        ({"path": "/", "xyzzy": "1"}, "docs/spark-options.md lists"),
         ({"path": "/", "kafka.auto.offset.reset": "latest"}, "use startingOffsets"),
         ({"path": "/", "kafka.isolation.level": "serializable"}, "read_uncommitted or read_committed"),
         ({"path": "/", "startingOffsets": "latest"}, "a batch query cannot start at the latest offset"),

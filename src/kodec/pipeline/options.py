@@ -26,9 +26,14 @@ from kodec.runtime.errors import KodecError
 
 __all__ = [
     "EARLIEST",
+    "IGNORED",
     "LATEST",
+    "OF_KAFKA",
+    "READ_OPTIONS",
+    "REFUSED",
     "Edge",
     "Mode",
+    "Option",
     "OptionError",
     "Options",
     "local_path",
@@ -49,35 +54,205 @@ _CHOICES = ("subscribe", "subscribePattern", "assign")
 _STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
 _ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _STRATEGY = "startingOffsetsByTimestampStrategy"
+_ISOLATION = "kafka.isolation.level"
 
-_OURS = (
-    *_CHOICES,
-    *_STARTS,
-    *_ENDS,
-    _STRATEGY,
-    "includeHeaders",
-    "failOnDataLoss",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "columns",
-    "mode",
-    "verifyCrc",
-    "includeControlRecords",
-    "includeBatchMetadata",
-    "includeDecoded",
-    "includeInternal",
-    "allowEmpty",
-    "maxPartitionBytes",
-    "maxBatchBytes",
-    "maxDecompressedBytes",
-    "maxElements",
-    "path",
+
+class Option(NamedTuple):
+    """An option, for people: docs/spark-options.md is made from these.
+
+    Attributes:
+        value: what may be given, in Markdown, as the rest.
+        default: "" for none.
+        meaning: what it does.
+    """
+
+    value: str
+    default: str
+    meaning: str
+
+
+READ_OPTIONS: Mapping[str, Option] = {
+    "subscribe": Option(
+        "topics, with commas",
+        "",
+        "a missing topic is an error",
+    ),
+    "subscribePattern": Option(
+        "regular expression for whole names",
+        "",
+        "in the JVM, Java's syntax; in Python, only expressions that mean the same in Java, "
+        "others are an error. Internal topics only with `includeInternal`",
+    ),
+    "assign": Option(
+        'JSON, `{"orders":[0,1]}`',
+        "",
+        "the partitions of each topic; a missing one is an error",
+    ),
+    "includeInternal": Option(
+        "true, false",
+        "false",
+        "read internal topics too",
+    ),
+    "startingTimestamp": Option(
+        "ms since 1970",
+        "",
+        "rows begin at the first record that is not older; overrides the next two. A "
+        "topic-partition without such a record is an error, see "
+        "`startingOffsetsByTimestampStrategy`",
+    ),
+    "startingOffsetsByTimestamp": Option(
+        'JSON, `{"orders":{"0":1700000000000}}`',
+        "",
+        "the same for each topic-partition; all must be listed; overrides the next",
+    ),
+    "startingOffsets": Option(
+        '`earliest`, `latest`, or JSON, `{"orders":{"0":23,"1":-2}}`',
+        "`earliest`; for a stream `latest`",
+        "-2 is earliest, -1 latest; all topic-partitions must be listed. A batch query cannot "
+        "start at the latest",
+    ),
+    "endingTimestamp": Option(
+        "ms since 1970",
+        "",
+        "rows end before the first record that is not older; overrides the next two. If no "
+        "record is that late, they end at the latest. Not for streams",
+    ),
+    "endingOffsetsByTimestamp": Option(
+        'JSON, `{"orders":{"0":1700000000000}}`',
+        "",
+        "the same for each topic-partition; all must be listed; overrides the next",
+    ),
+    "endingOffsets": Option(
+        '`latest`, or JSON, `{"orders":{"0":23,"1":-1}}`',
+        "`latest`",
+        "rows end before it; -1 is latest. Rows cannot end at the earliest. Not for streams",
+    ),
+    "startingOffsetsByTimestampStrategy": Option(
+        "`error`, `latest`",
+        "`error`",
+        "what a start time after all records means",
+    ),
+    "failOnDataLoss": Option(
+        "true, false",
+        "true; false unless `mode` is failfast",
+        "whether offsets that are [missing](spark.md#paths-and-rows) or outside the log are an "
+        "error; if false they are a warning, and the available records are read",
+    ),
+    "kafka.isolation.level": Option(
+        "`read_uncommitted`, `read_committed`",
+        "`read_uncommitted`",
+        "whether records of open and aborted transactions are left out",
+    ),
+    "includeHeaders": Option(
+        "true, false",
+        "false",
+        "add the column `headers`",
+    ),
+    "minPartitions": Option(
+        "whole number above 0",
+        "",
+        "the least number of tasks, if there are that many offsets",
+    ),
+    "maxRecordsPerPartition": Option(
+        "whole number above 0",
+        "",
+        "the most offsets in a task",
+    ),
+    "maxOffsetsPerTrigger": Option(
+        "whole number above 0",
+        "",
+        "streams: the approximate number of offsets in a micro-batch, in proportion to the size "
+        "of each topic-partition. Batch queries ignore this option and the next two",
+    ),
+    "minOffsetsPerTrigger": Option(
+        "whole number above 0",
+        "",
+        "streams: a micro-batch waits for this many offsets; the first one does not, nor does "
+        "one of `availableNow`",
+    ),
+    "maxTriggerDelay": Option(
+        "time, `90s`",
+        "`15m`",
+        "the longest time that it waits",
+    ),
+    "columns": Option(
+        "names, with commas",
+        "all of them",
+        "only these columns, in this order",
+    ),
+    "mode": Option(
+        "`failfast`, `permissive`, `quarantine`",
+        "`failfast`",
+        "see [damage](spark.md#paths-and-rows) and [skipped data](spark.md#find-skipped-data); "
+        "called `on_error` elsewhere",
+    ),
+    "verifyCrc": Option(
+        "true, false",
+        "true",
+        "check every checksum",
+    ),
+    "includeControlRecords": Option(
+        "true, false",
+        "false",
+        "read control records too",
+    ),
+    "includeBatchMetadata": Option(
+        "true, false",
+        "false",
+        "add the [batch columns](spark.md#columns)",
+    ),
+    "includeDecoded": Option(
+        "true, false",
+        "false",
+        "add `keyDecoded` and `valueDecoded`; internal topics are still read only if they are requested",
+    ),
+    "allowEmpty": Option(
+        "true, false",
+        "false",
+        "a load without a topic-partition, or without one that is named, has no rows instead of an error",
+    ),
+    "maxPartitionBytes": Option(
+        "size, `64m`",
+        "[in the JVM](spark-jvm.md) 128m; in Python the size of the log divided by the cores of the "
+        "planning machine, at least 16m, at most 128m",
+        "how much log one task reads. Only `minPartitions` and `maxRecordsPerPartition` split a "
+        "segment (in the JVM its size does too); small segments share a task",
+    ),
+    "maxBatchBytes": Option(
+        "size",
+        "1g",
+        "the largest batch as stored; a field of `Limits` elsewhere (`batch_bytes`), as are the next two",
+    ),
+    "maxDecompressedBytes": Option(
+        "size",
+        "256m",
+        "the largest decompressed size of a batch's records",
+    ),
+    "maxElements": Option(
+        "whole number",
+        "1000000",
+        "the most records plus headers in a batch",
+    ),
+}
+# Those that Spark's Kafka source has too, with the same meaning.
+OF_KAFKA = frozenset(
+    {
+        *_CHOICES,
+        *_STARTS,
+        *_ENDS,
+        _STRATEGY,
+        _ISOLATION,
+        "failOnDataLoss",
+        "includeHeaders",
+        "minPartitions",
+        "maxRecordsPerPartition",
+        "maxOffsetsPerTrigger",
+        "minOffsetsPerTrigger",
+        "maxTriggerDelay",
+    }
 )
 # What Spark's Kafka source asks brokers for, or does with them: files need none of it.
-_IGNORED = (
+IGNORED = (
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
@@ -95,10 +270,9 @@ _OF_SPARK = (
     "collation",
 )
 _KAFKA = "kafka."
-_ISOLATION = "kafka.isolation.level"
-_KNOWN = {name.lower(): name for name in (*_OURS, *_IGNORED, *_OF_SPARK, _ISOLATION)}
+_KNOWN = {name.lower(): name for name in (*READ_OPTIONS, "path", *IGNORED, *_OF_SPARK)}
 # They mean something that is not to be had here, so that ignoring them would mislead.
-_NOT_HERE = {
+REFUSED = {
     "topic": "it is for writing; to read, name topics with subscribe",
     "kafka.auto.offset.reset": "use startingOffsets",
     "kafka.key.deserializer": "keys are binary; use Spark's functions",
@@ -149,7 +323,7 @@ _LATEST = Edge("endingOffsets", LATEST)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of the `kafka-log` source, read and checked; docs/spark.md says what each means.
+    """The options of the `kafka-log` source, read and checked; docs/spark-options.md describes each.
 
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
     the options in the words of this package; trigger_delay is in seconds.
@@ -250,14 +424,14 @@ class Options:
 
 def _check_names(given: Mapping[str, str]) -> None:
     """Refuse a name that nobody knows: it may be one that chooses rows, misspelled."""
-    for name, text in _NOT_HERE.items():
+    for name, text in REFUSED.items():
         if name.lower() in given:
             raise OptionError(name, text)
     for name in given:
         if name in _KNOWN or name.startswith((_KAFKA, "option.")):
             continue
         near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.5)
-        hint = f"did you mean {_KNOWN[near[0]]}?" if near else "docs/spark.md lists those that there are"
+        hint = f"did you mean {_KNOWN[near[0]]}?" if near else "docs/spark-options.md lists them"
         raise OptionError(name, f"there is no such option; {hint}")
 
 

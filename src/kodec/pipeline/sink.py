@@ -41,11 +41,11 @@ from kodec.log.writing.add_segments import (
     is_unfinished,
     staging_folder,
 )
-from kodec.pipeline.options import OptionError, local_path
+from kodec.pipeline.options import Option, OptionError, local_path
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
 
-__all__ = ["BatchSink", "StreamSink", "WriteOptions"]
+__all__ = ["WRITE_OPTIONS", "BatchSink", "StreamSink", "WriteOptions"]
 
 _TYPES = {
     "key": ("binary", "string"),
@@ -57,18 +57,57 @@ _TYPES = {
     "timestamp": ("timestamp",),
     "timestampType": ("int",),
 }
-_OPTIONS = (
-    "path",
-    "topic",
-    "partition",
-    "partitions",
-    "compression",
-    "batchBytes",
-    "segmentBytes",
-    "queryId",
-    "batchId",
-)
-_COMPRESSION = "kafka.compression.type"
+WRITE_OPTIONS: Mapping[str, Option] = {
+    "topic": Option(
+        "a topic",
+        "",
+        "the topic of all rows; overrides the column",
+    ),
+    "partition": Option(
+        "whole number",
+        "",
+        "the partition of all rows; overrides the column",
+    ),
+    "partitions": Option(
+        "whole number above 0",
+        "",
+        "the number of partitions of a topic. A row without a partition (no column, or null) "
+        "goes where Kafka's producers send its key. Rows without a key go to each partition in "
+        "turn, 1,000 at a time. A row whose partition is not below this number is an error",
+    ),
+    "compression": Option(
+        "`none`, `gzip`, `snappy`, `lz4`, `zstd`",
+        "none",
+        "the codec of batches",
+    ),
+    "kafka.compression.type": Option(
+        "as `compression`",
+        "none",
+        "the same, by Kafka's name",
+    ),
+    "batchBytes": Option(
+        "size",
+        "1000000",
+        "a batch ends before it exceeds this size, before compression",
+    ),
+    "segmentBytes": Option(
+        "size, `64m`",
+        "1g",
+        "a segment ends before it exceeds this size (`segment.bytes`)",
+    ),
+    "queryId": Option(
+        "text",
+        "",
+        "for `foreachBatch`, not for a stream's own writes. A batch whose number is not above "
+        "the last one of its query is already written and is left out",
+    ),
+    "batchId": Option(
+        "whole number",
+        "",
+        "for `foreachBatch`, not for a stream's own writes. A batch whose number is not above "
+        "the last one of its query is already written and is left out",
+    ),
+}
 # What Spark itself adds.
 _OF_SPARK = ("queryname", "provider", "owner")
 _SOME_OFFSETS = "kafka-log: offset is null in some rows: leave the column out, or give them all"
@@ -80,7 +119,7 @@ _MOST_BATCH = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """The options of a write; docs/spark-sink.md has them as a table.
+    """The options of a write; docs/spark-options.md describes each.
 
     Attributes:
         root: the log directory.
@@ -102,7 +141,7 @@ class WriteOptions:
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> WriteOptions:
         """Read the options of a query. Raises OptionError for one that is not known or cannot be followed."""
-        known = {name.lower(): name for name in (*_OPTIONS, _COMPRESSION)}
+        known = {name.lower(): name for name in (*WRITE_OPTIONS, "path")}
         values: dict[str, str] = {}
         checkpoint = None
         for name, value in given.items():
@@ -112,7 +151,9 @@ class WriteOptions:
                 checkpoint = value
             elif lower not in _OF_SPARK and not lower.startswith("kafka."):
                 near = difflib.get_close_matches(lower, known, 1)
-                hint = f"; did you mean {known[near[0]]}?" if near else f"; there are {', '.join(_OPTIONS)}"
+                hint = (
+                    f"; did you mean {known[near[0]]}?" if near else f"; there are {', '.join(WRITE_OPTIONS)}"
+                )
                 raise OptionError(name, f"there is no such option of writing{hint}")
         if "path" not in values:
             raise OptionError("path", "say where the log directory is: .save(path), or .start(path)")
@@ -138,7 +179,7 @@ class WriteOptions:
             raise OptionError("partitions", "it is for rows of which partition does not say where they go")
         if topic is not None:
             _require_name(topic, partition or 0)
-        compression = values.get("compression", values.get(_COMPRESSION, "none"))
+        compression = values.get("compression", values.get("kafka.compression.type", "none"))
         if compression not in CODECS:
             raise OptionError("compression", f"{compression!r}: expected one of {', '.join(CODECS)}")
         plain = Cut()
