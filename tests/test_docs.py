@@ -125,7 +125,27 @@ def test_the_page_of_options_is_that_of_the_code(monkeypatch: pytest.MonkeyPatch
     assert options_page.PAGE.read_text("utf-8") == options_page.page()
 
 
-def test_every_page_is_listed_in_the_readme() -> None:
+def test_the_pictures_are_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    import pictures
+
+    made = dict(pictures.pictures())
+    assert {path.name for path in pictures.FOLDER.iterdir()} == set(made)
+    for name, text in made.items():
+        assert (pictures.FOLDER / name).read_text("utf-8") == text, (
+            f"run python docs/site/pictures.py: {name}"
+        )
+
+
+GROUPS = ("learn", "use", "operate", "extend", "reference")
+
+
+def test_every_page_is_in_a_group() -> None:
+    """In its table, for readers of the files, and in its contents, for the site."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    pages = [page for page in PAGES[1:] if page.stem != "index"]  # that is the site's list of pages
-    assert [named(page) for page in pages if f"({named(page)})" not in readme] == []
+    groups = {name: (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in GROUPS}
+    assert all(f"(docs/{name}.md)" in readme for name in GROUPS)
+    for page in PAGES[1:]:
+        if page.stem not in (*GROUPS, "index"):
+            assert any(f"({page.name})" in text for text in groups.values()), page.name
+            assert sum(f"\n{page.stem}\n" in text for text in groups.values()) == 1, page.name

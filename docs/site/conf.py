@@ -33,6 +33,9 @@ smartquotes = False
 # In our docstrings one backquote is code, as in Markdown.
 default_role = "code"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+toc_object_entries = False
 python_use_unqualified_type_names = True
 
 myst_enable_extensions = ["attrs_block", "deflist"]
