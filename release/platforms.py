@@ -1,13 +1,14 @@
-"""Builds a wheel for each Python of a list, installs it into an empty environment, tries it, and writes the table.
+"""Builds a wheel for each Python of a list, tries it in an empty environment, and writes the table.
 
 Usage: platforms.py INTERPRETERS.json [--out dist/platforms] [--table docs/platforms.md] [--only NAME...]
 
-Release wheels come from cibuildwheel on the forge's machines; this shows the same on one machine. ziglang compiles the
-kernels for every platform. A Python of another platform runs through an emulator, or is compiled for and not run.
+Release wheels come from cibuildwheel on the forge's machines; this shows the same on one machine. ziglang
+compiles the kernels for every platform. A Python of another platform runs through an emulator, or is compiled
+for and not run.
 
 INTERPRETERS.json is a list of objects:
     name       as the table shows it: "Windows x86-64 (wine)"
-    tag        the platform's tag of wheels: manylinux_2_17_x86_64, musllinux_1_2_aarch64, win_amd64, macosx_11_0_arm64
+    tag        of wheels: manylinux_2_17_x86_64, musllinux_1_2_aarch64, win_amd64, macosx_11_0_arm64
     version    "3.13", or "3.13t" for a free-threaded one
     include    folders with its headers
     libs       folders with its import library (Windows)
@@ -100,10 +101,8 @@ def build(one: dict[str, Any], pure: Path, out: Path) -> Path:
                 "win"
             )
             flags += ["-DPy_GIL_DISABLED=1"] * (one["version"].endswith("t") and one["tag"].startswith("win"))
-            run(
-                [sys.executable, "-m", "ziglang", "cc", "-target", triple, *link, *flags]
-                + [f"{ROOT}/{name}.c", "-o", str(made), *libs]
-            )
+            compiler = [sys.executable, "-m", "ziglang", "cc", "-target", triple]
+            run([*compiler, *link, *flags, f"{ROOT}/{name}.c", "-o", str(made), *libs])
         for left in (folder / "kodec").rglob("*.pdb"):
             left.unlink()
         facts = next(folder.glob("*.dist-info")) / "WHEEL"
@@ -198,9 +197,10 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Platforms",
         "",
-        "Written by `python release/platforms.py`. Each wheel is built, installed into an empty environment, and tried: first with",
-        "`tests/packaging/smoke.py` and only the libraries that kodec needs, then with the tests of codecs, generated modules, readers and",
-        f"messages. Emulated Pythons run the same tests as native ones, or fewer where the table names them. ({datetime.now(UTC):%Y-%m-%d})",
+        f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). It builds a wheel,",
+        "installs it into an empty environment and tries it: first with `tests/packaging/smoke.py` and only",
+        "the libraries that kodec needs, then with the tests of codecs, generated modules, readers and",
+        "messages. Under qemu fewer of these tests run.",
         "",
         "| platform | Python | wheel | KB | installed, alone | tests |",
         "|---|---|---|--:|---|---|",
