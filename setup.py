@@ -10,7 +10,9 @@ successful build says, so nobody would hear of it.
 
 import importlib.util
 import os
+import re
 import tempfile
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -125,7 +127,29 @@ for folder in FOLDERS:
     packages.append(f"{PACKAGE}.{folder}")
     packages += [f"{PACKAGE}.{folder}.{name}" for name in find_packages(folder)]
 
+
+def readme() -> str:
+    """README.md for a package index, where a link to a file of the repository leads nowhere.
+
+    Links become those of the repository in [project.urls] of pyproject.toml. Without one, their words stay,
+    and pictures go.
+    """
+    urls = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+    base = urls.get("Repository", "").rstrip("/")
+
+    def linked(found: re.Match[str]) -> str:
+        picture, words, target = found.groups()
+        if base:
+            return f"{picture}[{words}]({base}/{'raw' if picture else 'blob'}/HEAD/{target})"
+        return "" if picture else words
+
+    text = Path("README.md").read_text("utf-8")
+    return re.sub(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#][^)]*)\)", linked, text)
+
+
 setup(
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     distclass=KodecDistribution,
     cmdclass={"build_py": BuildFiles, "editable_wheel": KodecEditable},
     packages=packages,

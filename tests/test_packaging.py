@@ -205,6 +205,30 @@ def test_headers_for_kernels_of_other_schemas_are_where_include_dir_says() -> No
     assert {path.name for path in Path(native.include_dir()).glob("*.h")} == HEADERS
 
 
+METADATA = """
+import sys
+from setuptools import build_meta
+print(build_meta.prepare_metadata_for_build_wheel(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("base", ["", "https://example.org/owner/kodec"], ids=["nowhere", "somewhere"])
+def test_links_of_the_description_work_on_a_package_index(sdist: Path, tmp_path: Path, base: str) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    project = folder / "pyproject.toml"
+    if base:
+        project.write_text(f'{project.read_text("utf-8")}\n[project.urls]\nRepository = "{base}/"\n', "utf-8")
+    made = run(sys.executable, "-c", METADATA, tmp_path, cwd=folder).splitlines()[-1]
+    text = (tmp_path / made / "METADATA").read_text("utf-8")
+    links = re.findall(r"!?\[[^\]]*\]\([^)]*\)", text)
+    assert links and all(re.search(r"\]\(https?://", link) for link in links)
+    pictures = [link for link in links if link.startswith("!")]
+    assert bool(pictures) == bool(base) and all(f"({base}/raw/HEAD/docs/" in link for link in pictures)
+    assert (f"]({base}/blob/HEAD/docs/install.md)" in text) == bool(base)
+
+
 def test_every_extra_is_in_all_and_none_is_in_the_core() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]

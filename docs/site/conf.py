@@ -27,6 +27,8 @@ html_title = f"kodec {version}"
 html_static_path = ["static"]
 html_css_files = ["kodec.css"]
 html_show_sphinx = False
+html_show_sourcelink = html_copy_source = False
+html_theme_options = {"top_of_page_buttons": []}
 
 # --first is no dash
 smartquotes = False

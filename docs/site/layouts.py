@@ -65,6 +65,8 @@ def _parts(box: _Box) -> Iterator[str]:
             most = max(width // 7 - 1, 1)
             name = box.name if len(box.name) <= most else f"{box.name[: most - 1]}…"
             yield _text(x + width / 2, y + _LINE / 2 + 4, name, "name")
+        else:
+            yield _text(x + width / 2, y + _LINE / 2 + 4, "…", "name")
 
 
 def _text(x: float, y: float, text: str, kind: str) -> str:

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parent.parent / "spark-options.md"
 
 _HEAD = """# Options of `kafka-log`
 
-Made from `src/kodec/pipeline/options.py` and `sink.py` by `python docs/site/options_page.py`.
+<!-- Made from src/kodec/pipeline/options.py and sink.py by `python docs/site/options_page.py`. -->
 
 Names are case-insensitive. An unknown name is an error that suggests the nearest one; so is a value of the
 wrong type. Sizes are numbers of bytes, or have a unit: `64k`, `64m`, `1g`. Times have one too: `500ms`,

@@ -81,17 +81,22 @@ def _commands() -> Iterator[tuple[str, str]]:
     """A page for each verb, from its parser."""
     from kodec.cli.app import command
 
-    groups = []
+    text = [
+        "# Command line\n",
+        "`kodec VERB --help` prints the same in a terminal. [Commands by example](../../commands.md) has a line "
+        "for each task, and the meaning of exit codes.",
+    ]
     for group, verbs in GROUPS.items():
-        for verb in verbs:
+        text += [f"\n## {group}\n", "| command | what it does |", "|---|---|"]
+        for verb, summary in verbs.items():
             yield f"cli/{verb}.md", _verb(verb, command(verb))
-        listed = "\n".join(verbs)
-        groups.append(f"```{{toctree}}\n:caption: {group}\n:maxdepth: 1\n\n{listed}\n```")
-    text = (
-        "`kodec VERB --help` says the same in a terminal. Exit codes: 0 done, 1 the bytes are bad, "
-        "2 bad usage, 3 a dry run that has something to show."
-    )
-    yield "cli/index.md", "# Command line\n\n" + text + "\n\n" + "\n\n".join(groups) + "\n"
+            text.append(f"| [kodec {verb}]({verb}.md) | {summary} |")
+    yield "cli/index.md", "\n".join([*text, "", _hidden(verb for verbs in GROUPS.values() for verb in verbs)])
+
+
+def _hidden(names: Iterable[str]) -> str:
+    """A table of contents for the side of the page alone."""
+    return "\n".join(["```{toctree}", ":hidden:", "", *names, "```", ""])
 
 
 def _verb(verb: str, command: Command) -> str:
@@ -128,6 +133,18 @@ def _row(each: Parameter) -> str:
     return f"| `{each.name}` | {kind} | {said} |"
 
 
+# The folders of schemas, in the order in which most readers need them.
+_FOLDERS: Mapping[str, str] = {
+    "log": "Log segments, indexes and snapshots",
+    "control": "Control records",
+    "messages": "Messages in Kafka's own topics",
+    "metadata": "Records of cluster metadata",
+    "remote_log": "Remote log metadata",
+    "framings": "Framings of schema registries",
+    "primitives": "Primitive types",
+    "wire": "Wire types of messages",
+    "conformance": "Types of the conformance suite",
+}
 # Sphinx knows targets of its own, in all pages.
 _ANCHOR = re.compile(r'<a id="([\w-]+)"></a>')
 _LINK = re.compile(r"\]\([\w./]*#([\w-]+)\)")
@@ -139,15 +156,38 @@ def _formats() -> Iterator[tuple[str, str]]:
     known = {page.path: page for page in pages(load(ROOT / "schemas"))}
     for path, text in made.items():
         text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", text))
-        if path == "index.md":
-            listed = "\n".join(sorted(each.removesuffix(".md") for each in known))
-            text += f"\n[All fields](fields.md)\n\n```{{toctree}}\n:hidden:\n\nfields\n{listed}\n```\n"
-        else:
+        if path in known:
             text = _with_pictures(text, known[path])
             if path in EXAMPLES:
                 text += _example(*EXAMPLES[path])
-        yield f"formats/{path}", text
+            yield f"formats/{path}", text
     yield "formats/fields.md", _fields(known.values())
+    yield from _format_lists(made)
+
+
+def _format_lists(made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """A page for each folder of schemas, and one that lists these."""
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for path, text in sorted(made.items()):
+        folder, _, name = path.rpartition("/")
+        if folder:
+            title = next(line for line in text.splitlines() if line.startswith("# "))
+            folders.setdefault(folder, []).append((name.removesuffix(".md"), title.removeprefix("# ")))
+    text = [
+        "# Formats\n",
+        "From the schemas: where each field is, which rules it has, and which versions have it. "
+        "[All fields](fields.md) lists the fields of all formats by name.\n",
+        "| folder | formats |",
+        "|---|---|",
+    ]
+    for folder, listed in sorted(folders.items(), key=lambda each: list(_FOLDERS).index(each[0])):
+        text.append(f"| [{_FOLDERS[folder]}]({folder}/index.md) | {len(listed)} |")
+        rows = [f"| [`{name}`]({name}.md) | {title} |" for name, title in listed]
+        contents = _hidden(f"{name} <{name}>" for name, _ in listed)
+        page = [f"# {_FOLDERS[folder]}\n", "| schema | format |", "|---|---|", *rows, "", contents]
+        yield f"formats/{folder}/index.md", "\n".join(page)
+    ordered = (f"{folder}/index" for folder in _FOLDERS if folder in folders)
+    yield "formats/index.md", "\n".join([*text, "", _hidden(["fields", *ordered])])
 
 
 def _with_pictures(text: str, page: Page) -> str:
