@@ -35,6 +35,7 @@ class SparkColumn(NamedTuple):
 
 
 _HEADERS, _DECODED, _BATCH = "includeHeaders", "includeDecoded", "includeBatchMetadata"
+_TYPED_KEY, _TYPED_VALUE = "keyFormat", "valueFormat"
 
 _HEADER_LIST = "array<struct<key:string,value:binary>>"
 
@@ -50,6 +51,12 @@ COLUMNS = (
     SparkColumn("headers", _HEADER_LIST, ("headers",), _HEADERS),
     SparkColumn("keyDecoded", "string", ("key_decoded",), _DECODED),
     SparkColumn("valueDecoded", "string", ("value_decoded",), _DECODED),
+    SparkColumn("keyTyped", "string", ("key", "headers"), _TYPED_KEY),
+    SparkColumn("keySchema", "string", ("key", "headers"), _TYPED_KEY),
+    SparkColumn("keyReason", "string", ("key", "headers"), _TYPED_KEY),
+    SparkColumn("valueTyped", "string", ("value", "headers"), _TYPED_VALUE),
+    SparkColumn("valueSchema", "string", ("value", "headers"), _TYPED_VALUE),
+    SparkColumn("valueReason", "string", ("value", "headers"), _TYPED_VALUE),
     SparkColumn("leaderEpoch", "int", ("partition_leader_epoch",), _BATCH),
     SparkColumn("producerId", "bigint", ("producer_id",), _BATCH),
     SparkColumn("producerEpoch", "int", ("producer_epoch",), _BATCH),
@@ -62,7 +69,10 @@ COLUMNS = (
     SparkColumn("batchSize", "bigint", ("size",), _BATCH),
     SparkColumn("file", "string", (), _BATCH),
 )
-"""The first eight in the order and with the types of Spark's own Kafka source."""
+"""The first eight in the order and with the types of Spark's own Kafka source.
+
+keyTyped and valueTyped have the type of a reader's schema, where there is one.
+"""
 
 QUARANTINE = (
     SparkColumn("topic", "string"),
@@ -100,14 +110,15 @@ def chosen_columns(
     headers: bool = False,
     decoded: bool = False,
     batch: bool = False,
+    typed: Iterable[str] = (),
     names: Iterable[str] | None = None,
 ) -> list[SparkColumn]:
     """The columns of the source.
 
     Args: headers, decoded, batch: those of includeHeaders, includeDecoded and includeBatchMetadata too;
-    names: these alone, in their order.
+    typed: `key`, `value` or both: those of keyFormat and valueFormat; names: these alone, in their order.
     """
-    options = {""} | {
+    options = {"", *(f"{part}Format" for part in typed)} | {
         name for name, there in ((_HEADERS, headers), (_DECODED, decoded), (_BATCH, batch)) if there
     }
     found = {c.name: c for c in COLUMNS if names is not None or c.option in options}

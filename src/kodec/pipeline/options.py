@@ -15,13 +15,16 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
+from kodec.log.values.decoder import TypedFormat
+from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
+from kodec.pipeline.typed import TypedAs
 from kodec.runtime.errors import KodecError
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "IGNORED",
     "LATEST",
     "OF_KAFKA",
+    "READER_SCHEMAS",
     "READ_OPTIONS",
     "REFUSED",
     "Edge",
@@ -36,10 +40,12 @@ __all__ = [
     "Option",
     "OptionError",
     "Options",
+    "TypedOptions",
     "local_path",
 ]
 
 T = TypeVar("T")
+W = TypeVar("W", bound=str)
 Mode = Literal["failfast", "permissive", "quarantine"]
 
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
@@ -55,6 +61,12 @@ _STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
 _ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _STRATEGY = "startingOffsetsByTimestampStrategy"
 _ISOLATION = "kafka.isolation.level"
+
+_FORMATS: dict[Part, str] = {"key": "keyFormat", "value": "valueFormat"}
+READER_SCHEMAS: dict[Part, str] = {"key": "keyReaderSchema", "value": "readerSchema"}
+"""The options of readers' schemas, by what is decoded."""
+# They say how keys and values are decoded, where that is asked for.
+_OF_TYPED = ("schemas", "framing", *READER_SCHEMAS.values(), "typedAs")
 
 
 class Option(NamedTuple):
@@ -206,6 +218,41 @@ READ_OPTIONS: Mapping[str, Option] = {
         "false",
         "add `keyDecoded` and `valueDecoded`; internal topics are still read only if they are requested",
     ),
+    "keyFormat": Option(
+        "`auto`, `avro`, `protobuf`, `json-schema`",
+        "",
+        "add `keyTyped`, `keySchema` and `keyReason`: [decoded keys](spark.md#decode-values)",
+    ),
+    "valueFormat": Option(
+        "`auto`, `avro`, `protobuf`, `json-schema`",
+        "",
+        "add `valueTyped`, `valueSchema` and `valueReason`: [decoded values](spark.md#decode-values)",
+    ),
+    "schemas": Option(
+        "a topic, a folder or a URL",
+        "the topic `_schemas`",
+        "where [schemas](values.md#schemas) are",
+    ),
+    "framing": Option(
+        "`auto`, `confluent`, `apicurio`, `glue`, `none`",
+        "`auto`: any of them",
+        "the [framing](values.md#framings) of the ids of schemas",
+    ),
+    "keyReaderSchema": Option(
+        "a file, or a subject",
+        "",
+        "the type of `keyTyped`",
+    ),
+    "readerSchema": Option(
+        "a file, or a subject",
+        "",
+        "the type of `valueTyped`",
+    ),
+    "typedAs": Option(
+        "`struct`, `json`, `variant`",
+        "`struct` with a reader's schema, else `json`",
+        "the type of the decoded columns",
+    ),
     "allowEmpty": Option(
         "true, false",
         "false",
@@ -317,6 +364,21 @@ class Edge(NamedTuple):
         return self.of if isinstance(self.of, int) and not self.timed else None
 
 
+class TypedOptions(NamedTuple):
+    """How keys and values are decoded.
+
+    Attributes: formats, by what is decoded; readers: their readers' schemas, a file or a subject, where there
+    are any; schemas, framing: as of `schema_source` and `ValueDecoder`; form: what columns are, None for what
+    the reader's schema says, and JSON without one.
+    """
+
+    formats: Mapping[Part, TypedFormat]
+    readers: Mapping[Part, str]
+    schemas: str | None = None
+    framing: Framing = "auto"
+    form: TypedAs | None = None
+
+
 _EARLIEST = Edge("startingOffsets", EARLIEST)
 _LATEST = Edge("endingOffsets", LATEST)
 
@@ -340,6 +402,7 @@ class Options:
     include_headers: bool = False
     include_batch: bool = False
     include_decoded: bool = False
+    typed: TypedOptions | None = None
     columns: tuple[str, ...] | None = None
     mode: Mode = "failfast"
     fail_on_data_loss: bool = True
@@ -379,6 +442,7 @@ class Options:
             include_headers=_flag(given, "includeHeaders"),
             include_batch=_flag(given, "includeBatchMetadata"),
             include_decoded=_flag(given, "includeDecoded"),
+            typed=_typed(given),
             columns=_columns(given, mode),
             mode=mode,
             fail_on_data_loss=_flag(given, "failOnDataLoss", default=not permissive),
@@ -586,9 +650,10 @@ def _wrong(name: str, need: str, text: str) -> NoReturn:
     raise OptionError(name, f"expected {need}; not {text!r}")
 
 
-def _word(given: Mapping[str, str], name: str, words: tuple[str, ...], default: str) -> str:
+def _word(given: Mapping[str, str], name: str, words: tuple[W, ...], default: str) -> W:
     value = given.get(name.lower(), default)
-    return value.lower() if value.lower() in words else _wrong(name, " or ".join(words), value)
+    found = next((word for word in words if word == value.lower()), None)
+    return _wrong(name, " or ".join(words), value) if found is None else found
 
 
 def _flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool:
@@ -597,8 +662,7 @@ def _flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool
 
 def _mode(given: Mapping[str, str]) -> Mode:
     modes: tuple[Mode, ...] = ("failfast", "permissive", "quarantine")
-    word = _word(given, "mode", modes, "failfast")
-    return next(mode for mode in modes if mode == word)
+    return _word(given, "mode", modes, "failfast")
 
 
 def _committed(given: Mapping[str, str]) -> bool:
@@ -621,7 +685,34 @@ def _columns(given: Mapping[str, str], mode: Mode) -> tuple[str, ...] | None:
         raise OptionError("columns", f"no column is called {wrong[0]}; {hint}{', '.join(known)}")
     if not found or len(set(found)) < len(found):
         _wrong("columns", "names of columns, each once, like offset,value", text)
+    for column in COLUMNS:
+        if column.option in _FORMATS.values() and column.name in found and column.option.lower() not in given:
+            raise OptionError("columns", f"{column.name} needs {column.option}")
     return tuple(found)
+
+
+def _typed(given: Mapping[str, str]) -> TypedOptions | None:
+    formats: dict[Part, TypedFormat] = {
+        part: _word(given, name, get_args(TypedFormat), "")
+        for part, name in _FORMATS.items()
+        if name.lower() in given
+    }
+    for name in _OF_TYPED:
+        part: Part | None = next((part for part, reader in READER_SCHEMAS.items() if reader == name), None)
+        if name.lower() in given and not (formats if part is None else part in formats):
+            raise OptionError(
+                name, f"it needs {' or '.join(_FORMATS.values()) if part is None else _FORMATS[part]}"
+            )
+    if not formats:
+        return None
+    readers = {part: given[name.lower()] for part, name in READER_SCHEMAS.items() if name.lower() in given}
+    form: TypedAs | None = _word(given, "typedAs", get_args(TypedAs), "") if "typedas" in given else None
+    lacking = [READER_SCHEMAS[part] for part in formats if part not in readers]
+    if form == "struct" and lacking:
+        raise OptionError("typedAs", f"struct needs {' and '.join(lacking)}")
+    return TypedOptions(
+        formats, readers, given.get("schemas"), _word(given, "framing", FRAMINGS, "auto"), form
+    )
 
 
 def _limits(given: Mapping[str, str]) -> Limits:

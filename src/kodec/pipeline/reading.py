@@ -17,15 +17,17 @@ from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, Task, shown
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
 from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
+from kodec.pipeline.typed_source import TypedSource
 from kodec.runtime.errors import KodecError
 
 __all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]
 
 
-def _all_columns(options: Options) -> StructType:
+def _all_columns(options: Options, typed: TypedSource | None) -> StructType:
     if options.mode == "quarantine":
         return quarantine_schema()
-    return schema(headers=True, decoded=True, batch=True)
+    types = None if typed is None else typed.spark_types
+    return schema(headers=True, decoded=True, batch=True, typed=types)
 
 
 def _check_columns(wanted: StructType, there: StructType) -> None:
@@ -89,7 +91,8 @@ class TaskReader:
     """Decodes the segments of one task."""
 
     def __init__(self, wanted: StructType, options: Options) -> None:
-        _check_columns(wanted, _all_columns(options))
+        self.typed = TypedSource.of(options)
+        _check_columns(wanted, _all_columns(options, self.typed))
         self.wanted = wanted
         self.options = options
 
@@ -108,7 +111,7 @@ class TaskReader:
             raise error.with_traceback(None) from None
 
     def _read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        columns = arrow_schema(self.wanted)
+        columns = arrow_schema(self.wanted, None if self.typed is None else self.typed.types)
         first_rows: int | None = FIRST_ROWS
         for part in task:
             for batch in self._rows(part, columns).batches(first_rows):
@@ -119,6 +122,7 @@ class TaskReader:
         return SegmentRows(
             part,
             columns,
+            typed=None if self.typed is None else self.typed.columns,
             options=self.options.reading,
             committed=self.options.committed,
             fail_on_loss=self.options.fail_on_data_loss,

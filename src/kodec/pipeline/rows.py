@@ -29,6 +29,7 @@ from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import part_of
 from kodec.pipeline.columns import source_columns
 from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, relisted, shown
+from kodec.pipeline.typed import TypedColumns
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 from kodec.runtime.logger import logger
 
@@ -81,6 +82,7 @@ class SegmentRows:
 
     Args:
         schema: has any of the source's columns.
+        typed: what decodes keys and values, where the schema has columns of what they say.
         options: as in `read_records`.
         committed: leave out the records of aborted transactions (Kafka's read_committed).
         fail_on_loss: raise where offsets are missing that compaction does not explain, else log a warning.
@@ -97,12 +99,14 @@ class SegmentRows:
         part: SourceSegment,
         schema: pa.Schema,
         *,
+        typed: TypedColumns | None = None,
         options: LogReadOptions = _DEFAULT,
         committed: bool = False,
         fail_on_loss: bool = True,
     ) -> None:
         self.part = part
         self.schema = schema
+        self._typed = typed
         self._options = options
         self._fail_on_loss = fail_on_loss
         # By its offsets what lies behind the end of a piece with a tail is left out, once it was looked at.
@@ -260,7 +264,11 @@ class SegmentRows:
             return found
         if self.part.tail and (last := pc.max(found["offset"]).as_py()) is not None and last >= self.part.end:
             found = found.filter(pc.less(found["offset"], self.part.end))
-        arrays = [self._column(field, found) for field in self.schema]
+        topic = self.part.topic_partition.topic
+        typed = {} if self._typed is None else self._typed.of(found, topic, self.schema.names)
+        arrays = [
+            typed[field.name] if field.name in typed else self._column(field, found) for field in self.schema
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _column(self, field: pa.Field, found: pa.RecordBatch) -> pa.Array:

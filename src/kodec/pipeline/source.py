@@ -24,6 +24,7 @@ from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import found_logs, list_segments, relisted, tasks_of
 from kodec.pipeline.reading import TaskPartition, TaskReader
 from kodec.pipeline.spark_schema import arrow_schema, quarantine_schema, schema
+from kodec.pipeline.typed_source import TypedSource
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 
@@ -59,10 +60,12 @@ class KafkaLogDataSource(DataSource):
         relisted(found_logs)(options)
         if options.mode == "quarantine":
             return quarantine_schema(options.columns)
+        typed = TypedSource.of(options)
         return schema(
             headers=options.include_headers,
             decoded=options.include_decoded,
             batch=options.include_batch,
+            typed=None if typed is None else typed.spark_types,
             names=options.columns,
         )
 

@@ -234,6 +234,8 @@ class ValueDecoder:
         if self._target is None:
             return pyarrow().string()
         schema = self._target[1]
+        if schema.kind == "json-schema":
+            raise BadSchema(f"{schema} is a JSON Schema, whose values are text and no columns")
         with self._lock:
             parsed = self._parsed(*self._target)
         if schema.kind == "protobuf":

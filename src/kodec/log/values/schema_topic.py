@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
+import os
+import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +24,7 @@ from kodec.log.values.schemas import (
     UnknownSchema,
     kind_of,
 )
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, OffsetOutOfRange
 
 __all__ = ["SchemaTopic"]
 
@@ -32,6 +36,7 @@ class SchemaTopic:
 
     A schema that was deleted, softly or for good, is still found by its id for as long as a record of it is
     there: data that was written with it may be, too. Only the newest version of a subject leaves it out.
+    A log that has grown is read on where a schema is not found in what was read of it.
 
     Attributes:
         unknown: how many records are none of a registry's, by what their keys say.
@@ -57,14 +62,33 @@ class SchemaTopic:
         self._versions: dict[str, dict[int, Schema]] = {}
         self._deleted: set[tuple[str, int]] = set()
         self._aliases: dict[str, str] = {}
+        # where each log is to be read on, and what was there when it was read
+        self._next: dict[Path, int] = {}
+        self._seen: dict[Path, object] = {}
+        self._lock = threading.Lock()
         for log in logs:
             try:
-                self._load(log.records())
+                self._seen[log.path] = _sizes(log.path)
+                self._load(log.path, log.records())
             except (FormatError, OSError) as error:
                 raise SchemaSourceFailed(f"{log.path}: {error}") from error
 
-    def _load(self, records: Iterable[Record]) -> None:
+    def _read_on(self) -> None:
+        """Read what was written since."""
+        with self._lock:
+            for path, offset in list(self._next.items()):
+                # what is not whole yet, or has gone, leaves the schema unknown, and another look may find it
+                with contextlib.suppress(FormatError, OSError, OffsetOutOfRange):
+                    if (sizes := _sizes(path)) == self._seen[path]:
+                        continue
+                    with PartitionLog(path) as log:
+                        self._load(path, log.records(max(offset, log.start_offset)))
+                    self._seen[path] = sizes
+
+    def _load(self, path: Path, records: Iterable[Record]) -> None:
+        self._next.setdefault(path, 0)
         for record in records:
+            self._next[path] = record.offset + 1
             key, value = _object(record.key), _object(record.value)
             kind = key.get("keytype")
             match kind:
@@ -121,25 +145,44 @@ class SchemaTopic:
 
     def by_id(self, schema_id: SchemaId, subject: str = "") -> Schema:
         """As `SchemaSource.by_id`; ids count in the default context, else in the only other one with it."""
-        found = self._ids.get((_DEFAULT_CONTEXT, schema_id))
-        if found is not None:
-            return found
-        others = {context for context, each in self._ids if each == schema_id}
-        if len(others) == 1:
-            return self._ids[others.pop(), schema_id]
-        where = f"in each of the contexts {', '.join(sorted(others))}" if others else f"not in {self.shown}"
+        contexts = self._contexts(schema_id)
+        if not contexts:
+            self._read_on()
+            contexts = self._contexts(schema_id)
+        if len(contexts) == 1:
+            return self._ids[contexts[0], schema_id]
+        where = f"in each of the contexts {', '.join(contexts)}" if contexts else f"not in {self.shown}"
         raise UnknownSchema(f"schema {schema_id} is {where}")
+
+    def _contexts(self, schema_id: SchemaId) -> list[str]:
+        """Where an id is: the default context alone, if that has it."""
+        if (_DEFAULT_CONTEXT, schema_id) in self._ids:
+            return [_DEFAULT_CONTEXT]
+        return sorted({context for context, each in list(self._ids) if each == schema_id})
 
     def by_subject(self, subject: str, version: int | None = None) -> Schema:
         """As `SchemaSource.by_subject`. A version that is asked for may be deleted."""
+        found = self._version_of(subject, version)
+        if found is None:
+            self._read_on()
+            found = self._version_of(subject, version)
+        if found is None:
+            what = subject if version is None else f"version {version} of {subject}"
+            raise UnknownSchema(f"{what} is not in {self.shown}")
+        return found
+
+    def _version_of(self, subject: str, version: int | None) -> Schema | None:
         subject = self._aliases.get(subject, subject)
         versions = self._versions.get(subject, {})
         if version is None:
             version = max((each for each in versions if (subject, each) not in self._deleted), default=-1)
-        if version not in versions:
-            what = f"version {version} of {subject}" if version >= 0 else subject
-            raise UnknownSchema(f"{what} is not in {self.shown}")
-        return versions[version]
+        return versions.get(version)
+
+
+def _sizes(path: Path) -> list[tuple[str, int]]:
+    """What changes with each record."""
+    with os.scandir(path) as found:
+        return sorted((each.name, each.stat().st_size) for each in found if each.name.endswith(".log"))
 
 
 def _object(data: bytes | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
@@ -17,7 +17,7 @@ from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
 from kodec.log.values.schema_registry import SchemaRegistry
 from kodec.log.values.schema_topic import SchemaTopic
-from kodec.log.values.schemas import BadSchema, SchemaSource, UnknownSchema
+from kodec.log.values.schemas import BadSchema, Schema, SchemaSource, UnknownSchema
 
 __all__ = ["SCHEMAS_TOPIC", "AskedValues", "schema_source"]
 
@@ -66,19 +66,35 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
 class AskedValues:
     """How the values of a log directory are to be decoded, as options say it; every process makes its own.
 
-    Attributes: schemas: as `where` of `schema_source`; framing, reader_schema: as of `ValueDecoder`.
+    Attributes: log_dirs, schemas: as of `schema_source`, the latter as `where`; framing, reader_schema: as of
+    `ValueDecoder`.
     """
 
-    log_dir: str
+    log_dirs: tuple[str, ...]
     schemas: str | None = None
     framing: Framing = "auto"
-    reader_schema: str | None = None
+    reader_schema: str | Schema | None = None
     # so that what is asked for later is looked up anew
     asked: str = field(default_factory=lambda: str(uuid4()), repr=False)
 
-    def decoder(self) -> ValueDecoder:
-        """The decoder, as values are shown in text. Raises as `ValueDecoder`, `schema_source`."""
-        return _decoder(self, "auto", None)
+    def decoder(self, format: TypedFormat = "auto") -> ValueDecoder:
+        """The decoder; `auto` for values shown in text. Raises as `ValueDecoder`, `schema_source`."""
+        return _decoder(self, format, None)
+
+    def reading(self, text: str) -> AskedValues:
+        """The same with a reader's schema: a file, or the newest version of a subject, as it is now.
+
+        Raises UnknownSchema where it is neither; as `decoder`.
+        """
+        if Path(text).is_file():
+            return replace(self, reader_schema=str(Path(text).absolute()))
+        try:
+            source = self.decoder().source
+            if source is None:
+                raise UnknownSchema(f"there is no topic {SCHEMAS_TOPIC}")
+            return replace(self, reader_schema=source.by_subject(text))
+        except UnknownSchema as error:
+            raise UnknownSchema(f"{text} is neither a file nor a subject: {error}") from None
 
     def table_decoder(self, format: TypedFormat, topic: str, part: Part) -> ValueDecoder:
         """The decoder for a table of one topic: without a reader's schema that of its newest version.
@@ -104,7 +120,7 @@ def _decoder(asked: AskedValues, format: TypedFormat, subject: str | None) -> Va
 
 @lru_cache(maxsize=10)
 def _source(asked: AskedValues) -> SchemaSource | None:
-    return schema_source(asked.schemas, asked.log_dir)
+    return schema_source(asked.schemas, *asked.log_dirs)
 
 
 def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,8 +23,7 @@ from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.log.reading.ahead import cores
-from kodec.log.values.columns import typed_fields, typed_part
-from kodec.log.values.decoder import TYPED, ValueDecoder
+from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import ValueFormat
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schemas import UnknownSchema
@@ -35,6 +34,7 @@ from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import QuarantinedRange, SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
+from kodec.pipeline.typed import TypedColumns
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import ArgumentError
 
@@ -166,7 +166,9 @@ class FileWriter:
     def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, form: FileFormat) -> None:
         self.root = root
         self.columns = columns
-        self.typed = _Typed.of(columns, owner, form)
+        self.typed = _typed(owner, form)
+        # of the file
+        self.written = columns if self.typed is None else pa.schema([*columns, *self.typed.fields])
         self.form = form
         self.facts = PartitionSummary(owner.topic, owner.partition)
         self.folder = Path(f"topic={owner.topic}", f"partition={owner.partition}")
@@ -195,7 +197,8 @@ class FileWriter:
                     continue
             self.facts.note(batch)
             if self.typed is not None:
-                batch = self.typed(batch)
+                more = self.typed.of(batch, self.facts.topic)
+                batch = pa.RecordBatch.from_arrays([*batch.columns, *more.values()], schema=self.written)
             self.pending.append(batch)
             self.weight += batch.nbytes
             if self.weight >= _ROW_GROUP_BYTES:
@@ -210,9 +213,7 @@ class FileWriter:
             name = f"{self.pending[0]['offset'][0].as_py():020d}{self.form.suffix}"
             (self.root / self.folder).mkdir(parents=True, exist_ok=True)
             self.facts.files.append(str(self.folder / name))
-            self.writer = self.form.open(
-                self.root / self.folder / name, self.columns if self.typed is None else self.typed.columns
-            )
+            self.writer = self.form.open(self.root / self.folder / name, self.written)
         self.writer.write_table(pa.Table.from_batches(self.pending))
         self.pending, self.weight = [], 0
 
@@ -225,37 +226,18 @@ class FileWriter:
         return self.facts
 
 
-@dataclass(frozen=True, slots=True)
-class _Typed:
-    """Adds to rows what their keys and values say: keyTyped, keySchema, keyReason, and the same of values."""
-
-    columns: pa.Schema
-    topic: str
-    decoders: dict[Part, ValueDecoder]
-
-    @classmethod
-    def of(cls, columns: pa.Schema, owner: TopicPartition, form: FileFormat) -> _Typed | None:
-        """None where that is not asked for, or the rows are text anyway."""
-        if form.values is None or form.name not in ("parquet", "arrow"):
-            return None
-        asked: dict[Part, ValueFormat] = {"key": form.key, "value": form.value}
-        decoders: dict[Part, ValueDecoder] = {
+def _typed(owner: TopicPartition, form: FileFormat) -> TypedColumns | None:
+    """What decodes keys and values; None where that is not asked for, or the rows are text anyway."""
+    if form.values is None or form.name not in ("parquet", "arrow"):
+        return None
+    asked: dict[Part, ValueFormat] = {"key": form.key, "value": form.value}
+    return TypedColumns(
+        {
             part: form.values.table_decoder(each, owner.topic, part)
             for part, each in asked.items()
             if each in TYPED
         }
-        names = ("Typed", "Schema", "Reason")
-        more = [
-            typed_fields(decoder, *(f"{part}{name}" for name in names)) for part, decoder in decoders.items()
-        ]
-        return cls(pa.schema([*columns, *chain(*more)]), owner.topic, decoders)
-
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        more = [
-            typed_part(decoder, batch[part], batch["headers"], self.topic, part)
-            for part, decoder in self.decoders.items()
-        ]
-        return pa.RecordBatch.from_arrays([*batch.columns, *chain(*more)], schema=self.columns)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +361,7 @@ def export(
     values: AskedValues | None = None
     if {key_format, value_format} & {*TYPED}:
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = AskedValues(str(Path(log_dir).absolute()), schemas, framing, own)
+        values = AskedValues((str(Path(log_dir).absolute()),), schemas, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
             raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: say with schemas where they are")
         if not include_headers:

@@ -146,6 +146,8 @@ final class Options {
                     throw NeedsPythonSource.only("includeDecoded=true");
                 }
             }
+            case "keyformat", "valueformat", "schemas", "framing", "keyreaderschema", "readerschema", "typedas" ->
+                throw NeedsPythonSource.only("decoding keys and values (" + name + "=" + value + ")");
             case "includecontrolrecords" -> control = flag(name, value);
             case "kafka.isolation.level" ->
                 committed = word(name, value, "read_uncommitted", "read_committed") == 1;

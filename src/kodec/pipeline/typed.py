@@ -1,0 +1,120 @@
+"""What keys and values say, as columns beside those that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from kodec.log.values.columns import json_column, typed_fields, typed_part
+from kodec.log.values.decoder import ValueDecoder
+from kodec.log.values.framing import Part
+from kodec.pipeline.columns import COLUMNS
+
+__all__ = ["VARIANT", "TypedAs", "TypedColumns", "typed_names"]
+
+TypedAs = Literal["struct", "json", "variant"]
+
+VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+    ]
+)
+"""What Spark has for its type of that name."""
+
+
+def typed_names(part: Part) -> list[str]:
+    """The columns of keys, or of values: what they say, the id of their schema, why they are not decoded."""
+    return [column.name for column in COLUMNS if column.option == f"{part}Format"]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedColumns:
+    """Decodes keys, values or both: keyTyped, keySchema, keyReason, and the same of values.
+
+    Attributes: decoders, by what they decode; form: `struct` is JSON text for a decoder without a reader's
+    schema; `json` always; `variant`: Spark's, of that JSON; types: what columns are to have instead, by name.
+    """
+
+    decoders: Mapping[Part, ValueDecoder]
+    form: TypedAs = "struct"
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The columns. Raises BadSchema, MissingDependency."""
+        found = [
+            column
+            for part, decoder in self.decoders.items()
+            for column in typed_fields(decoder, *typed_names(part))
+        ]
+        if self.form != "struct":
+            kind = VARIANT if self.form == "variant" else pa.string()
+            found = [each.with_type(kind) if each.name.endswith("Typed") else each for each in found]
+        return found
+
+    def of(
+        self, batch: pa.RecordBatch, topic: str, names: Iterable[str] | None = None
+    ) -> dict[str, pa.Array]:
+        """The columns of rows that have headers, and what is decoded; those of these names, None for all."""
+        found: dict[str, pa.Array] = {}
+        for part, decoder in self.decoders.items():
+            mine = typed_names(part)
+            if names is None or not set(mine).isdisjoint(names):
+                values, schema, reason = self._decoded(decoder, batch, topic, part)
+                if (kind := self.types.get(mine[0], values.type)) != values.type:
+                    values, reason = _cast(values, kind, reason)
+                found |= zip(mine, (values, schema, reason), strict=True)
+        return found
+
+    def _decoded(
+        self, decoder: ValueDecoder, batch: pa.RecordBatch, topic: str, part: Part
+    ) -> list[pa.Array]:
+        if self.form == "struct":
+            return typed_part(decoder, batch[part], batch["headers"], topic, part)
+        json = json_column(decoder, batch[part], batch["headers"], topic, part)
+        if self.form == "json":
+            return [json.values, json.schema, json.reason]
+        values, reasons = _variants(json.values, json.reason)
+        return [values, json.schema, reasons]
+
+
+def _cast(values: pa.Array, kind: pa.DataType, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Values of another type; null where it does not hold one, and the reasons with that."""
+    try:
+        return values.cast(kind), reasons
+    except pa.ArrowInvalid:
+        pass
+    parts, wrong = [], dict[int, str]()
+    for row in range(len(values)):
+        try:
+            parts.append(values.slice(row, 1).cast(kind))
+        except pa.ArrowInvalid as error:
+            wrong[row] = f"outside what a column of {kind} holds: {error}"[:300]
+            parts.append(pa.nulls(1, kind))
+    return pa.concat_arrays(parts), _with(reasons, wrong)
+
+
+def _variants(texts: pa.Array, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """JSON as Spark's `parse_json` has it, and the reasons with why some is none: it may be too large."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import VariantVal
+
+    found: list[dict[str, bytes] | None] = []
+    wrong: dict[int, str] = {}
+    for row, text in enumerate(texts.to_pylist()):
+        try:
+            value = None if text is None else VariantVal.parseJson(text)
+        except (PySparkException, ValueError, OverflowError) as error:
+            value, wrong[row] = None, f"no VARIANT: {error}"
+        found.append(None if value is None else {"value": value.value, "metadata": value.metadata})
+    return pa.array(found, VARIANT), _with(reasons, wrong)
+
+
+def _with(reasons: pa.Array, more: Mapping[int, str]) -> pa.Array:
+    if not more:
+        return reasons
+    return pa.array([more.get(row, text) for row, text in enumerate(reasons.to_pylist())], pa.string())

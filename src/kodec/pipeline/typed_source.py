@@ -1,0 +1,91 @@
+"""What keys and values say, as columns of the `kafka-log` source: planned once, decoded by every task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql.types import DataType
+
+from kodec.log.values.framing import Part
+from kodec.log.values.schemas import BadSchema, UnknownSchema
+from kodec.log.values.sources import SCHEMAS_TOPIC, AskedValues
+from kodec.pipeline.options import READER_SCHEMAS, OptionError, Options, TypedOptions
+from kodec.pipeline.plan import found_logs, relisted
+from kodec.pipeline.spark_schema import arrow_type, spark_type
+from kodec.pipeline.typed import TypedColumns
+from kodec.runtime.errors import ArgumentError
+
+__all__ = ["TypedSource"]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedSource:
+    """How the tasks of a query decode keys and values: readers' schemas are those of its beginning.
+
+    Attributes: asked, by what is decoded; types: those of the columns, as Spark has them in Arrow.
+    """
+
+    options: TypedOptions
+    asked: Mapping[Part, AskedValues]
+    types: Mapping[str, pa.DataType]
+
+    @classmethod
+    def of(cls, options: Options) -> TypedSource | None:
+        """None where nothing is to be decoded.
+
+        Raises: OptionError for schemas that are not there, or cannot be used; SchemaSourceFailed;
+        MissingDependency; as `found_logs`.
+        """
+        given = options.typed
+        if given is None or options.mode == "quarantine":
+            return None
+        plain = AskedValues(_log_dirs(options), given.schemas, given.framing)
+        try:
+            source = plain.decoder().source
+        except (ArgumentError, BadSchema, UnknownSchema) as error:
+            raise OptionError("schemas", str(error)) from None
+        if source is None and set(given.formats.values()) != {"json-schema"}:
+            raise OptionError(
+                "schemas",
+                f"the log directory has no topic {SCHEMAS_TOPIC}; name a registry, a folder or a topic",
+            )
+        asked: dict[Part, AskedValues] = {}
+        fields: list[pa.Field] = []
+        for part in given.formats:
+            try:
+                asked[part] = plain.reading(given.readers[part]) if part in given.readers else plain
+                fields += _columns(given, {part: asked[part]}).fields
+            except (BadSchema, UnknownSchema) as error:
+                raise OptionError(READER_SCHEMAS[part], str(error)) from None
+        return cls(given, asked, {field.name: arrow_type(field.type) for field in fields})
+
+    @property
+    def spark_types(self) -> dict[str, DataType]:
+        """The types of the columns, by their names."""
+        return {name: spark_type(kind) for name, kind in self.types.items()}
+
+    @property
+    def columns(self) -> TypedColumns:
+        """What decodes them. Raises as `AskedValues.decoder`."""
+        return replace(_columns(self.options, self.asked), types=self.types)
+
+
+def _columns(given: TypedOptions, asked: Mapping[Part, AskedValues]) -> TypedColumns:
+    decoders = {part: each.decoder(given.formats[part]) for part, each in asked.items()}
+    return TypedColumns(decoders, given.form or "struct")
+
+
+def _log_dirs(options: Options) -> tuple[str, ...]:
+    """The log directories that may have the topic of schemas."""
+    found = [
+        (log.path if log.alone is None else log.path.parent).parent
+        for logs in relisted(found_logs)(options).values()
+        for log in logs
+        if log.tiered is None
+    ]
+    return tuple(dict.fromkeys(map(str, found))) or tuple(
+        path for path in options.paths if Path(path).is_dir()
+    )
