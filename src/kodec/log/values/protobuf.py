@@ -18,7 +18,15 @@ from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 from kodec.runtime.varint import read_uvarint32
 
-__all__ = ["ProtobufReader", "ProtobufSchema", "compile_schema", "without_ref"]
+__all__ = [
+    "ProtobufReader",
+    "ProtobufSchema",
+    "compile_schema",
+    "is_map",
+    "is_repeated",
+    "map_key",
+    "without_ref",
+]
 
 _MOST_FIELDS = 100_000
 # What a file in a registry or in a folder is called; nothing that leads out of where it is written to.
@@ -125,9 +133,14 @@ class ProtobufReader:
 
     def decode(self, payload: bytes) -> Any:
         """The value. Raises what the library does for what it cannot decode; it nests at most 100 deep."""
-        return self._message(self._class.FromString(payload))
+        return self.value(self.parse(payload))
 
-    def _message(self, message: Any) -> Any:
+    def parse(self, payload: bytes) -> Any:
+        """The library's message. Raises as `decode`."""
+        return self._class.FromString(payload)
+
+    def value(self, message: Any) -> Any:
+        """The value of one of the library's messages. Raises as `decode`."""
         descriptor = message.DESCRIPTOR
         name = descriptor.full_name
         if name.startswith("google.protobuf."):
@@ -136,7 +149,7 @@ class ProtobufReader:
                 return special
         fields = self._known.get(name)
         if fields is None:
-            fields = self._known[name] = [_Field(each, self._message) for each in descriptor.fields]
+            fields = self._known[name] = [_Field(each, self.value) for each in descriptor.fields]
         present = {field.number: value for field, value in message.ListFields() if not field.is_extension}
         found = {}
         for field in fields:
@@ -146,7 +159,7 @@ class ProtobufReader:
                 found[field.name] = field.empty()
         for field, value in message.ListFields():
             if field.is_extension:
-                found[f"[{field.full_name}]"] = _Field(field, self._message).value(value)
+                found[f"[{field.full_name}]"] = _Field(field, self.value).value(value)
         return found
 
     def _of_google(self, message: Any, name: str) -> Any:
@@ -190,7 +203,7 @@ class _Field:
 
     def value(self, value: Any) -> Any:
         if self.is_map:
-            return {_map_key(key): self._one(value[key]) for key in value}
+            return {map_key(key): self._one(value[key]) for key in value}
         if self.is_list:
             return [self._one(each) for each in value]
         return self._one(value)
@@ -210,7 +223,8 @@ def is_map(field: Any) -> bool:
     return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
-def _map_key(key: Any) -> str:
+def map_key(key: Any) -> str:
+    """A key of a map as text."""
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate, chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from kodec.log.backends.arrow import pyarrow
-from kodec.log.values.protobuf import ProtobufReader, ProtobufSchema, is_map, is_repeated
+from kodec.log.values.plain import json_of
+from kodec.log.values.protobuf import ProtobufReader, ProtobufSchema, is_map, is_repeated, map_key
 from kodec.log.values.schemas import BadSchema
 
 if TYPE_CHECKING:
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ProtobufColumn"]
 
-_Column = tuple[Any, Callable[[Any], Any]]
+# What messages may take in columns: of lists of wide messages two bytes may stand for very many.
+_MOST_BYTES = 1 << 30
+
+_Build = Callable[[list[Any]], Any]
+_Column = tuple[Any, _Build]
+"""An Arrow type, and what makes an array of the library's values, None for null."""
 
 
 class ProtobufColumn:
@@ -40,70 +46,163 @@ class ProtobufColumn:
         descriptor = self._reader.descriptor
         first = writer.message(None).full_name
         self.suffix = "" if descriptor.full_name == first else f".{descriptor.full_name}"
-        kind, self._plain = _message(descriptor, ())
+        kind, self._build = _message(self._reader, descriptor, ())
         self.type: pa.DataType = kind
 
     def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """As `ColumnReader.decode`."""
-        rows: list[Any] = []
+        messages: list[Any] = []
         reasons: dict[int, str] = {}
         for at, payload in enumerate(payloads.to_pylist()):
             try:
-                rows.append(self._plain(self._reader.decode(payload)))
+                messages.append(self._reader.parse(payload))
             except Exception as error:
                 # the library raises what it likes
-                reasons[at] = f"{type(error).__name__}: {error}"
-                rows.append(None)
-        return pyarrow().array(rows, self.type), reasons
+                reasons[at] = _text(error)
+                messages.append(None)
+        parts = self._built(messages, 0, reasons)
+        return (parts[0] if len(parts) == 1 else pyarrow().concat_arrays(parts)), reasons
+
+    def _built(self, messages: list[Any], first: int, reasons: dict[int, str]) -> list[pa.Array]:
+        """All at once; where that fails, each half by itself, down to the one that is wrong."""
+        try:
+            return [self._build(messages)]
+        except Exception as error:
+            # of Arrow, of the library, or of what a value cannot be
+            if len(messages) == 1:
+                reasons[first] = _text(error)
+                return [pyarrow().nulls(1, self.type)]
+        half = len(messages) // 2
+        return [
+            *self._built(messages[:half], first, reasons),
+            *self._built(messages[half:], first + half, reasons),
+        ]
 
 
-def _message(descriptor: Any, inside: tuple[str, ...]) -> _Column:
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _message(reader: ProtobufReader, descriptor: Any, inside: tuple[str, ...]) -> _Column:
     pa, name = pyarrow(), descriptor.full_name
     if name.startswith("google.protobuf."):
-        special = _of_google(descriptor, name.removeprefix("google.protobuf."))
+        special = _of_google(reader, descriptor, name.removeprefix("google.protobuf."))
         if special is not None:
             return special
     if name in inside:
         raise BadSchema(f"message {name} contains itself: it has no columns")
-    columns = {each.name: _field(each, (*inside, name)) for each in descriptor.fields}
-    plain = {each: column[1] for each, column in columns.items()}
+    fields = list(descriptor.fields)
+    columns = [_field(reader, each, (*inside, name)) for each in fields]
+    kind = pa.struct([(field.name, each[0]) for field, each in zip(fields, columns, strict=True)])
+    parts = [(_values_of(field), each[1]) for field, each in zip(fields, columns, strict=True)]
+    if not parts:
+        return kind, lambda messages: pa.array([None if each is None else {} for each in messages], kind)
 
-    def row(value: Any) -> Any:
-        return {each: make(value[each]) for each, make in plain.items() if each in value}
+    def build(messages: list[Any]) -> Any:
+        # not `in`, which compares messages
+        absent = [each is None for each in messages]
+        mask = pa.array(absent) if True in absent else None
+        arrays = [make(values(messages)) for values, make in parts]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
 
-    return pa.struct([(each, column[0]) for each, column in columns.items()]), row
+    return kind, build
 
 
-def _of_google(descriptor: Any, name: str) -> _Column | None:
+def _values_of(field: Any) -> _Build:
+    """The values of a field in messages: None for no message, and where it is not set, but has presence."""
+    name, get = field.name, attrgetter(field.name)
+    if field.has_presence:
+        return lambda messages: [
+            get(each) if each is not None and each.HasField(name) else None for each in messages
+        ]
+
+    def values(messages: list[Any]) -> list[Any]:
+        try:
+            return list(map(get, messages))
+        except AttributeError:
+            return [None if each is None else get(each) for each in messages]
+
+    return values
+
+
+def _of_google(reader: ProtobufReader, descriptor: Any, name: str) -> _Column | None:
     pa = pyarrow()
     if name == "Timestamp":
-        return pa.timestamp("us", "UTC"), _moment
+        kind = pa.timestamp("us", "UTC")
+        return kind, lambda values: pa.array(
+            [None if each is None else _micros(each) for each in values], pa.int64()
+        ).cast(kind)
     if name in ("Duration", "FieldMask"):
-        return pa.string(), _same
+        return pa.string(), lambda values: _mapped(values, reader.value, pa.string())
     if name in ("Any", "Struct", "ListValue", "Value"):
-        return pa.string(), _as_json
+        return pa.string(), lambda values: _mapped(
+            values, lambda each: json_of(reader.value(each)), pa.string()
+        )
     if name.endswith("Value") and [each.name for each in descriptor.fields] == ["value"]:
-        return _one(descriptor.fields[0], ())
+        kind, build = _one(reader, descriptor.fields[0], ())
+        return kind, lambda values: build([None if each is None else each.value for each in values])
     return None
 
 
-def _field(field: Any, inside: tuple[str, ...]) -> _Column:
+def _mapped(values: list[Any], make: Callable[[Any], Any], kind: Any) -> Any:
+    return pyarrow().array([None if each is None else make(each) for each in values], kind)
+
+
+def _field(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Column:
     pa = pyarrow()
     if is_map(field):
-        kind, make = _one(field.message_type.fields_by_name["value"], inside)
-        return pa.map_(pa.string(), kind), lambda value: [(key, make(each)) for key, each in value.items()]
-    kind, make = _one(field, inside)
+        kind, make = _one(reader, field.message_type.fields_by_name["value"], inside)
+        many, width = pa.map_(pa.string(), kind), _width(kind) + 1
+
+        def maps(values: list[Any]) -> Any:
+            keys = [key for each in values if each is not None for key in each]
+            offsets = _offsets(values, len(keys) * width)
+            items = make([each[key] for each in values if each is not None for key in each])
+            return pa.MapArray.from_arrays(offsets, pa.array(map(map_key, keys), pa.string()), items).cast(
+                many
+            )
+
+        return many, maps
+    kind, make = _one(reader, field, inside)
     if is_repeated(field):
-        return pa.list_(kind), lambda value: [make(each) for each in value]
+        several, width = pa.list_(kind), _width(kind)
+
+        def lists(values: list[Any]) -> Any:
+            count = sum(len(each) for each in values if each is not None)
+            offsets = _offsets(values, count * width)
+            return pa.ListArray.from_arrays(
+                offsets, make(list(chain.from_iterable(each for each in values if each is not None)))
+            )
+
+        return several, lists
     return kind, make
 
 
-def _one(field: Any, inside: tuple[str, ...]) -> _Column:
+def _offsets(values: list[Any], cells: int) -> Any:
+    """Where the items of each list or map begin; those of null, which is in a message that is null, are none.
+
+    Raises ValueError for more cells than may be.
+    """
+    if 8 * cells > _MOST_BYTES:
+        raise ValueError(f"its columns may take {8 * cells} bytes, more than {_MOST_BYTES}")
+    sizes = (0 if each is None else len(each) for each in values)
+    return pyarrow().array(accumulate(sizes, initial=0), pyarrow().int32())
+
+
+def _width(kind: Any) -> int:
+    """How many columns a type has."""
+    return 1 + sum(_width(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def _one(reader: ProtobufReader, field: Any, inside: tuple[str, ...]) -> _Column:
     pa = pyarrow()
     if field.message_type is not None:
-        return _message(field.message_type, inside)
+        return _message(reader, field.message_type, inside)
     if field.enum_type is not None:
-        return pa.string(), str
+        names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
+        return pa.string(), lambda values: _mapped(
+            values, lambda number: names.get(number) or str(number), pa.string()
+        )
     kinds: dict[int, Any] = {
         field.CPPTYPE_INT32: pa.int32(),
         field.CPPTYPE_INT64: pa.int64(),
@@ -114,19 +213,15 @@ def _one(field: Any, inside: tuple[str, ...]) -> _Column:
         field.CPPTYPE_BOOL: pa.bool_(),
         field.CPPTYPE_STRING: pa.binary() if field.type == field.TYPE_BYTES else pa.string(),
     }
-    return kinds[field.cpp_type], _same
+    kind = kinds[field.cpp_type]
+    return kind, lambda values: pa.array(values, kind)
 
 
-def _same(value: Any) -> Any:
-    return value
+def _micros(moment: Any) -> int:
+    """Microseconds since 1970. Raises ValueError for what is no Timestamp of Protobuf's JSON."""
+    if not (_FIRST_SECOND <= moment.seconds <= _LAST_SECOND and 0 <= moment.nanos < 1_000_000_000):
+        raise ValueError(f"Timestamp of {moment.seconds} s and {moment.nanos} ns: outside years 1 to 9999")
+    return int(moment.seconds * 1_000_000 + moment.nanos // 1_000)
 
 
-def _as_json(value: Any) -> str:
-    from kodec.log.values.plain import json_of
-
-    return json_of(value)
-
-
-def _moment(text: str) -> datetime.datetime:
-    """Of RFC 3339 with up to nine digits of a second."""
-    return datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
