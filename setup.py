@@ -49,12 +49,13 @@ def extension(source: Path, *parts: Path) -> Extension:
 
 
 def extensions() -> list[Extension]:
-    """The kernels, and their bindings; and messages."""
+    """The kernels, and their bindings; messages, and objects of streamed schemas."""
     cores = sorted(KERNELS.glob("*_core.c"))
     kernels = [core.with_name(core.name.replace("_core.c", ".c")) for core in cores]
     return [
         extension(HEADERS / "bindings.pyx", *sorted(HEADERS.glob("*.pxi"))),
         extension(HEADERS / "messages.c"),
+        extension(HEADERS / "streams.c"),
         *(
             extension(kernel, core, core.with_suffix(".h"))
             for kernel, core in zip(kernels, cores, strict=True)

@@ -9,20 +9,14 @@ is.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from functools import cache
-from types import ModuleType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_exactly
+from kodec.runtime.native import native_module
 
 __all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python", "use_native_methods"]
-
-_NATIVE = "kodec.runtime.native.messages"
 
 
 class Only(NamedTuple):
@@ -161,20 +155,9 @@ class VersionedMessage(_Functions):
         return bytes(out)
 
 
-@cache
-def _native() -> ModuleType | None:
-    """The native code; None where pure Python was chosen, or nothing was built.
-
-    Raises ImportError where it was built and cannot be imported.
-    """
-    if os.environ.get("KODEC_PURE") == "1" or importlib.util.find_spec(_NATIVE) is None:
-        return None
-    return importlib.import_module(_NATIVE)
-
-
 def use_native_methods(table: Mapping[type, tuple[Wire, ...]]) -> None:
     """Put native methods in place of those of the classes of a module, whose table this is."""
-    native = _native()
+    native = native_module("messages")
     if native is None:
         return
     messages: dict[type, Any] = {}
@@ -188,7 +171,7 @@ def use_native_methods(table: Mapping[type, tuple[Wire, ...]]) -> None:
 
 def in_python(method: Any) -> Any:
     """The method in Python that a native one stands in place of; any other method as it is."""
-    native = _native()
+    native = native_module("messages")
     if native is not None and isinstance(method, native.Function | native.Method):
         return method.__wrapped__
     return method

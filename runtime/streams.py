@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import cache
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
@@ -20,9 +21,19 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
 from kodec.runtime.floats import FloatStruct
+from kodec.runtime.native import native_module
 from kodec.runtime.process import decode, encode
 
-__all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
+__all__ = [
+    "REQUIRED",
+    "ByteSink",
+    "ByteSource",
+    "ReadingState",
+    "StreamFields",
+    "StreamNode",
+    "trimmed",
+    "use_native_reading",
+]
 
 _CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 4096
@@ -71,19 +82,21 @@ class StreamFields:
 _FORGOTTEN = -1
 
 
-class _State:
+class ReadingState:
     """What all streams of one reading have in common.
 
     Attributes:
         room: how many elements without bytes there may be in all lists: as many as there are bytes, about.
         empty: how many there were.
         sought: the sources by which instances are being read, and what was read of their streams before.
+        native: whether objects are read natively: not inside of what the native reader gave up.
     """
 
-    __slots__ = ("depth", "empty", "opt", "room", "sought")
+    __slots__ = ("depth", "empty", "native", "opt", "room", "sought")
 
     def __init__(self, opt: ReadOptions, size: int) -> None:
         self.opt = opt
+        self.native = True
         self.depth = 0
         self.room = size + _SPARE
         self.empty = 0
@@ -121,7 +134,7 @@ class ByteSource:
 
     __slots__ = ("_bits", "_left", "_stand", "at", "base", "buf", "end", "state")
 
-    def __init__(self, buf: bytes, base: int, end: int, state: _State) -> None:
+    def __init__(self, buf: bytes, base: int, end: int, state: ReadingState) -> None:
         self.buf = buf
         self.base = self.at = base
         self.end = end
@@ -133,7 +146,7 @@ class ByteSource:
     @classmethod
     def of(cls, buf: bytes, opt: ReadOptions = DEFAULT_READ) -> ByteSource:
         """A stream of its own."""
-        return cls(buf, 0, len(buf), _State(opt, len(buf)))
+        return cls(buf, 0, len(buf), ReadingState(opt, len(buf)))
 
     @property
     def current(self) -> ByteSource:
@@ -370,16 +383,25 @@ class ByteSource:
     ) -> N:
         """Read an object that stands next in this stream; `root` is that of an object without a parent."""
         state = self._enter(node, parent, name, root)
+        native = node._native
+        natively = state.native
         try:
-            node._read(self)
+            if native is None or not native.read(node, self):
+                node._read(self)
         except FormatError as error:
             raise error.within(name, index) from error.__cause__
         except RecursionError:
             raise _beyond_python("", self.at).within(name, index) from None
         finally:
             state.depth -= 1
+            state.native = natively
         node._stop = self.at
         return node
+
+    def instance(self, node: StreamNode, name: str) -> Any:
+        """What an instance reads here, natively; None where Python has to."""
+        native = node._native
+        return None if native is None else native.instance(node, name, self)
 
     def each_in(
         self,
@@ -412,7 +434,7 @@ class ByteSource:
 
     def _enter(
         self, node: StreamNode, parent: StreamNode | None, name: str, root: StreamNode | None
-    ) -> _State:
+    ) -> ReadingState:
         """Begin an object; who calls it ends the object by `depth`."""
         state = self.state
         if state.depth >= state.opt.depth:
@@ -868,6 +890,7 @@ class StreamNode:
     __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
     _each: ClassVar[tuple[str, ...]] = ()
+    _native: ClassVar[Any] = None
     _io: ByteSource | None
     _out: ByteSink | None
     _parent: Any
@@ -1155,6 +1178,7 @@ class StreamNode:
         if deep >= state.opt.depth:
             raise _too_deep(name, self._start, deep, state.opt)
         values[name] = _READING
+        natively = state.native
         levels = deep + 1 - state.depth
         state.depth += levels
         try:
@@ -1163,6 +1187,7 @@ class StreamNode:
             raise _beyond_python(name, self._start) from None
         finally:
             state.depth -= levels
+            state.native = natively
             state.go_back(sought)
             del values[name]
         if value is not None:
@@ -1184,3 +1209,16 @@ class StreamNode:
         """`_mark` from the first use on at which `when` holds; None before."""
         there = self._marks is not None and name in self._marks
         return self._mark(name, compute) if there or when() else None
+
+
+def use_native_reading(table: Callable[[], dict[type, dict[str, Any]]], *classes: type[StreamNode]) -> None:
+    """Have the classes of a module read natively, by what `table` returns of their steps.
+
+    It is called when the first of them is read.
+    """
+    native = native_module("streams")
+    if native is None:
+        return
+    once = cache(table)
+    for cls in classes:
+        cls._native = native.Unit(cls, once)

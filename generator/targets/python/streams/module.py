@@ -9,6 +9,7 @@ from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.names import attribute, camel
 from kodec.generator.targets.python.streams.printer import Printer
+from kodec.generator.targets.python.streams.tables import native_unit
 from kodec.generator.targets.python.streams.views import ClassView, Property, StreamModule
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember
 from kodec.generator.text import Text, docstring
@@ -78,6 +79,7 @@ class _Module:
                 _attribute(printer, spec, plan) for spec, plan in zip(struct.fields, unit.fields, strict=True)
             ),
             properties=tuple(_property(printer, instance, plan) for instance, plan in instances),
+            native=native_unit(printer, self.back.classes[struct.name]),
         )
 
 

@@ -9,6 +9,7 @@ from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import RUNTIME
 from kodec.generator.targets.python.streams.printer import Printer
+from kodec.generator.targets.python.streams.tables import NativeUnit
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass
 
 __all__ = ["ClassView", "Property", "StreamModule"]
@@ -34,6 +35,7 @@ class ClassView:
     params: tuple[Attribute, ...]
     attrs: tuple[Attribute, ...]
     properties: tuple[Property, ...]
+    native: NativeUnit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class StreamModule:
     @property
     def path(self) -> str:
         return self.context.path
+
+    @property
+    def units(self) -> list[NativeUnit]:
+        """What the native reader follows; units that it does not know are left out."""
+        return [each.native for each in self.classes if each.native is not None]
 
     @property
     def siblings(self) -> list[tuple[str, list[str]]]:

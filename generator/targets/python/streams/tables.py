@@ -1,0 +1,294 @@
+"""The steps of streamed units as Python data, for the native reader.
+
+`kodec.runtime.native.streams` follows them. An expression that it does not know is a
+Python function, which it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kodec.generator.plan.steps import (
+    Align,
+    Bits,
+    Bounds,
+    ByteOrder,
+    Chars,
+    Choice,
+    Element,
+    Fixed,
+    FixedNumber,
+    InstancePlan,
+    Many,
+    Nested,
+    Octets,
+    One,
+    Rule,
+    Slot,
+    Step,
+    When,
+)
+from kodec.generator.plan.stream_values import is_real
+from kodec.generator.plan.streams import asks_stream
+from kodec.generator.plan.values import (
+    FLAG,
+    TEXT,
+    Around,
+    Binary,
+    Choose,
+    Constant,
+    Counter,
+    Decoded,
+    ElementOf,
+    Enumerated,
+    EnumOf,
+    FieldOf,
+    IsNull,
+    Item,
+    ListOf,
+    MemberOf,
+    Number,
+    Required,
+    SizeOf,
+    StreamAsked,
+    StreamOf,
+    This,
+    Type,
+    Unary,
+    Value,
+)
+from kodec.generator.targets.python.names import attribute
+from kodec.generator.targets.python.streams.expressions import Where
+from kodec.generator.targets.python.streams.printer import Printer
+from kodec.generator.wire import ENCODINGS
+
+__all__ = ["NativeUnit", "native_unit"]
+
+_IN_FUNCTION = Where(item="item", index="i", stream="_io")
+_MOST_BITS = 56
+
+
+class _Beyond(Exception):
+    """The unit has what the native reader does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeUnit:
+    """A unit's entry: its parts by their names, as Python, and each of its steps."""
+
+    name: str
+    parts: dict[str, str]
+    steps: list[str]
+
+
+def native_unit(printer: Printer, name: str) -> NativeUnit | None:
+    """The entry of a unit whose class is `name`; None where it is read in Python alone."""
+    table = _Table(printer)
+    try:
+        return NativeUnit(name, table.parts(), [table.step(each) for each in printer.unit.steps])
+    except _Beyond:
+        return None
+
+
+class _Table:
+    """One unit: every method returns Python source."""
+
+    def __init__(self, printer: Printer) -> None:
+        self.printer = printer
+        self.unit = printer.unit
+
+    def parts(self) -> dict[str, str]:
+        instances = [(attribute(each.name), self._instance(each)) for each in self.printer.streamed.instances]
+        found = {
+            "loose": repr(self.printer.loose),
+            "parameters": _tuple(f'"{attribute(each.name)}"' for each in self.unit.parameters),
+            "fields": _dict(
+                (attribute(each.name), repr(None if each.default is None else each.default.value))
+                for each in self.unit.fields
+            ),
+            "instances": _dict((name, text) for name, text in instances if text),
+            "reads": _dict(
+                (each.name, self.step(each.step))
+                for each in self.printer.streamed.instances
+                if each.step is not None
+            ),
+        }
+        return {name: text for name, text in found.items() if text not in ("{}", "()", "False")}
+
+    def _instance(self, plan: InstancePlan) -> str:
+        """What computes an instance; empty where the class has to, as it is read or depends on the stream."""
+        if plan.value is None or asks_stream(plan.value) or asks_stream(plan.test):
+            return ""
+        text = self._value(plan.value)
+        return text if plan.test is None else f'("if", {self._value(plan.test)}, {text}, None)'
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def step(self, step: Step) -> str:
+        match step:
+            case Align():
+                return '("align",)'
+            case ByteOrder(on, cases, other):
+                pairs = _tuple(f"({self._value(case)}, {little})" for case, little in cases)
+                return f'("order", {self._value(on)}, {pairs}, {other})'
+            case When(test, steps):
+                return f'("when", {self._value(test)}, {_tuple(map(self.step, steps))})'
+            case Fixed(slots, size):
+                return f'("fixed", {size}, {_tuple(map(self._slot, slots))})'
+            case One(name, kind, element, rules):
+                made = self._element(element, kind, name)
+                return f'("one", "{attribute(name)}", {made}, {self._rules(rules)})'
+            case Many():
+                return self._many(step)
+        raise _Beyond
+
+    def _slot(self, slot: Slot) -> str:
+        (name,) = slot.path
+        kind = "bits" if slot.bits is not None else slot.wire or "bytes"
+        parts = [f'"{attribute(name)}", {slot.offset}, {slot.size}, "{kind}", "{slot.order}"']
+        cast = self._cast(slot.type, bits=slot.bits is not None)
+        if slot.bits is not None or slot.rules or cast != "None":
+            parts += [cast, self._rules(slot.rules)]
+        if slot.bits is not None:
+            parts += map(str, slot.bits)
+        return f"({', '.join(parts)})"
+
+    def _many(self, step: Many) -> str:
+        assert isinstance(step.type, ListOf)
+        element = self._element(step.element, step.type.item, step.name)
+        how, value = "end", "None"
+        if step.count is not None:
+            how, value = "count", self._value(step.count.value)
+        elif step.until is not None:
+            how, value = "until", self._value(step.until)
+        rules = self._rules(step.rules)
+        return f'("many", "{attribute(step.name)}", {element}, {rules}, "{how}", {value}, {step.least})'
+
+    def _rules(self, rules: Iterable[Rule]) -> str:
+        return _tuple(self._value(each.test) for each in rules)
+
+    def _cast(self, kind: Type, *, bits: bool = False) -> str:
+        """What a number is turned into: a member of an enum, or a flag."""
+        if isinstance(kind, EnumOf):
+            return self.printer.enum(kind.enum)
+        return "bool" if bits and kind == FLAG else "None"
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def _element(self, element: Element, kind: Type, name: str) -> str:
+        match element:
+            case FixedNumber(wire, order):
+                return f'("number", "{wire}", "{order}", {self._cast(kind)})'
+            case Bits(width, order):
+                if width > _MOST_BITS:
+                    raise _Beyond
+                return f'("bits", {width}, "{order}", {self._cast(kind, bits=True)})'
+            case Octets(_, Bounds() as bounds):
+                return f'("bytes", {self._bounds(bounds, name)})'
+            case Chars(_, encoding, Bounds() as bounds):
+                form = ENCODINGS[encoding]
+                return f'("text", {self._bounds(bounds, name)}, "{form.python}", "{form.errors}")'
+            case Nested():
+                given = _tuple(map(self._value, element.arguments))
+                within = "None" if element.bounds is None else self._bounds(element.bounds, name)
+                cls = self.printer.class_of(element.unit)
+                parts = f'"object", {cls}, "{name}", {given}, {within}'
+                if isinstance(element.parent, This) and element.rooted:
+                    return f"({parts})"
+                parent = "None" if element.parent is None else self._value(element.parent)
+                return f"({parts}, {parent}, {element.rooted})"
+            case Choice():
+                return self._choice(element, name)
+        raise _Beyond
+
+    def _choice(self, element: Choice, name: str) -> str:
+        joined: dict[str, list[str]] = {}
+        for case in element.cases:
+            assert case.value is not None
+            made = self._element(case.element, case.type, name)
+            joined.setdefault(made, []).append(self._value(case.value))
+        cases = _tuple(f"({_tuple(values)}, {made})" for made, values in joined.items())
+        other = "None"
+        if element.other is not None:
+            other = self._element(element.other.element, element.other.type, name)
+        bounds = "None" if element.bounds is None else self._bounds(element.bounds, name)
+        return f'("choice", {self._value(element.on)}, {cases}, {other}, {bounds})'
+
+    def _bounds(self, bounds: Bounds, name: str) -> str:
+        how, value = "rest" if bounds.rest else "until", "None"
+        if bounds.contents is not None:
+            how, value = "fixed", repr(bounds.contents)
+        elif bounds.size is not None:
+            how, value = "size", self._value(bounds.size)
+        given = [
+            ("early", bounds.early, False),
+            ("terminator", bounds.terminator, None),
+            ("include", bounds.include, False),
+            ("consume", bounds.consume, True),
+            ("needed", bounds.needed, True),
+            ("pad", bounds.pad, None),
+        ]
+        parts = [f'"{key}": {found!r}' for key, found, usual in given if found != usual]
+        if bounds.process is not None:
+            arguments = "".join(f", {self._python(each)}" for each in bounds.process.arguments)
+            call = f'io.processed("{bounds.process.name}", data, "{name}"{arguments})'
+            parts.append(f'"process": lambda self, io, item, i, data: {call}')
+        return f'("{how}", {value}, {{{", ".join(parts)}}})' if parts else f'("{how}", {value})'
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def _python(self, value: Value) -> str:
+        return self.printer.text(value, _IN_FUNCTION)
+
+    def _value(self, value: Value) -> str:
+        match value:
+            case Constant():
+                return self._python(value)
+            case FieldOf(name):
+                return f'("field", "{attribute(name)}")'
+            case Item():
+                return '("item",)'
+            case Counter():
+                return '("index",)'
+            case This():
+                return '("this",)'
+            case Around(of, name):
+                return f'("{name}", {"None" if of is None else self._value(of)})'
+            case MemberOf(of, name):
+                return f'("member", {self._value(of)}, "{attribute(name)}")'
+            case SizeOf(of):
+                return f'("len", {self._value(of)})'
+            case Number(of, _, None) if of.type != TEXT and not is_real(of.type):
+                return f'("int", {self._value(of)})'
+            case Enumerated(of, EnumOf(enum)):
+                return f'("enum", {self._value(of)}, {self.printer.enum(enum)})'
+            case Required(of):
+                return f'("need", {self._value(of)})'
+            case IsNull(of):
+                return f'("null", {self._value(of)})'
+            case Decoded(of, encoding):
+                form = ENCODINGS[encoding]
+                return f'("text", {self._value(of)}, "{form.python}", "{form.errors}")'
+            case ElementOf(of, at):
+                return f'("element", {self._value(of)}, {self._value(at)})'
+            case StreamAsked(StreamOf(of, at_hand), name):
+                stream = '("this",)' if of is None else self._value(of)
+                return f'("{name}", {"None" if at_hand else stream})'
+            case Unary(op, of):
+                return f'("{op}", {self._value(of)})' if op != "-" else f'("negative", {self._value(of)})'
+            case Binary(op, left, right):
+                return f'("{op}", {self._value(left)}, {self._value(right)})'
+            case Choose(test, yes, no):
+                return f'("if", {self._value(test)}, {self._value(yes)}, {self._value(no)})'
+        return f"lambda self, io, item, i: {self._python(value)}"
+
+
+def _tuple(items: Iterable[str]) -> str:
+    found = list(items)
+    return f"({', '.join(found)}{',' * (len(found) == 1)})"
+
+
+def _dict(items: Iterable[tuple[str, str]]) -> str:
+    parts = ", ".join(f'"{name}": {text}' for name, text in items)
+    return f"{{{parts}}}"

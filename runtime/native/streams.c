@@ -1,0 +1,1434 @@
+/* Objects of streamed schemas read natively, for `kodec.runtime.streams`: the steps of a unit, taken on bytes.
+ *
+ * A `Unit` is a class with its steps (kodec_streams.h). `read` fills an object, and those inside it, as the class's
+ * `_read` does. Where anything is wrong with the bytes, or the steps need what is not here, it gives up: it puts the
+ * object and its stream back and returns False, and Python reads all of it again. So there is one set of errors.
+ * What only Python knows (instances that are read, expressions that are functions) is asked of Python in between;
+ * before that, all streams are brought up to date, and looked at again after it. */
+#define PY_SSIZE_T_CLEAN
+#include "kodec_streams.h"
+
+enum {
+  KS_MOST_NESTED = 300, /* objects in each other, as the C stack is finite; deeper ones are read in Python */
+  KS_MOST_ASKED = 100,  /* instances that need each other */
+  KS_FORGOTTEN = -1     /* what `_left` is where bits were lost */
+};
+
+static PyTypeObject *ks_unit_type;
+
+/* What of `kodec.runtime.streams` is used, and where its objects keep their attributes. */
+static struct {
+  PyTypeObject *source, *state, *node;
+  struct { Py_ssize_t bits, left, stand, at, base, buf, end, state; } in_source;
+  struct { Py_ssize_t depth, empty, native, opt, room; } in_state;
+  struct { Py_ssize_t depth, io, is_le, marks, out, parent, places, root, start, stop, values; } in_node;
+  PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *zero;
+} ks;
+
+/* ------------------------------------------------------------------ streams */
+
+/* A stream that is being read, in a chain with those around it. `source` is its ByteSource. */
+typedef struct ks_stream {
+  struct ks_stream *outer;
+  const uint8_t *buf;
+  Py_ssize_t base, at, end;
+  uint64_t bits;
+  int left;
+  PyObject *source; /* a reference, which objects share */
+} ks_stream;
+
+/* One call of `read`. */
+typedef struct {
+  PyObject *state;
+  const uint8_t *bytes; /* of `whole`, which the streams of the outermost one share */
+  PyObject *whole;
+  int64_t depth, deepest, elements, empty, room;
+  int nested, asked, table;
+  ks_stream *top;
+} ks_run;
+
+/* Where a step is taken: in which object, on which stream, for which element of a list. */
+typedef struct {
+  PyObject *node;
+  ks_unit *unit;
+  ks_stream *io;
+  ks_val *item;
+  Py_ssize_t index;
+} ks_at;
+
+static int ks_put_whole(PyObject *object, Py_ssize_t slot, int64_t value) {
+  return kd_put(kd_in(object, slot), PyLong_FromLongLong(value));
+}
+
+static int ks_take_whole(PyObject *object, Py_ssize_t slot, int64_t *value) {
+  PyObject *const found = *kd_in(object, slot);
+  int overflow;
+  if (found == NULL || !PyLong_CheckExact(found)) return -1;
+  *value = PyLong_AsLongLongAndOverflow(found, &overflow);
+  return overflow ? -1 : 0;
+}
+
+static int ks_store(const ks_stream *io) {
+  if (ks_put_whole(io->source, ks.in_source.at, io->at) < 0) return -1;
+  if (ks_put_whole(io->source, ks.in_source.left, io->left) < 0) return -1;
+  return kd_put(kd_in(io->source, ks.in_source.bits), PyLong_FromUnsignedLongLong(io->bits));
+}
+
+/* Have all streams and the state of the reading be what they are here; and here what they have become. */
+static int ks_sync(const ks_run *run) {
+  for (const ks_stream *each = run->top; each != NULL; each = each->outer)
+    if (ks_store(each) < 0) return -1;
+  if (ks_put_whole(run->state, ks.in_state.depth, run->depth) < 0) return -1;
+  if (ks_put_whole(run->state, ks.in_state.empty, run->empty) < 0) return -1;
+  return ks_put_whole(run->state, ks.in_state.room, run->room);
+}
+
+static int ks_reload(ks_run *run) {
+  int64_t at, left;
+  for (ks_stream *each = run->top; each != NULL; each = each->outer) {
+    PyObject *const bits = *kd_in(each->source, ks.in_source.bits);
+    if (ks_take_whole(each->source, ks.in_source.at, &at) < 0 ||
+        ks_take_whole(each->source, ks.in_source.left, &left) < 0 || bits == NULL || !PyLong_CheckExact(bits) ||
+        left > 63)
+      return -1;
+    each->at = (Py_ssize_t)at;
+    each->left = (int)left;
+    each->bits = PyLong_AsUnsignedLongLong(bits);
+    if (each->bits == (uint64_t)-1 && PyErr_Occurred()) return -1;
+  }
+  if (ks_take_whole(run->state, ks.in_state.empty, &run->empty) < 0) return -1;
+  return ks_take_whole(run->state, ks.in_state.room, &run->room);
+}
+
+/* What Python returned, with the streams looked at again; NULL stays NULL. */
+static PyObject *ks_back(ks_run *run, PyObject *found) {
+  if (found != NULL && ks_reload(run) < 0) Py_CLEAR(found);
+  return found;
+}
+
+/* A stream of bytes that are part of those of `buf`, or were made of some. */
+static int ks_open(ks_run *run, ks_stream *io, PyObject *buf, const uint8_t *bytes, Py_ssize_t base, Py_ssize_t end) {
+  PyObject *const source = ks.source->tp_alloc(ks.source, 0);
+  if (source == NULL) return -1;
+  *io = (ks_stream){run->top, bytes, base, base, end, 0, 0, source};
+  Py_INCREF(buf);
+  *kd_in(source, ks.in_source.buf) = buf;
+  Py_INCREF(run->state);
+  *kd_in(source, ks.in_source.state) = run->state;
+  Py_INCREF(Py_None);
+  *kd_in(source, ks.in_source.stand) = Py_None;
+  Py_INCREF(ks.zero);
+  *kd_in(source, ks.in_source.bits) = ks.zero;
+  Py_INCREF(ks.zero);
+  *kd_in(source, ks.in_source.left) = ks.zero;
+  Py_INCREF(ks.zero);
+  *kd_in(source, ks.in_source.at) = ks.zero;
+  if (ks_put_whole(source, ks.in_source.base, base) < 0 || ks_put_whole(source, ks.in_source.end, end) < 0) {
+    Py_CLEAR(io->source);
+    return -1;
+  }
+  run->top = io;
+  return 0;
+}
+
+/* End a stream; `status` is what came of reading it. */
+static int ks_close(ks_run *run, ks_stream *io, int status) {
+  run->top = io->outer;
+  if (status == 0) status = ks_store(io);
+  Py_CLEAR(io->source);
+  return status;
+}
+
+/* ------------------------------------------------------------------ values */
+
+static int ks_eval(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to);
+
+static void ks_drop(ks_val *value) { Py_CLEAR(value->o); }
+
+/* A value as an object, which takes it over; NULL without memory. */
+static PyObject *ks_object_of(ks_val *value) {
+  PyObject *found = value->o;
+  value->o = NULL;
+  if (found != NULL) return found;
+  if (value->kind == KS_WHOLE) return PyLong_FromLongLong(value->i);
+  found = value->i ? Py_True : Py_False;
+  Py_INCREF(found);
+  return found;
+}
+
+static PyObject *ks_eval_object(ks_run *run, const ks_at *at, ks_expr *expr) {
+  ks_val value;
+  return ks_eval(run, at, expr, &value) < 0 ? NULL : ks_object_of(&value);
+}
+
+/* A whole number of 64 bits; -1 where the value is none. */
+static int ks_eval_whole(ks_run *run, const ks_at *at, ks_expr *expr, int64_t *to) {
+  ks_val value;
+  int status;
+  if (ks_eval(run, at, expr, &value) < 0) return -1;
+  *to = value.i;
+  status = value.kind == KS_OBJECT ? -1 : 0;
+  ks_drop(&value);
+  return status;
+}
+
+/* 1 or 0 for whether the value is true, or -1. */
+static int ks_is_true(ks_val *value) {
+  int found = value->i != 0;
+  if (value->kind == KS_OBJECT) found = PyObject_IsTrue(value->o);
+  ks_drop(value);
+  return found;
+}
+
+static int ks_eval_test(ks_run *run, const ks_at *at, ks_expr *expr) {
+  ks_val value;
+  return ks_eval(run, at, expr, &value) < 0 ? -1 : ks_is_true(&value);
+}
+
+static int ks_set_whole(ks_val *to, int64_t value) {
+  *to = (ks_val){NULL, value, KS_WHOLE};
+  return 0;
+}
+
+static int ks_set_flag(ks_val *to, int value) {
+  *to = (ks_val){NULL, value, KS_FLAG};
+  return value < 0 ? -1 : 0;
+}
+
+/* `o` is taken over. */
+static int ks_set_object(ks_val *to, PyObject *o) {
+  if (o == NULL) return -1;
+  *to = ks_val_of(o);
+  return 0;
+}
+
+/* The unit of a class, borrowed of it; NULL where it is read in Python, or with an error. */
+static ks_unit *ks_unit_of(PyTypeObject *cls) {
+  PyObject *found;
+  if (!PyType_IsSubtype(cls, ks.node)) return NULL;
+  found = PyObject_GetAttr((PyObject *)cls, ks.native);
+  if (found == NULL) return NULL;
+  Py_DECREF(found); /* the class has it */
+  if (Py_TYPE(found) != ks_unit_type || ((ks_unit *)found)->cls != (PyObject *)cls) return NULL;
+  return (ks_unit *)found;
+}
+
+/* Find where objects of a class have an attribute. */
+static int ks_seek_member(ks_run *run, ks_expr *expr, PyTypeObject *cls) {
+  ks_unit *const unit = ks_unit_of(cls);
+  if (unit == NULL && PyErr_Occurred()) return -1;
+  expr->slot = -1;
+  expr->computed = NULL;
+  if (unit != NULL) {
+    run->table = 1;
+    if (ks_begin(unit) < 0) return -1;
+    run->table = 0;
+    for (Py_ssize_t i = 0; i < unit->computed && expr->computed == NULL; i++)
+      if (unit->names[i] == expr->value || PyObject_RichCompareBool(unit->names[i], expr->value, Py_EQ) == 1)
+        expr->computed = unit->instance[i];
+  }
+  if (expr->computed == NULL) {
+    expr->slot = kd_slot(cls, expr->value);
+    if (expr->slot < 0) {
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+      PyErr_Clear();
+    }
+  }
+  Py_INCREF(cls);
+  Py_XDECREF(expr->seen);
+  expr->seen = cls;
+  return 0;
+}
+
+static int ks_member(ks_run *run, ks_expr *expr, PyObject *of, ks_val *to) {
+  PyObject *found;
+  if (KD_UNLIKELY(expr->seen != Py_TYPE(of)) && ks_seek_member(run, expr, Py_TYPE(of)) < 0) return -1;
+  if (expr->slot >= 0) {
+    found = *kd_in(of, expr->slot);
+    if (found == NULL) return -1;
+    Py_INCREF(found);
+    return ks_set_object(to, found);
+  }
+  if (expr->computed != NULL) {
+    ks_at at = {of, NULL, NULL, NULL, 0};
+    int status = -1;
+    if (run->asked++ < KS_MOST_ASKED) status = ks_eval(run, &at, expr->computed, to);
+    run->asked--;
+    return status;
+  }
+  if (ks_sync(run) < 0) return -1;
+  Py_INCREF(of);
+  found = ks_back(run, PyObject_GetAttr(of, expr->value));
+  Py_DECREF(of);
+  return ks_set_object(to, found);
+}
+
+/* The position, the size or the end of a stream: the one at hand, or that of an object. */
+static int ks_asked(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
+  const ks_stream *io = at->io;
+  PyObject *node, *source, *found;
+  if (expr->part[0] != NULL) {
+    node = ks_eval_object(run, at, expr->part[0]);
+    if (node == NULL) return -1;
+    source = PyType_IsSubtype(Py_TYPE(node), ks.node) ? *kd_in(node, ks.in_node.io) : NULL;
+    if (source == NULL || Py_TYPE(source) != ks.source) {
+      Py_DECREF(node);
+      return -1;
+    }
+    for (io = run->top; io != NULL && io->source != source; io = io->outer) continue;
+    if (io == NULL || *kd_in(source, ks.in_source.stand) != Py_None) {
+      found = NULL;
+      Py_INCREF(source);
+      if (ks_sync(run) == 0)
+        found = PyObject_GetAttr(source, expr->op == KS_POS ? ks.pos : expr->op == KS_SIZE ? ks.size : ks.eof);
+      Py_DECREF(source);
+      Py_DECREF(node);
+      return ks_set_object(to, ks_back(run, found));
+    }
+    Py_DECREF(node);
+  } else if (io == NULL || *kd_in(io->source, ks.in_source.stand) != Py_None) {
+    if (io == NULL || ks_sync(run) < 0) return -1;
+    found = PyObject_GetAttr(io->source, expr->op == KS_POS ? ks.pos : expr->op == KS_SIZE ? ks.size : ks.eof);
+    return ks_set_object(to, ks_back(run, found));
+  }
+  if (expr->op == KS_EOF) return ks_set_flag(to, io->at >= io->end && io->left <= 0);
+  return ks_set_whole(to, expr->op == KS_POS ? io->at - io->base : io->end - io->base);
+}
+
+static PyObject *ks_call(ks_run *run, const ks_at *at, PyObject *function, PyObject *data) {
+  PyObject *item = Py_None, *index, *found = NULL, *io;
+  io = at->io != NULL ? at->io->source : *kd_in(at->node, ks.in_node.io);
+  if (io == NULL || ks_sync(run) < 0) return NULL;
+  Py_INCREF(item);
+  if (at->item != NULL) {
+    ks_val copy = *at->item;
+    Py_XINCREF(copy.o);
+    Py_DECREF(item);
+    item = ks_object_of(&copy);
+  }
+  index = PyLong_FromSsize_t(at->index);
+  if (item != NULL && index != NULL) {
+    PyObject *const arguments[] = {at->node, io, item, index, data};
+    found = PyObject_Vectorcall(function, arguments, data == NULL ? 4 : 5, NULL);
+  }
+  Py_XDECREF(item);
+  Py_XDECREF(index);
+  return ks_back(run, found);
+}
+
+static int ks_add(int64_t a, int64_t b, int64_t *to) {
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) return -1;
+  *to = a + b;
+  return 0;
+}
+
+static int ks_multiply(int64_t a, int64_t b, int64_t *to) {
+  enum { SMALL = 1 << 30 };
+  if (a > -SMALL && a < SMALL && b > -SMALL && b < SMALL) {
+    *to = a * b;
+    return 0;
+  }
+  if (a == 0 || b == 0) {
+    *to = 0;
+    return 0;
+  }
+  if (a == INT64_MIN || b == INT64_MIN || (a < 0 ? -a : a) > INT64_MAX / (b < 0 ? -b : b)) return -1;
+  *to = a * b;
+  return 0;
+}
+
+/* An operation on two whole numbers: 1 where 64 bits are not enough for it, or Python has to say what is wrong. */
+static int ks_of_wholes(ks_op op, int64_t a, int64_t b, ks_val *to) {
+  int64_t found = 0;
+  switch (op) {
+    case KS_ADD:
+      if (ks_add(a, b, &found) < 0) return 1;
+      break;
+    case KS_SUBTRACT:
+      if (b == INT64_MIN || ks_add(a, -b, &found) < 0) return 1;
+      break;
+    case KS_MULTIPLY:
+      if (ks_multiply(a, b, &found) < 0) return 1;
+      break;
+    case KS_DIVIDE:
+    case KS_MODULO: {
+      int64_t rest;
+      if (b == 0 || (a == INT64_MIN && b == -1)) return 1;
+      found = a / b;
+      rest = a % b;
+      if (rest != 0 && (rest < 0) != (b < 0)) {
+        rest += b;
+        found--;
+      }
+      if (op == KS_MODULO) found = rest;
+      break;
+    }
+    case KS_BITS_AND: found = a & b; break;
+    case KS_BITS_OR: found = a | b; break;
+    case KS_BITS_XOR: found = a ^ b; break;
+    case KS_LEFT:
+      if (b < 0 || b > 62 || a < 0 || (b > 0 && a >> (63 - b))) return 1;
+      found = a << b;
+      break;
+    case KS_RIGHT:
+      if (b < 0 || b > 63) return 1;
+      found = a < 0 ? ~(~a >> b) : a >> b;
+      break;
+    case KS_EQUAL: return ks_set_flag(to, a == b);
+    case KS_DIFFERENT: return ks_set_flag(to, a != b);
+    case KS_LESS: return ks_set_flag(to, a < b);
+    case KS_AT_MOST: return ks_set_flag(to, a <= b);
+    case KS_MORE: return ks_set_flag(to, a > b);
+    case KS_AT_LEAST: return ks_set_flag(to, a >= b);
+    default: return 1;
+  }
+  return ks_set_whole(to, found);
+}
+
+/* The same of any two objects, as Python does it. */
+static PyObject *ks_of_objects(ks_op op, PyObject *a, PyObject *b) {
+  switch (op) {
+    case KS_ADD: return PyNumber_Add(a, b);
+    case KS_SUBTRACT: return PyNumber_Subtract(a, b);
+    case KS_MULTIPLY: return PyNumber_Multiply(a, b);
+    case KS_DIVIDE: return PyFloat_Check(a) || PyFloat_Check(b) ? PyNumber_TrueDivide(a, b) : PyNumber_FloorDivide(a, b);
+    case KS_MODULO: return PyNumber_Remainder(a, b);
+    case KS_BITS_AND: return PyNumber_And(a, b);
+    case KS_BITS_OR: return PyNumber_Or(a, b);
+    case KS_BITS_XOR: return PyNumber_Xor(a, b);
+    case KS_LEFT:
+    case KS_RIGHT: {
+      /* Python knows how far a shift may be, and what one by less than nothing is */
+      int overflow;
+      const long by = PyLong_Check(b) ? PyLong_AsLongAndOverflow(b, &overflow) : -1;
+      if (by < 0 || by > 128) return NULL;
+      return op == KS_LEFT ? PyNumber_Lshift(a, b) : PyNumber_Rshift(a, b);
+    }
+    case KS_EQUAL: return PyObject_RichCompare(a, b, Py_EQ);
+    case KS_DIFFERENT: return PyObject_RichCompare(a, b, Py_NE);
+    case KS_LESS: return PyObject_RichCompare(a, b, Py_LT);
+    case KS_AT_MOST: return PyObject_RichCompare(a, b, Py_LE);
+    case KS_MORE: return PyObject_RichCompare(a, b, Py_GT);
+    case KS_AT_LEAST: return PyObject_RichCompare(a, b, Py_GE);
+    default: return NULL;
+  }
+}
+
+static int ks_operation(ks_op op, ks_val *a, ks_val *b, ks_val *to) {
+  PyObject *left, *right;
+  int status = 1;
+  /* `&` of two flags is a flag, so these are left to Python */
+  if (a->kind != KS_OBJECT && b->kind != KS_OBJECT &&
+      (op >= KS_EQUAL || a->kind == KS_WHOLE || b->kind == KS_WHOLE))
+    status = ks_of_wholes(op, a->i, b->i, to);
+  if (status <= 0) {
+    ks_drop(a);
+    ks_drop(b);
+    return status;
+  }
+  left = ks_object_of(a);
+  right = ks_object_of(b);
+  status = -1;
+  if (left != NULL && right != NULL) status = ks_set_object(to, ks_of_objects(op, left, right));
+  Py_XDECREF(left);
+  Py_XDECREF(right);
+  return status;
+}
+
+static PyObject *ks_member_of(const ks_enum *members, int64_t number, PyObject *o) {
+  PyObject *found;
+  if (o == NULL && number >= 0 && number < KS_SMALL_MEMBERS) {
+    found = members->small[number];
+    if (found != NULL) {
+      Py_INCREF(found);
+      return found;
+    }
+    return PyLong_FromLongLong(number);
+  }
+  if (o == NULL && (o = PyLong_FromLongLong(number)) == NULL) return NULL;
+  found = PyDict_GetItemWithError(members->all, o);
+  if (found == NULL) return PyErr_Occurred() ? (Py_DECREF(o), NULL) : o;
+  Py_INCREF(found);
+  Py_DECREF(o);
+  return found;
+}
+
+static PyObject *ks_text(const ks_charset *charset, const uint8_t *p, Py_ssize_t size) {
+  const char *const text = (const char *)p;
+  switch (charset->encoding) {
+    case KS_UTF8: return PyUnicode_DecodeUTF8(text, size, charset->errors);
+    case KS_ASCII: return PyUnicode_DecodeASCII(text, size, charset->errors);
+    case KS_LATIN1: return PyUnicode_DecodeLatin1(text, size, charset->errors);
+    default: return PyUnicode_Decode(text, size, charset->codec, charset->errors);
+  }
+}
+
+static int ks_length(ks_val *of, ks_val *to) {
+  Py_ssize_t size;
+  if (of->kind != KS_OBJECT) {
+    ks_drop(of);
+    return -1;
+  }
+  size = PyObject_Length(of->o);
+  ks_drop(of);
+  return size < 0 ? -1 : ks_set_whole(to, size);
+}
+
+static int ks_item_at(ks_val *of, ks_val *index, ks_val *to) {
+  PyObject *found = NULL;
+  if (of->kind == KS_OBJECT && index->kind != KS_OBJECT && index->i >= 0) {
+    if (PyList_CheckExact(of->o) && index->i < PyList_GET_SIZE(of->o)) {
+      found = PyList_GET_ITEM(of->o, index->i);
+      Py_INCREF(found);
+    } else if (PyBytes_CheckExact(of->o) && index->i < PyBytes_GET_SIZE(of->o)) {
+      found = PyLong_FromLong((unsigned char)PyBytes_AS_STRING(of->o)[index->i]);
+    }
+  }
+  ks_drop(of);
+  ks_drop(index);
+  return ks_set_object(to, found);
+}
+
+static int ks_around(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
+  PyObject *node = at->node, *found;
+  Py_INCREF(node);
+  if (expr->part[0] != NULL) {
+    Py_DECREF(node);
+    node = ks_eval_object(run, at, expr->part[0]);
+    if (node == NULL) return -1;
+  }
+  found = NULL;
+  if (PyType_IsSubtype(Py_TYPE(node), ks.node))
+    found = *kd_in(node, expr->op == KS_ROOT ? ks.in_node.root : ks.in_node.parent);
+  Py_XINCREF(found);
+  Py_DECREF(node);
+  return ks_set_object(to, found);
+}
+
+static int ks_eval(ks_run *run, const ks_at *at, ks_expr *expr, ks_val *to) {
+  ks_val a, b;
+  int test;
+  switch (expr->op) {
+    case KS_CONSTANT:
+      *to = expr->constant;
+      Py_XINCREF(to->o);
+      return 0;
+    case KS_CALL: return ks_set_object(to, ks_call(run, at, expr->value, NULL));
+    case KS_FIELD: return ks_member(run, expr, at->node, to);
+    case KS_ITEM:
+      if (at->item == NULL) return -1;
+      *to = *at->item;
+      Py_XINCREF(to->o);
+      return 0;
+    case KS_INDEX: return ks_set_whole(to, at->index);
+    case KS_THIS:
+      Py_INCREF(at->node);
+      *to = (ks_val){at->node, 0, KS_OBJECT};
+      return 0;
+    case KS_PARENT:
+    case KS_ROOT: return ks_around(run, at, expr, to);
+    case KS_POS:
+    case KS_SIZE:
+    case KS_EOF: return ks_asked(run, at, expr, to);
+    case KS_IF:
+      test = ks_eval_test(run, at, expr->part[0]);
+      return test < 0 ? -1 : ks_eval(run, at, expr->part[test ? 1 : 2], to);
+    case KS_AND:
+    case KS_OR:
+      if (ks_eval(run, at, expr->part[0], &a) < 0) return -1;
+      b = a;
+      Py_XINCREF(b.o);
+      test = ks_is_true(&b);
+      if (test < 0 || test == (expr->op == KS_AND)) {
+        ks_drop(&a);
+        return test < 0 ? -1 : ks_eval(run, at, expr->part[1], to);
+      }
+      *to = a;
+      return 0;
+    default: break;
+  }
+  if (ks_eval(run, at, expr->part[0], &a) < 0) return -1;
+  switch (expr->op) {
+    case KS_MEMBER:
+      if (a.kind == KS_OBJECT) {
+        const int status = ks_member(run, expr, a.o, to);
+        ks_drop(&a);
+        return status;
+      }
+      ks_drop(&a);
+      return -1;
+    case KS_LEN: return ks_length(&a, to);
+    case KS_INT:
+      if (a.kind == KS_OBJECT) return ks_set_object(to, PyNumber_Long(a.o)) < 0 ? (ks_drop(&a), -1) : (ks_drop(&a), 0);
+      ks_drop(&a);
+      return ks_set_whole(to, a.i);
+    case KS_ENUM:
+      if (a.kind == KS_WHOLE) ks_drop(&a); /* its members are found by its number */
+      return ks_set_object(to, ks_member_of(expr->members, a.i, a.o));
+    case KS_DECODED: {
+      PyObject *found = NULL;
+      if (a.kind == KS_OBJECT && PyBytes_CheckExact(a.o))
+        found = ks_text(&expr->charset, (const uint8_t *)PyBytes_AS_STRING(a.o), PyBytes_GET_SIZE(a.o));
+      ks_drop(&a);
+      return ks_set_object(to, found);
+    }
+    case KS_NEED:
+      if (a.o == Py_None) return ks_drop(&a), -1;
+      *to = a;
+      return 0;
+    case KS_NULL:
+      test = a.o == Py_None;
+      ks_drop(&a);
+      return ks_set_flag(to, test);
+    case KS_NOT:
+      test = ks_is_true(&a);
+      return test < 0 ? -1 : ks_set_flag(to, !test);
+    case KS_NEGATIVE:
+    case KS_INVERT: {
+      PyObject *o, *found = NULL;
+      if (a.kind == KS_WHOLE && a.i != INT64_MIN) {
+        ks_drop(&a);
+        return ks_set_whole(to, expr->op == KS_INVERT ? ~a.i : -a.i);
+      }
+      o = ks_object_of(&a);
+      if (o != NULL) found = expr->op == KS_INVERT ? PyNumber_Invert(o) : PyNumber_Negative(o);
+      Py_XDECREF(o);
+      return ks_set_object(to, found);
+    }
+    default: break;
+  }
+  if (ks_eval(run, at, expr->part[1], &b) < 0) {
+    ks_drop(&a);
+    return -1;
+  }
+  return expr->op == KS_ELEMENT ? ks_item_at(&a, &b, to) : ks_operation(expr->op, &a, &b, to);
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+static uint64_t ks_load(const uint8_t *p, int size, int little) {
+  uint64_t found = 0;
+  if (little)
+    for (int i = size - 1; i >= 0; i--) found = found << 8 | p[i];
+  else
+    for (int i = 0; i < size; i++) found = found << 8 | p[i];
+  return found;
+}
+
+static PyObject *ks_float(uint64_t bits, int size) {
+  double value;
+  if (size == 4) {
+    const uint32_t narrow = (uint32_t)bits;
+    float small;
+    if ((narrow & 0x7F800000u) == 0x7F800000u && (narrow & 0x7FFFFFu) != 0) {
+      /* a NaN keeps its bits (kodec/runtime/floats.py) */
+      bits = (uint64_t)(narrow >> 31) << 63 | (uint64_t)0x7FF << 52 | (uint64_t)(narrow & 0x7FFFFF) << 29;
+    } else {
+      memcpy(&small, &narrow, sizeof small);
+      return PyFloat_FromDouble((double)small);
+    }
+  }
+  memcpy(&value, &bits, sizeof value);
+  return PyFloat_FromDouble(value);
+}
+
+static PyObject *ks_cast_of(const ks_cast *cast, int64_t value) {
+  if (cast->flag) return PyBool_FromLong(value != 0);
+  return cast->members != NULL ? ks_member_of(cast->members, value, NULL) : PyLong_FromLongLong(value);
+}
+
+/* 1 for little-endian, 0 for big-endian, -1 where nothing says it. */
+static int ks_little(const ks_at *at, ks_order order) {
+  if (order == KS_BY) {
+    PyObject *const little = *kd_in(at->node, ks.in_node.is_le);
+    return little == Py_True ? 1 : little == Py_False ? 0 : -1;
+  }
+  return order == KS_LE;
+}
+
+static PyObject *ks_number(const ks_at *at, const uint8_t *p, ks_wire wire, ks_order order, const ks_cast *cast) {
+  const int size = ks_widths[wire], little = ks_little(at, order);
+  uint64_t bits;
+  if (little < 0) return NULL;
+  bits = ks_load(p, size, little);
+  switch (wire) {
+    case KS_F4:
+    case KS_F8: return ks_float(bits, size);
+    case KS_S1: return ks_cast_of(cast, (int8_t)bits);
+    case KS_S2: return ks_cast_of(cast, (int16_t)bits);
+    case KS_S4: return ks_cast_of(cast, (int32_t)bits);
+    case KS_S8: return ks_cast_of(cast, (int64_t)bits);
+    default: break;
+  }
+  if (bits > INT64_MAX) {
+    PyObject *const found = PyLong_FromUnsignedLongLong(bits);
+    return found == NULL || cast->members == NULL ? found : ks_member_of(cast->members, 0, found);
+  }
+  return ks_cast_of(cast, (int64_t)bits);
+}
+
+static void ks_align(ks_stream *io) {
+  io->bits = 0;
+  io->left = 0;
+}
+
+static int ks_bits(ks_stream *io, int width, int little, int64_t *to) {
+  const int missing = width - io->left;
+  const uint64_t mask = ((uint64_t)1 << width) - 1;
+  if (missing > 0) {
+    const int size = (missing + 7) / 8;
+    if (io->left < 0 || size > io->end - io->at || io->left + 8 * size > 63) return -1;
+    if (little)
+      io->bits |= ks_load(io->buf + io->at, size, 1) << io->left;
+    else
+      io->bits = io->bits << 8 * size | ks_load(io->buf + io->at, size, 0);
+    io->at += size;
+    io->left += 8 * size;
+  }
+  io->left -= width;
+  if (little) {
+    *to = (int64_t)(io->bits & mask);
+    io->bits >>= width;
+  } else {
+    *to = (int64_t)(io->bits >> io->left & mask);
+    io->bits &= ((uint64_t)1 << io->left) - 1;
+  }
+  return 0;
+}
+
+/* Where a terminator starts, at a whole number of its own size; -1 where it does not. */
+static Py_ssize_t ks_find(const uint8_t *p, Py_ssize_t size, const ks_bounds *bounds) {
+  const Py_ssize_t unit = bounds->ending;
+  if (unit == 1) {
+    const uint8_t *const found = size > 0 ? memchr(p, (unsigned char)bounds->terminator[0], (size_t)size) : NULL;
+    return found == NULL ? -1 : found - p;
+  }
+  for (Py_ssize_t i = 0; i + unit <= size; i += unit)
+    if (memcmp(p + i, bounds->terminator, (size_t)unit) == 0) return i;
+  return -1;
+}
+
+/* The bytes of a value in a stream, which goes on behind them. */
+static int ks_span(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds *bounds, const uint8_t **p, Py_ssize_t *size) {
+  int64_t given = -1;
+  Py_ssize_t found;
+  if (bounds->early && bounds->size != NULL && ks_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+  if (at->unit->loose) ks_align(io);
+  if (!bounds->early && bounds->size != NULL && ks_eval_whole(run, at, bounds->size, &given) < 0) return -1;
+  switch (bounds->how) {
+    case KS_IN_FIXED:
+      if (bounds->fixed > io->end - io->at) return -1;
+      *p = io->buf + io->at;
+      *size = bounds->fixed;
+      io->at += bounds->fixed;
+      return memcmp(*p, bounds->contents, (size_t)bounds->fixed) ? -1 : 0;
+    case KS_IN_UNTIL:
+      found = ks_find(io->buf + io->at, io->end - io->at, bounds);
+      if (found >= 0) {
+        *p = io->buf + io->at;
+        *size = found + (bounds->include ? bounds->ending : 0);
+        io->at += found + (bounds->consume ? bounds->ending : 0);
+        return 0;
+      }
+      if (bounds->needed) return -1;
+      /* fall through */
+    case KS_IN_REST:
+      *p = io->buf + io->at;
+      *size = io->end > io->at ? io->end - io->at : 0;
+      io->at += *size;
+      break;
+    default:
+      if (given < 0 || (given && given > io->end - io->at)) return -1;
+      *p = io->buf + io->at;
+      *size = (Py_ssize_t)given;
+      io->at += *size;
+  }
+  if (bounds->how == KS_IN_UNTIL) return 0;
+  if (bounds->pad >= 0 && (bounds->terminator == NULL || (unsigned char)bounds->terminator[bounds->ending - 1] != bounds->pad))
+    while (*size && (*p)[*size - 1] == bounds->pad) --*size;
+  if (bounds->terminator != NULL) {
+    found = ks_find(*p, *size, bounds);
+    if (found >= 0) *size = found + (bounds->include ? bounds->ending : 0);
+  }
+  return 0;
+}
+
+/* What a process makes of bytes. */
+static PyObject *ks_processed(ks_run *run, const ks_at *at, const ks_bounds *bounds, const uint8_t *p, Py_ssize_t size) {
+  PyObject *const data = PyBytes_FromStringAndSize((const char *)p, size);
+  PyObject *found = NULL;
+  if (data != NULL) found = ks_call(run, at, bounds->process, data);
+  Py_XDECREF(data);
+  if (found != NULL && !PyBytes_CheckExact(found)) Py_CLEAR(found);
+  return found;
+}
+
+/* ------------------------------------------------------------------ objects */
+
+static int ks_steps(ks_run *run, const ks_at *at, const ks_step *steps, Py_ssize_t count);
+static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index);
+
+static void ks_initial(PyObject *node, Py_ssize_t slot, PyObject *value) {
+  Py_INCREF(value);
+  kd_put(kd_in(node, slot), value);
+}
+
+/* An object of a unit that stands next in a stream. */
+static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+  ks_unit *const unit = element->unit;
+  PyObject *parent = Py_None, *root, *node, *little;
+  const Py_ssize_t start = io->at;
+  if (run->depth >= run->deepest || run->nested >= KS_MOST_NESTED) return NULL;
+  node = element->cls->tp_alloc(element->cls, 0);
+  if (node == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < unit->fields; i++) ks_initial(node, unit->field[i], unit->initial[i]);
+  for (Py_ssize_t i = 0; i < unit->parameters; i++) {
+    PyObject *const given = ks_eval_object(run, at, element->argument[i]);
+    if (given == NULL) goto failed;
+    kd_put(kd_in(node, unit->parameter[i]), given);
+  }
+  if (element->own)
+    parent = at->node;
+  else if (element->parent != NULL && (parent = ks_eval_object(run, at, element->parent)) == NULL)
+    goto failed;
+  if (element->own || element->parent == NULL) Py_INCREF(parent);
+  root = !element->own && element->rooted ? *kd_in(at->node, ks.in_node.root) : NULL;
+  little = Py_None;
+  if (parent != Py_None) {
+    if (!PyType_IsSubtype(Py_TYPE(parent), ks.node)) {
+      Py_DECREF(parent);
+      goto failed;
+    }
+    if (root == NULL) root = *kd_in(parent, ks.in_node.root);
+    little = *kd_in(parent, ks.in_node.is_le);
+  }
+  *kd_in(node, ks.in_node.parent) = parent;
+  ks_initial(node, ks.in_node.root, root == NULL ? node : root);
+  ks_initial(node, ks.in_node.is_le, little == NULL ? Py_None : little);
+  ks_initial(node, ks.in_node.io, io->source);
+  ks_initial(node, ks.in_node.out, Py_None);
+  ks_initial(node, ks.in_node.values, Py_None);
+  ks_initial(node, ks.in_node.places, Py_None);
+  ks_initial(node, ks.in_node.marks, Py_None);
+  if (ks_put_whole(node, ks.in_node.start, start) < 0 || ks_put_whole(node, ks.in_node.depth, run->depth + 1) < 0)
+    goto failed;
+  ks_initial(node, ks.in_node.stop, ks.zero);
+  {
+    const ks_at inner = {node, unit, io, NULL, 0};
+    int status;
+    run->depth++;
+    run->nested++;
+    status = ks_steps(run, &inner, unit->step, unit->steps);
+    run->nested--;
+    run->depth--;
+    if (status < 0 || ks_put_whole(node, ks.in_node.stop, io->at) < 0) goto failed;
+  }
+  (void)index;
+  return node;
+failed:
+  Py_DECREF(node);
+  return NULL;
+}
+
+/* The same of a class that is read in Python. */
+static PyObject *ks_by_python(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+  PyObject *const given = PyTuple_New(element->arguments);
+  PyObject *node = NULL, *parent = NULL, *number = NULL, *root = Py_None, *found = NULL;
+  if (given == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < element->arguments; i++) {
+    PyObject *const each = ks_eval_object(run, at, element->argument[i]);
+    if (each == NULL) goto done;
+    PyTuple_SET_ITEM(given, i, each);
+  }
+  if (element->own) {
+    parent = at->node;
+    Py_INCREF(parent);
+  } else if (element->parent != NULL && (parent = ks_eval_object(run, at, element->parent)) == NULL) {
+    goto done;
+  }
+  if (index < 0) {
+    number = Py_None;
+    Py_INCREF(number);
+  } else if ((number = PyLong_FromSsize_t(index)) == NULL) {
+    goto done;
+  }
+  if (!element->own && element->rooted && *kd_in(at->node, ks.in_node.root) != NULL) root = *kd_in(at->node, ks.in_node.root);
+  node = PyObject_CallObject((PyObject *)element->cls, given);
+  if (node != NULL && ks_sync(run) == 0) {
+    PyObject *const arguments[] = {io->source, node, parent == NULL ? Py_None : parent, element->name, number, root};
+    found = ks_back(run, PyObject_VectorcallMethod(ks.read, arguments, 6, NULL));
+  }
+done:
+  Py_DECREF(given);
+  Py_XDECREF(node);
+  Py_XDECREF(parent);
+  Py_XDECREF(number);
+  return found;
+}
+
+static PyObject *ks_object_in(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+  if (KD_UNLIKELY(!element->sought)) {
+    ks_unit *const unit = ks_unit_of(element->cls);
+    if (unit == NULL && PyErr_Occurred()) return NULL;
+    if (unit != NULL) {
+      run->table = 1;
+      if (ks_begin(unit) < 0) return NULL;
+      run->table = 0;
+      if (unit->parameters != element->arguments) return NULL;
+    }
+    element->unit = unit;
+    element->sought = 1;
+  }
+  return element->unit == NULL ? ks_by_python(run, at, io, element, index) : ks_made(run, at, io, element, index);
+}
+
+/* The stream that an element is read from, in `inner` where it is one of its own: 1, or 0 where it is `io`. */
+static int ks_inside(ks_run *run, const ks_at *at, ks_stream *io, const ks_bounds *bounds, ks_stream *inner) {
+  const uint8_t *p;
+  Py_ssize_t size;
+  PyObject *data;
+  int status;
+  if (bounds == NULL) return 0;
+  if (ks_span(run, at, io, bounds, &p, &size) < 0) return -1;
+  if (bounds->process == NULL && bounds->terminator == NULL && bounds->pad < 0) {
+    const Py_ssize_t start = p - io->buf;
+    return ks_open(run, inner, *kd_in(io->source, ks.in_source.buf), io->buf, start, start + size) < 0 ? -1 : 1;
+  }
+  data = bounds->process != NULL ? ks_processed(run, at, bounds, p, size) : PyBytes_FromStringAndSize((const char *)p, size);
+  if (data == NULL) return -1;
+  run->room += PyBytes_GET_SIZE(data);
+  status = ks_open(run, inner, data, (const uint8_t *)PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data));
+  Py_DECREF(data); /* the stream has it */
+  return status < 0 ? -1 : 1;
+}
+
+/* The element of the case that equals `on`, or that of all others; -1 where that cannot be computed. */
+static int ks_case_of(ks_run *run, const ks_at *at, const ks_element *choice, const ks_val *on, ks_element **to) {
+  ks_val copy = *on;
+  *to = choice->other;
+  if (choice->numbers != NULL) {
+    PyObject *key, *number;
+    Py_XINCREF(copy.o);
+    key = ks_object_of(&copy);
+    number = key == NULL ? NULL : PyDict_GetItemWithError(choice->numbers, key);
+    Py_XDECREF(key);
+    if (number != NULL) *to = choice->chosen[PyLong_AsSsize_t(number)].element;
+    return number == NULL && PyErr_Occurred() ? -1 : 0;
+  }
+  for (Py_ssize_t i = 0; i < choice->cases; i++)
+    for (Py_ssize_t j = 0; j < choice->chosen[i].values; j++) {
+      ks_val value, flag;
+      int equal;
+      if (ks_eval(run, at, choice->chosen[i].value[j], &value) < 0) return -1;
+      copy = *on;
+      Py_XINCREF(copy.o);
+      if (ks_operation(KS_EQUAL, &copy, &value, &flag) < 0) return -1;
+      equal = ks_is_true(&flag);
+      if (equal < 0) return -1;
+      if (equal) {
+        *to = choice->chosen[i].element;
+        return 0;
+      }
+    }
+  return 0;
+}
+
+static PyObject *ks_chosen(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+  ks_val on;
+  ks_element *found;
+  ks_stream part;
+  PyObject *made = NULL;
+  int own = 0;
+  if (ks_eval(run, at, element->on, &on) < 0) return NULL;
+  if (element->bounds != NULL) own = ks_inside(run, at, io, element->bounds, &part);
+  if (own >= 0 && ks_case_of(run, at, element, &on, &found) == 0) {
+    if (found == NULL) {
+      made = Py_None;
+      Py_INCREF(made);
+    } else {
+      made = ks_element_at(run, at, own ? &part : io, found, index);
+    }
+  }
+  if (own > 0 && ks_close(run, &part, made == NULL ? -1 : 0) < 0) Py_CLEAR(made);
+  ks_drop(&on);
+  return made;
+}
+
+/* A value: a new reference, or NULL. */
+static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_element *element, Py_ssize_t index) {
+  const uint8_t *p;
+  Py_ssize_t size;
+  int64_t number;
+  ks_stream inner;
+  PyObject *found, *data;
+  int own;
+  switch (element->kind) {
+    case KS_E_NUMBER:
+      if (at->unit->loose) ks_align(io);
+      if (ks_widths[element->wire] > io->end - io->at) return NULL;
+      found = ks_number(at, io->buf + io->at, element->wire, element->order, &element->cast);
+      io->at += ks_widths[element->wire];
+      return found;
+    case KS_E_BITS:
+      if (ks_bits(io, element->width, element->order == KS_LE, &number) < 0) return NULL;
+      return ks_cast_of(&element->cast, number);
+    case KS_E_BYTES:
+    case KS_E_TEXT:
+      if (ks_span(run, at, io, element->bounds, &p, &size) < 0) return NULL;
+      if (element->bounds->process == NULL)
+        return element->kind == KS_E_TEXT ? ks_text(&element->charset, p, size) : PyBytes_FromStringAndSize((const char *)p, size);
+      data = ks_processed(run, at, element->bounds, p, size);
+      if (data == NULL || element->kind == KS_E_BYTES) return data;
+      found = ks_text(&element->charset, (const uint8_t *)PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data));
+      Py_DECREF(data);
+      return found;
+    case KS_E_OBJECT:
+      own = ks_inside(run, at, io, element->bounds, &inner);
+      if (own < 0) return NULL;
+      found = ks_object_in(run, at, own ? &inner : io, element, index);
+      if (own && ks_close(run, &inner, found == NULL ? -1 : 0) < 0) Py_CLEAR(found);
+      return found;
+    default: return ks_chosen(run, at, io, element, index);
+  }
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static int ks_rules(ks_run *run, const ks_at *at, ks_expr **rules, Py_ssize_t count, PyObject *value) {
+  ks_at here = *at;
+  ks_val item;
+  int status = 1;
+  if (KD_LIKELY(count == 0)) return 0;
+  Py_INCREF(value);
+  item = ks_val_of(value);
+  here.item = &item;
+  for (Py_ssize_t i = 0; i < count && status == 1; i++) status = ks_eval_test(run, &here, rules[i]);
+  Py_DECREF(value);
+  return status == 1 ? 0 : -1;
+}
+
+static int ks_fixed(ks_run *run, const ks_at *at, const ks_step *step) {
+  ks_stream *const io = at->io;
+  const uint8_t *p;
+  if (at->unit->loose) ks_align(io);
+  if (step->size > io->end - io->at) return -1;
+  p = io->buf + io->at;
+  io->at += step->size;
+  for (Py_ssize_t i = 0; i < step->slots; i++) {
+    const ks_slot *const slot = &step->in[i];
+    PyObject *found;
+    if (slot->wire == KS_BYTES) {
+      found = PyBytes_FromStringAndSize((const char *)p + slot->offset, slot->size);
+    } else if (slot->wire == KS_BITS) {
+      const uint64_t all = ks_load(p + slot->offset, slot->size, slot->order == KS_LE);
+      const uint64_t mask = slot->width == 64 ? UINT64_MAX : ((uint64_t)1 << slot->width) - 1;
+      const uint64_t bits = all >> slot->shift & mask;
+      if (bits > INT64_MAX) return -1;
+      found = ks_cast_of(&slot->cast, (int64_t)bits);
+    } else {
+      found = ks_number(at, p + slot->offset, slot->wire, slot->order, &slot->cast);
+    }
+    if (kd_put(kd_in(at->node, slot->slot), found) < 0) return -1;
+  }
+  for (Py_ssize_t i = 0; i < step->slots; i++) {
+    const ks_slot *const slot = &step->in[i];
+    if (slot->rules && ks_rules(run, at, slot->rule, slot->rules, *kd_in(at->node, slot->slot)) < 0) return -1;
+  }
+  return 0;
+}
+
+/* The elements of a list, which is an attribute while it is read, where it is one. */
+static PyObject *ks_many(ks_run *run, const ks_at *at, const ks_step *step, int kept) {
+  ks_stream *const io = at->io;
+  ks_at inner = *at;
+  PyObject *list = PyList_New(0);
+  Py_ssize_t before = -1;
+  int64_t count = 0;
+  int before_left = 0;
+  if (list == NULL) return NULL;
+  if (kept) ks_initial(at->node, step->slot, list);
+  if (step->ends == KS_BY_COUNT) {
+    int64_t left, most;
+    if (ks_eval_whole(run, at, step->test, &count) < 0) goto failed;
+    left = io->end > io->at ? io->end - io->at : 0;
+    most = step->least ? left / step->least : 8 * run->room;
+    if (count < 0 || count > most || count > run->elements) goto failed;
+  }
+  for (Py_ssize_t i = 0;; i++) {
+    const Py_ssize_t start = io->at;
+    const int left = io->left;
+    ks_val item;
+    PyObject *found;
+    if (step->ends == KS_BY_COUNT && i == count) break;
+    if (step->ends == KS_BY_END) {
+      if (io->at >= io->end && io->left <= 0) break;
+      if (before == start && before_left == left) goto failed;
+      before = start;
+      before_left = left;
+    }
+    if (step->ends != KS_BY_COUNT && i >= run->elements) goto failed;
+    inner.index = i;
+    found = ks_element_at(run, &inner, io, step->element, i);
+    if (found == NULL) goto failed;
+    if (ks_rules(run, &inner, step->rule, step->rules, found) < 0 || PyList_Append(list, found) < 0) {
+      Py_DECREF(found);
+      goto failed;
+    }
+    if (step->ends == KS_BY_UNTIL) {
+      int done;
+      item = ks_val_of(found);
+      inner.item = &item;
+      done = ks_eval_test(run, &inner, step->test);
+      inner.item = NULL;
+      Py_DECREF(found);
+      if (done < 0) goto failed;
+      if (done) break;
+    } else {
+      Py_DECREF(found);
+    }
+    if ((step->ends == KS_BY_UNTIL || (step->ends == KS_BY_COUNT && step->least == 0)) && io->at == start &&
+        io->left == left && ++run->empty > run->room)
+      goto failed;
+    /* a list of numbers can be long: let the user end it */
+    if ((i & 0xFFFF) == 0xFFFF && PyErr_CheckSignals() < 0) goto failed;
+  }
+  return list;
+failed:
+  Py_DECREF(list);
+  return NULL;
+}
+
+static int ks_set_order(ks_run *run, const ks_at *at, const ks_step *step) {
+  ks_val on;
+  PyObject *little = step->other;
+  if (ks_eval(run, at, step->test, &on) < 0) return -1;
+  for (Py_ssize_t i = 0; i < step->cases; i++) {
+    ks_val value, left = on, flag;
+    int equal;
+    if (ks_eval(run, at, step->order[i].value, &value) < 0) return ks_drop(&on), -1;
+    Py_XINCREF(left.o);
+    if (ks_operation(KS_EQUAL, &left, &value, &flag) < 0) return ks_drop(&on), -1;
+    equal = ks_is_true(&flag);
+    if (equal < 0) return ks_drop(&on), -1;
+    if (equal) {
+      little = step->order[i].little;
+      break;
+    }
+  }
+  ks_drop(&on);
+  ks_initial(at->node, ks.in_node.is_le, little);
+  return 0;
+}
+
+static int ks_steps(ks_run *run, const ks_at *at, const ks_step *steps, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++) {
+    const ks_step *const step = &steps[i];
+    PyObject *found;
+    int status;
+    switch (step->what) {
+      case KS_S_ALIGN: ks_align(at->io); break;
+      case KS_S_ORDER:
+        if (ks_set_order(run, at, step) < 0) return -1;
+        break;
+      case KS_S_WHEN:
+        status = ks_eval_test(run, at, step->test);
+        if (status < 0 || (status && ks_steps(run, at, step->steps, step->inner) < 0)) return -1;
+        break;
+      case KS_S_FIXED:
+        if (ks_fixed(run, at, step) < 0) return -1;
+        break;
+      case KS_S_ONE:
+        found = ks_element_at(run, at, at->io, step->element, -1);
+        if (kd_put(kd_in(at->node, step->slot), found) < 0) return -1;
+        if (step->rules && ks_rules(run, at, step->rule, step->rules, found) < 0) return -1;
+        break;
+      default:
+        found = ks_many(run, at, step, 1);
+        if (found == NULL) return -1;
+        Py_DECREF(found);
+    }
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------ the one method */
+
+static int ks_option(PyObject *options, PyObject *name, int64_t *to) {
+  PyObject *const found = PyObject_GetAttr(options, name);
+  int overflow;
+  if (found == NULL) return -1;
+  *to = PyLong_Check(found) ? PyLong_AsLongLongAndOverflow(found, &overflow) : -1;
+  if (PyLong_Check(found) && overflow > 0) *to = INT64_MAX;
+  Py_DECREF(found);
+  return 0;
+}
+
+/* Whether what went wrong is for Python to say, which reads all of it again; else it is an error. */
+static int ks_given_up(const ks_run *run) {
+  if (!PyErr_Occurred()) return 1;
+  if (run->table || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return 0;
+  PyErr_Clear();
+  return 1;
+}
+
+/* The step that reads an instance; NULL where there is none. */
+static const ks_step *ks_step_called(const ks_unit *unit, PyObject *name) {
+  for (Py_ssize_t i = 0; i < unit->reads; i++) {
+    const int same = PyObject_RichCompareBool(unit->sought[i], name, Py_EQ);
+    if (same) return same < 0 ? NULL : &unit->read[i];
+  }
+  return NULL;
+}
+
+static PyObject *ks_sought(ks_run *run, const ks_at *at, const ks_step *step) {
+  PyObject *found;
+  if (step->what == KS_S_MANY) return ks_many(run, at, step, 0);
+  if (step->what != KS_S_ONE) return NULL;
+  found = ks_element_at(run, at, at->io, step->element, -1);
+  if (found != NULL && ks_rules(run, at, step->rule, step->rules, found) < 0) Py_CLEAR(found);
+  return found;
+}
+
+/* Fill `node` from the stream `source`, or read what `of_instance` says into `*to`; 1, 0 where Python has to, or -1. */
+static int ks_read(ks_unit *unit, PyObject *node, PyObject *source, PyObject *of_instance, PyObject **to) {
+  PyObject *const stand = *kd_in(source, ks.in_source.stand), *const buf = *kd_in(source, ks.in_source.buf);
+  PyObject *options, *bits, *little;
+  ks_run run = {NULL, NULL, buf, 0, 0, 0, 0, 0, 0, 0, 0, NULL};
+  ks_stream io = {NULL, NULL, 0, 0, 0, 0, 0, source};
+  const ks_at at = {node, unit, &io, NULL, 0};
+  int64_t base, start, end, left;
+  ks_stream saved;
+  const ks_step *step = NULL;
+  Py_buffer view;
+  int status;
+  if (stand != Py_None && (!PyList_Check(stand) || PyList_GET_SIZE(stand) != 1 || PyList_GET_ITEM(stand, 0) != source))
+    return 0;
+  run.state = *kd_in(source, ks.in_source.state);
+  bits = *kd_in(source, ks.in_source.bits);
+  if (run.state == NULL || Py_TYPE(run.state) != ks.state || buf == NULL || bits == NULL || !PyLong_CheckExact(bits))
+    return 0;
+  if (*kd_in(run.state, ks.in_state.native) != Py_True) return 0;
+  options = *kd_in(run.state, ks.in_state.opt);
+  if (options == NULL || ks_option(options, ks.depth, &run.deepest) < 0 || ks_option(options, ks.elements, &run.elements) < 0)
+    return -1;
+  if (ks_take_whole(run.state, ks.in_state.depth, &run.depth) < 0 ||
+      ks_take_whole(run.state, ks.in_state.empty, &run.empty) < 0 ||
+      ks_take_whole(run.state, ks.in_state.room, &run.room) < 0 ||
+      ks_take_whole(source, ks.in_source.base, &base) < 0 || ks_take_whole(source, ks.in_source.at, &start) < 0 ||
+      ks_take_whole(source, ks.in_source.end, &end) < 0 || ks_take_whole(source, ks.in_source.left, &left) < 0 ||
+      left > 63 || run.room > INT64_MAX / 16)
+    return 0;
+  io.bits = PyLong_AsUnsignedLongLong(bits);
+  if (io.bits == (uint64_t)-1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return 0;
+  }
+  if (ks_begin(unit) < 0) return -1;
+  if (of_instance != NULL && (step = ks_step_called(unit, of_instance)) == NULL) return PyErr_Occurred() ? -1 : 0;
+  if (PyObject_GetBuffer(buf, &view, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    return 0;
+  }
+  if (base < 0 || start < base || end < base || end > view.len || start > end) {
+    PyBuffer_Release(&view);
+    return 0;
+  }
+  io.buf = run.bytes = view.buf;
+  io.base = (Py_ssize_t)base;
+  io.at = (Py_ssize_t)start;
+  io.end = (Py_ssize_t)end;
+  io.left = (int)left;
+  saved = io;
+  run.top = &io;
+  const int64_t empty = run.empty, room = run.room;
+  Py_INCREF(source);
+  little = *kd_in(node, ks.in_node.is_le);
+  Py_XINCREF(little);
+  {
+    const int collects = PyGC_Disable();
+    if (step == NULL) {
+      status = ks_steps(&run, &at, unit->step, unit->steps);
+    } else {
+      *to = ks_sought(&run, &at, step);
+      status = *to == NULL ? -1 : 0;
+    }
+    if (collects) PyGC_Enable();
+  }
+  if (status == 0 && ks_sync(&run) == 0) {
+    status = 1;
+  } else if (ks_given_up(&run)) {
+    run.empty = empty;
+    run.room = room;
+    io = saved;
+    run.top = &io;
+    if (step == NULL) {
+      for (Py_ssize_t i = 0; i < unit->fields; i++) ks_initial(node, unit->field[i], unit->initial[i]);
+      ks_initial(node, ks.in_node.values, Py_None);
+      ks_initial(node, ks.in_node.places, Py_None);
+      ks_initial(node, ks.in_node.marks, Py_None);
+    }
+    ks_initial(node, ks.in_node.is_le, little == NULL ? Py_None : little);
+    ks_initial(run.state, ks.in_state.native, Py_False);
+    status = ks_sync(&run) < 0 ? -1 : 0;
+  } else {
+    status = -1;
+  }
+  if (status <= 0 && to != NULL) Py_CLEAR(*to);
+  Py_XDECREF(little);
+  Py_DECREF(source);
+  PyBuffer_Release(&view);
+  return status;
+}
+
+static PyObject *ks_unit_read(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  ks_unit *const unit = (ks_unit *)self;
+  int status = 0;
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "read takes an object and a stream");
+  if ((PyObject *)Py_TYPE(args[0]) == unit->cls && Py_TYPE(args[1]) == ks.source) status = ks_read(unit, args[0], args[1], NULL, NULL);
+  return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
+static PyObject *ks_unit_instance(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+  ks_unit *const unit = (ks_unit *)self;
+  PyObject *found = NULL;
+  int status = 0;
+  if (count != 3) return PyErr_Format(PyExc_TypeError, "instance takes an object, a name and a stream");
+  if ((PyObject *)Py_TYPE(args[0]) == unit->cls && Py_TYPE(args[2]) == ks.source)
+    status = ks_read(unit, args[0], args[2], args[1], &found);
+  if (status < 0) return NULL;
+  if (found != NULL) return found;
+  Py_RETURN_NONE;
+}
+
+/* ------------------------------------------------------------------ the class */
+
+static PyObject *ks_unit_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"cls", "table", NULL};
+  PyObject *cls, *table;
+  ks_unit *self;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O", names, &PyType_Type, &cls, &table)) return NULL;
+  if (!PyType_IsSubtype((PyTypeObject *)cls, ks.node) || !PyCallable_Check(table))
+    return PyErr_Format(PyExc_TypeError, "a unit is made of a class of streamed objects and a function");
+  self = (ks_unit *)type->tp_alloc(type, 0);
+  if (self == NULL) return NULL;
+  Py_INCREF(cls);
+  Py_INCREF(table);
+  self->cls = cls;
+  self->table = table;
+  return (PyObject *)self;
+}
+
+static int ks_unit_traverse(PyObject *object, visitproc visit, void *arg) {
+  const ks_unit *const self = (ks_unit *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->cls);
+  Py_VISIT(self->table);
+  Py_VISIT(self->entry);
+  for (const ks_memory *each = self->blocks; each != NULL; each = each->next)
+    if (each->expr != NULL) Py_VISIT(each->expr->seen);
+  return 0;
+}
+
+static void ks_unit_dealloc(PyObject *object) {
+  ks_unit *const self = (ks_unit *)object;
+  PyTypeObject *const type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  ks_forget(self);
+  Py_XDECREF(self->entry);
+  Py_XDECREF(self->table);
+  Py_XDECREF(self->cls);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+static PyMethodDef ks_unit_methods[] = {
+    {"read", (PyCFunction)(void (*)(void))ks_unit_read, METH_FASTCALL, NULL},
+    {"instance", (PyCFunction)(void (*)(void))ks_unit_instance, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot ks_unit_slots[] = {
+    {Py_tp_new, ks_unit_new},
+    {Py_tp_dealloc, ks_unit_dealloc},
+    {Py_tp_traverse, ks_unit_traverse},
+    {Py_tp_methods, ks_unit_methods},
+    {0, NULL},
+};
+
+static PyType_Spec ks_unit_spec = {"kodec.runtime.native.streams.Unit", sizeof(ks_unit), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, ks_unit_slots};
+
+/* ------------------------------------------------------------------ the module */
+
+static int ks_set_slot(PyTypeObject *cls, const char *name, Py_ssize_t *to) {
+  PyObject *const text = PyUnicode_InternFromString(name);
+  if (text == NULL) return -1;
+  *to = kd_slot(cls, text);
+  Py_DECREF(text);
+  return *to < 0 ? -1 : 0;
+}
+
+static int ks_set_class(PyObject *module, const char *name, PyTypeObject **to) {
+  PyObject *const found = PyObject_GetAttrString(module, name);
+  if (found == NULL) return -1;
+  *to = (PyTypeObject *)found;
+  return PyType_Check(found) ? 0 : -1;
+}
+
+static int ks_import(void) {
+  static const struct {
+    PyTypeObject **cls;
+    const char *name;
+    Py_ssize_t *slot;
+  } slots[] = {
+      {&ks.source, "_bits", &ks.in_source.bits},   {&ks.source, "_left", &ks.in_source.left},
+      {&ks.source, "_stand", &ks.in_source.stand}, {&ks.source, "at", &ks.in_source.at},
+      {&ks.source, "base", &ks.in_source.base},    {&ks.source, "buf", &ks.in_source.buf},
+      {&ks.source, "end", &ks.in_source.end},      {&ks.source, "state", &ks.in_source.state},
+      {&ks.state, "depth", &ks.in_state.depth},    {&ks.state, "empty", &ks.in_state.empty},
+      {&ks.state, "native", &ks.in_state.native},  {&ks.state, "opt", &ks.in_state.opt},
+      {&ks.state, "room", &ks.in_state.room},      {&ks.node, "_depth", &ks.in_node.depth},
+      {&ks.node, "_io", &ks.in_node.io},           {&ks.node, "_is_le", &ks.in_node.is_le},
+      {&ks.node, "_marks", &ks.in_node.marks},     {&ks.node, "_out", &ks.in_node.out},
+      {&ks.node, "_parent", &ks.in_node.parent},   {&ks.node, "_places", &ks.in_node.places},
+      {&ks.node, "_root", &ks.in_node.root},       {&ks.node, "_start", &ks.in_node.start},
+      {&ks.node, "_stop", &ks.in_node.stop},       {&ks.node, "_values", &ks.in_node.values},
+  };
+  static const struct {
+    const char *text;
+    PyObject **to;
+  } names[] = {{"_native", &ks.native}, {"depth", &ks.depth}, {"elements", &ks.elements}, {"pos", &ks.pos},
+               {"size", &ks.size},      {"eof", &ks.eof},     {"read", &ks.read},         {"root", &ks.root}};
+  PyObject *const module = PyImport_ImportModule("kodec.runtime.streams");
+  int status = -1;
+  if (module == NULL) return -1;
+  if (ks_set_class(module, "ByteSource", &ks.source) < 0 || ks_set_class(module, "ReadingState", &ks.state) < 0 ||
+      ks_set_class(module, "StreamNode", &ks.node) < 0)
+    goto done;
+  for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+    if (ks_set_slot(*slots[i].cls, slots[i].name, slots[i].slot) < 0) goto done;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if ((*names[i].to = PyUnicode_InternFromString(names[i].text)) == NULL) goto done;
+  if ((ks.zero = PyLong_FromLong(0)) == NULL) goto done;
+  status = 0;
+done:
+  Py_DECREF(module);
+  return status;
+}
+
+static PyModuleDef ks_module = {
+    PyModuleDef_HEAD_INIT, "streams", "Objects of streamed schemas read natively, by what the generator wrote of them.",
+    -1, NULL, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_streams(void) {
+  PyObject *module;
+  if (ks_import() < 0) return NULL;
+  module = PyModule_Create(&ks_module);
+  if (module == NULL) return NULL;
+  ks_unit_type = (PyTypeObject *)PyType_FromSpec(&ks_unit_spec);
+  if (ks_unit_type == NULL || PyModule_AddObjectRef(module, "Unit", (PyObject *)ks_unit_type) < 0) {
+    Py_DECREF(module);
+    return NULL;
+  }
+  return module;
+}

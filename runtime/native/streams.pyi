@@ -1,0 +1,9 @@
+from collections.abc import Callable
+from typing import Any
+
+from kodec.runtime.streams import ByteSource, StreamNode
+
+class Unit:
+    def __init__(self, cls: type, table: Callable[[], dict[type, dict[str, Any]]]) -> None: ...
+    def read(self, node: StreamNode, stream: ByteSource) -> bool: ...
+    def instance(self, node: StreamNode, name: str, stream: ByteSource) -> Any: ...
