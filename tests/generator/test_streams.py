@@ -19,12 +19,23 @@ import pytest
 from kodec.generator.driver import render_all
 from kodec.generator.problems import SchemaError, SchemaProblem
 from kodec.generator.schema import expr as ex
+from kodec.runtime import streams
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
+from kodec.runtime.native import native_module
 from kodec.runtime.process import register
 
 Codec = Callable[..., ModuleType]
 Find = Callable[..., list[SchemaProblem]]
+
+
+@pytest.fixture(autouse=True, params=["native", "pure"])
+def _reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test reads natively, and in pure Python."""
+    if request.param == "pure":
+        monkeypatch.setattr(streams, "native_module", lambda _: None)
+    elif native_module("streams") is None:
+        pytest.skip("the native reader was not built here, or KODEC_PURE=1")
 
 
 @dataclass(frozen=True)
