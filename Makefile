@@ -51,7 +51,7 @@ sparks: java ## run the source for the JVM in each version of Spark, which are f
 s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
 	@$(BIN)/python tests/labs/s3_lab.py
 
-lake: java ## append logs to tables of Iceberg and Delta that Spark reads, compacts and lets expire (fetches Spark)
+lake: java ## append logs to tables of Iceberg and Delta that DuckDB and Spark read, and Spark compacts (fetches both)
 	@$(BIN)/python tests/labs/lake_lab.py
 
 kills: java ## kill processes of a Spark cluster in the middle of reads, streams, jobs and writes

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Appends logs to tables of Iceberg and Delta; Spark reads, compacts and expires them, by turns.
+"""Appends logs to tables of Iceberg and Delta; DuckDB reads them, Spark reads, compacts and expires them.
 
-Spark's catalog is that of pyiceberg, in a file of SQLite. Spark, and its jars of both formats, are fetched
-into the clone's `.cache`; it is the newest Spark that both have a jar for.
+Spark's catalog is that of pyiceberg, in a file of SQLite. Spark, its jars of both formats, and DuckDB with
+its extensions are fetched into `.cache`. Spark is the newest one that both formats have a jar for;
+DuckDB is the one whose extensions are on PyPI.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_lab import find_program
-from spark_versions import CACHE, LOGS, environment
+from spark_versions import CACHE, LOGS, environment, made_environment
 
 from kodec import LogDirectory, read_records
 from kodec.pipeline import append_to_lake, delta_table, iceberg_table
@@ -31,7 +32,10 @@ ARTIFACTS = (
     "io.delta:delta-storage:4.4.0",
     "org.xerial:sqlite-jdbc:3.50.3.0",
 )
+_EXTENSIONS = "1.4.4.20260205"
+DUCKDB = ("duckdb==1.4.4", *(f"duckdb-ext-{name}=={_EXTENSIONS}" for name in ("avro", "iceberg", "delta")))
 SCRIPT = Path(__file__).resolve().parent / "spark_lake.py"
+DUCKDB_SCRIPT = SCRIPT.with_name("duckdb_lake.py")
 ROUNDS = (("orders", "codec-zstd"), ("orders", "codec-zstd", "transactions", "headers"), ())
 
 
@@ -69,6 +73,21 @@ def in_spark(folder: Path) -> dict[str, list[Any]]:
     if done.returncode:
         sys.exit(done.stdout[-2000:] + done.stderr[-6000:])
     found: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def in_duckdb(folder: Path) -> dict[str, list[Any]]:
+    # each commit has a file of its own, with a number that goes up
+    metadata = max((folder / "kafka" / "records" / "metadata").glob("*.metadata.json"))
+    done = subprocess.run(
+        [made_environment(CACHE.parent / "duckdb", *DUCKDB), DUCKDB_SCRIPT, metadata, folder / "delta"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(done.stderr[-6000:])
+    found: dict[str, list[Any]] = json.loads(done.stdout)
     return found
 
 
@@ -114,10 +133,12 @@ def main() -> int:
                     print(f"{table.name}: appended twice: {again}")
                     bad += 1
             expected = plain(wanted(set(chosen or every)))
-            for format, rows in in_spark(folder).items():
-                same = plain(rows) == expected
-                print(f"Spark {SPARK}, {format}: {len(rows):,} rows, {'equal' if same else 'NOT equal'}")
-                bad += not same
+            # Spark compacts and expires the tables when it has read them
+            for reader, read in (("DuckDB", in_duckdb), (f"Spark {SPARK}", in_spark), ("DuckDB", in_duckdb)):
+                for format, rows in read(folder).items():
+                    same = plain(rows) == expected
+                    print(f"{reader}, {format}: {len(rows):,} rows, {'equal' if same else 'NOT equal'}")
+                    bad += not same
         shutil.rmtree(folder / "metastore_db", ignore_errors=True)
     return 1 if bad else 0
 

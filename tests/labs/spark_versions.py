@@ -36,13 +36,17 @@ def environment(version: str) -> Path:
     """The Python of an environment that has this pyspark: that of this clone, or one made for it."""
     if importlib.metadata.version("pyspark") == version:
         return Path(sys.executable)
-    folder = CACHE / version
+    return made_environment(CACHE / version, f"pyspark=={version}")
+
+
+def made_environment(folder: Path, *packages: str) -> Path:
+    """The Python of an environment with these packages, made where it is not there."""
     python = folder / "bin" / "python"
     done = folder / "installed"
-    if not done.is_file():
+    if not done.is_file() or done.read_text() not in ("", " ".join(packages)):
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", f"pyspark=={version}"], check=True)
-        done.touch()
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        done.write_text(" ".join(packages))
     return python
 
 

@@ -54,8 +54,15 @@ class Workers:
             pool.shutdown(cancel_futures=True)
 
     def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
-        """As `run_sized`; each result as soon as it is there."""
-        return map(work, pieces)
+        """As `run_sized`; each result as soon as it and those before it are there."""
+        if self._threads == 1 or len(pieces) < 2:
+            yield from map(work, pieces)
+            return
+        pool = ThreadPoolExecutor(self._threads, "kodec")
+        try:
+            yield from pool.map(work, pieces)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def run_sized(
         self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int], task_bytes: int = TASK_BYTES

@@ -181,10 +181,12 @@ def _batches(file: Path, at: int, offset: int | None) -> Iterator[_Section]:
         explainers: dict[str, Explainer] = {}
         size = file.stat().st_size
         while start < size:
-            if (zeros := _zeros(segment, start, size)) is not None:
+            head = segment.read_bytes(start, min(FRAME_SIZE, size - start))
+            # no batch begins with zeros alone
+            if not any(head) and (zeros := _zeros(segment, start, size)) is not None:
                 yield zeros
                 return
-            frame = Frame.peek(segment.read_bytes(start, min(FRAME_SIZE, size - start)))
+            frame = Frame.peek(head)
             whole = frame is not None and 0 < frame.size <= size - start
             end = start + frame.size if frame is not None and whole else size
             if end <= at:

@@ -12,6 +12,7 @@ from typing import cast
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import list_partition
+from kodec.log.reading.ahead import cores
 from kodec.log.verification.findings import SegmentFindings
 from kodec.log.verification.verify import (
     Check,
@@ -145,8 +146,9 @@ def verify(
     together what they say, and opens the snapshots. The log of a live broker is not divided.
 
     Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
-    and all workers share; `step` is called with the bytes read since the last call (engine="local" alone);
-    `found` with each problem, when its topic-partition is checked; the rest as of `export`.
+    and all workers share; `step` is called with the bytes read since the last call, by any of several threads
+    (engine="local" alone); `found` with each problem, when its topic-partition is checked; the rest as of
+    `export`.
 
     Returns: all problems and notes.
     Raises: ValueError for a path at which there is no log; OSError where it cannot be listed;
@@ -167,7 +169,9 @@ def verify(
     pieces = [piece for part in parts for piece in part.pieces]
     sizes = [size for part in parts for size in part.sizes]
     problems: list[Problem] = []
-    with workers("verify", engine=engine, master=master, config=config, progress=progress) as crew:
+    with workers(
+        "verify", engine=engine, master=master, config=config, progress=progress, threads=cores()
+    ) as crew:
         results = crew.run_in_turn(_Verify(limits, step if engine == "local" else None), pieces, sizes)
         for problem in _in_order(plans, iter(parts), results):
             problems.append(problem)
