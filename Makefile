@@ -96,7 +96,8 @@ suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, ve
 foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)
 
-docs: site ## make the site of the documentation in out/site; broken links and undocumented names fail
+docs: site ## make the site of the documentation in out/site; broken links, examples and undocumented names fail
+	@$(BIN)/pytest -q --no-header -n 2 -m "not thorough" tests/test_api.py
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --jobs 2 -c docs/site docs out/site
 	@echo "the site is in out/site: open out/site/index.html"
 

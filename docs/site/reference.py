@@ -83,8 +83,8 @@ def _commands() -> Iterator[tuple[str, str]]:
 
     text = [
         "# Command line\n",
-        "`kodec VERB --help` prints the same in a terminal. [Commands by example](../../commands.md) has a line "
-        "for each task, and the meaning of exit codes.",
+        "`kodec VERB --help` prints the same in a terminal. [Commands by example](../../commands.md) has a "
+        "line for each task, and the meaning of exit codes.",
     ]
     for group, verbs in GROUPS.items():
         text += [f"\n## {group}\n", "| command | what it does |", "|---|---|"]
