@@ -1,26 +1,48 @@
 """What each extra takes: the size of the distributions that are installed here for it, and its import.
 
-python tools/installed_size.py
+python tools/installed_size.py            # prints a table
+python tools/installed_size.py --write    # puts it into docs/install.md
+python tools/installed_size.py --writers  # what else writes Parquet; fetches 600 MB
 """
 
 from __future__ import annotations
 
+import compileall
+import datetime
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 from packaging.requirements import Requirement
 
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "install.md"
+# What stands between is made here.
+BEGIN, END = "<!-- tools/installed_size.py writes this -->\n", "<!-- to here -->\n"
+
+# What a program imports that uses the extra.
 IMPORTS = {
-    "arrow": "pyarrow",
-    "cli": "rich",
+    "none": "kodec",
+    "arrow": "pyarrow, pyarrow.parquet",
+    "cli": "rich.progress",
     "fast": "isal",
     "generator": "jinja2, yaml",
-    "spark": "pyspark",
+    "lake": "pyiceberg.catalog.sql, deltalake",
+    "report": "jinja2, pygal, pyarrow",
+    "spark": "pyspark.sql",
+    "values": "fastavro, google.protobuf, protoxy, pyruhvro",
 }
-IMPORTS |= {"values": "fastavro, google.protobuf, protoxy, pyruhvro", "": "kodec"}
+WRITERS = {
+    "pyarrow": ("pyarrow",),
+    "arro3-core, arro3-io": ("arro3-core", "arro3-io"),
+    "duckdb": ("duckdb",),
+    "fastparquet": ("fastparquet",),
+    "polars": ("polars",),
+}
 
 
 def closure(name: str, extras: frozenset[str], found: set[str]) -> set[str]:
@@ -47,20 +69,51 @@ def size(name: str) -> int:
 
 def seconds(modules: str) -> float:
     times = []
-    for code in (f"import {modules}", "pass") * 3:
+    for code in (f"import {modules}", "pass") * 5:
         begin = time.perf_counter()
         subprocess.run([sys.executable, "-c", code], check=True)
         times.append(time.perf_counter() - begin)
-    return min(times[::2]) - min(times[1::2])
+    return max(0.0, min(times[::2]) - min(times[1::2]))
+
+
+def extras() -> str:
+    """The table: what an extra adds to the packages of kodec alone."""
+    # an import that compiles first is no measure
+    compileall.compile_dir(ROOT / "src", quiet=1)
+    core = closure("kodec", frozenset({""}), set())
+    lines = ["| extra | MB | import, ms |", "|---|--:|--:|"]
+    for extra, modules in IMPORTS.items():
+        added = core - {"kodec"} if extra == "none" else closure("kodec", frozenset({extra}), set()) - core
+        total = sum(map(size, added)) / 1e6
+        lines.append(f"| {extra} | {total:.0f} | {seconds(modules) * 1000:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def writers() -> str:
+    """The table: what libraries that write Parquet take with all that they need."""
+    lines = ["| library | MB |", "|---|--:|"]
+    for name, packages in WRITERS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            install = [sys.executable, "-m", "pip", "install", "-q", "--no-compile", "--target", folder]
+            subprocess.run([*install, *packages], check=True)
+            total = sum(each.stat().st_size for each in Path(folder).rglob("*") if each.is_file()) / 1e6
+        lines.append(f"| {name} | {total:.0f} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    core = closure("kodec", frozenset({""}), set())
-    print("| extra | MB of its packages | import, ms |\n|---|---|---|")
-    for extra, modules in IMPORTS.items():
-        names = closure("kodec", frozenset({extra}), set()) - (core if extra else {"kodec"})
-        total = sum(map(size, names)) / 1e6
-        print(f"| {extra or 'none'} | {total:.0f} | {seconds(modules) * 1000:.0f} |")
+    if "--writers" in sys.argv:
+        print(writers(), end="")
+        return
+    table = extras()
+    if "--write" in sys.argv:
+        page = PAGE.read_text("utf-8")
+        head, _, rest = page.partition(BEGIN)
+        _, _, tail = rest.partition(END)
+        python = ".".join(map(str, sys.version_info[:2]))
+        intro = f"{sys.platform}, Python {python}, {datetime.date.today()}:\n\n"
+        PAGE.write_text(f"{head}{BEGIN}\n{intro}{table}\n{END}{tail}", "utf-8")
+    print(table, end="")
 
 
 if __name__ == "__main__":

@@ -189,6 +189,7 @@ def _groups(
     import pyarrow.compute as compute
 
     rest = compute.indices_nonzero(values.is_valid())
+    message: Message
     if decoder.framing in ("auto", "confluent") and decoder.source is not None and not _named(headers):
         # what most values have: 5 bytes that are the same for all of a schema
         frames = compute.binary_slice(values, 0, _FRAME).dictionary_encode()
@@ -209,11 +210,21 @@ def _groups(
                 except (UnknownSchema, BadSchema) as error:
                     reasons |= dict.fromkeys(rows.to_pylist(), str(error))
                     continue
-                if schema.kind != "avro":
-                    slow.append(rows)
-                    continue
                 own = values if len(rows) == len(values) else values.take(rows)
-                yield _Group(schema, None, rows, compute.binary_slice(own, _FRAME, longest))
+                if schema.kind != "protobuf":
+                    yield _Group(schema, None, rows, compute.binary_slice(own, _FRAME, longest))
+                    continue
+                # the next byte says for most which message of its schema it is
+                heads = compute.binary_slice(own, 0, _FRAME + 1).dictionary_encode()
+                for at, head in enumerate(heads.dictionary.to_pylist()):
+                    mine = compute.equal(heads.indices, at)
+                    try:
+                        message, _ = payload_of(head, decoder.framed(head, (), part), schema.kind)
+                    except (FormatError, ValueError):
+                        slow.append(rows.filter(mine))
+                        continue
+                    data = compute.binary_slice(own.filter(mine), _FRAME + 1, longest)
+                    yield _Group(schema, message, rows.filter(mine), data)
             rest = pa.concat_arrays([each.cast(pa.uint64()) for each in slow]) if slow else rest.slice(0, 0)
     if not len(rest):
         return
@@ -222,7 +233,6 @@ def _groups(
     chosen = (
         (values, headers) if several else (values.take(rest), None if headers is None else headers.take(rest))
     )
-    message: Message
     known: Schema | None
     for row, (data, names) in zip(rest.to_pylist(), _pairs(*chosen), strict=True):
         known, message = None, None
@@ -271,7 +281,10 @@ def _decoded(decoder: ValueDecoder, group: _Group) -> tuple[str, Any, dict[int, 
         if schema is None or schema.kind == "json-schema":
             if decoder.reader_schema is not None:
                 raise BadSchema(f"JSON does not resolve to {decoder.reader_schema.kind}")
-            texts = [_json(each) for each in group.payloads]
+            payloads = group.payloads
+            texts = [
+                _json(each) for each in (payloads.to_pylist() if isinstance(payloads, pa.Array) else payloads)
+            ]
             wrong = {at: str(error) for at, error in enumerate(texts) if isinstance(error, Exception)}
             array = pa.array([None if isinstance(each, Exception) else each for each in texts], pa.string())
         else:
