@@ -20,6 +20,9 @@ __all__ = ["ProtobufColumn"]
 # What messages may take in columns: of lists of wide messages two bytes may stand for very many.
 _MOST_BYTES = 1 << 30
 
+# Few enough messages for the caches, and to start no garbage collection.
+_AT_ONCE = 512
+
 _Build = Callable[[list[Any]], Any]
 _Column = tuple[Any, _Build]
 """An Arrow type, and what makes an array of the library's values, None for null."""
@@ -51,17 +54,19 @@ class ProtobufColumn:
 
     def decode(self, payloads: pa.BinaryArray) -> tuple[pa.Array, dict[int, str]]:
         """As `ColumnReader.decode`."""
-        messages: list[Any] = []
         reasons: dict[int, str] = {}
-        for at, payload in enumerate(payloads.to_pylist()):
-            try:
-                messages.append(self._reader.parse(payload))
-            except Exception as error:
-                # the library raises what it likes
-                reasons[at] = _text(error)
-                messages.append(None)
-        parts = self._built(messages, 0, reasons)
-        return (parts[0] if len(parts) == 1 else pyarrow().concat_arrays(parts)), reasons
+        parts: list[pa.Array] = []
+        for first in range(0, len(payloads), _AT_ONCE):
+            messages: list[Any] = []
+            for at, payload in enumerate(payloads.slice(first, _AT_ONCE).to_pylist(), first):
+                try:
+                    messages.append(self._reader.parse(payload))
+                except Exception as error:
+                    # the library raises what it likes
+                    reasons[at] = _text(error)
+                    messages.append(None)
+            parts += self._built(messages, first, reasons)
+        return pyarrow().concat_arrays(parts) if parts else pyarrow().nulls(0, self.type), reasons
 
     def _built(self, messages: list[Any], first: int, reasons: dict[int, str]) -> list[pa.Array]:
         """All at once; where that fails, each half by itself, down to the one that is wrong."""
