@@ -99,7 +99,11 @@ class FormatError(KodecError):
         return self
 
     def in_source(self, name: str | None) -> Self:
-        """Name the file that the bytes come from."""
+        """Name the file that the bytes come from.
+
+        Args:
+            name: of the file.
+        """
         self.source = name
         return self
 
@@ -265,7 +269,11 @@ class EncodeError(KodecError, ValueError):
         self.source: str | None = None
 
     def in_source(self, name: str | None) -> Self:
-        """Name the file that the value comes from."""
+        """Name the file that the value comes from.
+
+        Args:
+            name: of the file.
+        """
         self.source = name
         return self
 
@@ -417,11 +425,21 @@ class ReadFailed(KodecError, OSError):
 
     @classmethod
     def of(cls, error: OSError, at: int = 0, source: str | None = None) -> Self:
-        """What the system said, with the place."""
+        """What the system said, with the place.
+
+        Args:
+            error: what the system raised.
+            at: the byte that was asked for.
+            source: the file's name.
+        """
         return cls(error.strerror or str(error) or type(error).__name__, error.errno, at, source)
 
     def in_source(self, name: str | None) -> Self:
-        """Name the file."""
+        """Name the file.
+
+        Args:
+            name: of the file.
+        """
         self.source = self.filename = name
         return self
 

@@ -63,14 +63,32 @@ def function_without_sections(given: int) -> int:
     return given
 
 
+class ClassWithoutSections:
+    """A class.
+
+    Example:
+        >>> 1
+        1
+    """
+
+    def method(self, given: int) -> None:
+        """Do something."""
+
+    @property
+    def value(self) -> int:
+        return 1
+
+
 def test_a_docstring_without_these_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {"kodec.function_without_sections": ("kodec", function_without_sections)}
+    made = {each.__name__: ("kodec", each) for each in (function_without_sections, ClassWithoutSections)}
     monkeypatch.setattr(docstrings, "public_names", lambda: made)
     assert [each.partition(": ")[2] for each in docstrings.problems()] == [
         "no section Example",
         "the docstring does not describe given",
         "no section Returns or Yields",
         "no section Raises",
+        "method: the docstring does not describe given",
+        "value: no docstring",
     ]
 
 

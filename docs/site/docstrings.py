@@ -120,9 +120,8 @@ def _missing(module: str, thing: Any) -> Iterator[str]:
             if not field.startswith("_") and field not in ("args", "kwargs") and not _says(parts, field):
                 yield f"the docstring does not describe {field}"
         for member, value in vars(thing).items():
-            function = value.fget if isinstance(value, property) else value
-            if not member.startswith("_") and inspect.isfunction(function) and not inspect.getdoc(function):
-                yield f"{member} has no docstring"
+            if not member.startswith("_"):
+                yield from (f"{member}: {each}" for each in _missing_in_method(value))
         return
     signature = inspect.signature(thing)
     for parameter in signature.parameters:
@@ -133,6 +132,19 @@ def _missing(module: str, thing: Any) -> Iterator[str]:
         yield "no section Returns or Yields"
     if "Raises" not in titles and not _borrowed(parts, "Raises"):
         yield "no section Raises"
+
+
+def _missing_in_method(value: Any) -> Iterator[str]:
+    function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    if not inspect.isfunction(function):
+        return
+    doc = inspect.getdoc(function) or ""
+    if not doc:
+        yield "no docstring"
+    for name in inspect.signature(function).parameters:
+        described = re.search(rf"\b{name}\b|\b[Aa]s\s`[\w.]+`", doc)
+        if name not in ("self", "cls") and not described:
+            yield f"the docstring does not describe {name}"
 
 
 def _says(parts: Sequence[Section], name: str) -> bool:
@@ -146,7 +158,7 @@ def _says(parts: Sequence[Section], name: str) -> bool:
 def _borrowed(parts: Sequence[Section], title: str) -> str | None:
     """The function whose section holds for this one too."""
     for part in parts:
-        found = _AS_IN.search(part.text) if part.title == "Args" else None
+        found = _AS_IN.search(" ".join(part.text.split())) if part.title == "Args" else None
         if found and (title == "Args" or title in found[0]):
             return found[1]
     return None

@@ -76,7 +76,11 @@ class KafkaLogDataSource(DataSource):
         return LogReader(schema, Options.parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """A reader of what is appended, for Spark 4.2 and later. Raises OptionError."""
+        """A reader of what is appended, for Spark 4.2 and later. Raises OptionError.
+
+        Args:
+            schema: the columns, as Spark asks for them.
+        """
         try:
             from kodec.pipeline.stream import LogStreamReader
         except ImportError:
@@ -84,13 +88,23 @@ class KafkaLogDataSource(DataSource):
         return LogStreamReader(schema, Options.parse(self.options, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """A writer of rows with these columns into segments. Raises OptionError."""
+        """A writer of rows with these columns into segments. Raises OptionError.
+
+        Args:
+            schema: the columns of the rows.
+            overwrite: as Spark asks.
+        """
         from kodec.pipeline.sink import BatchSink, WriteOptions
 
         return BatchSink(schema, WriteOptions.parse(self.options), overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """The same for a stream. Raises OptionError."""
+        """The same for a stream. Raises OptionError.
+
+        Args:
+            schema: the columns of the rows.
+            overwrite: as Spark asks.
+        """
         from kodec.pipeline.sink import StreamSink, WriteOptions
 
         return StreamSink(schema, WriteOptions.parse(self.options), overwrite)

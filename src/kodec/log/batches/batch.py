@@ -117,6 +117,9 @@ class Batch(ABC):
         """Whether its content is large, and the records, in parts if it is: the same as `records`.
 
         A part can be used before the next one is read, and is of no use where that raises FormatError.
+
+        Args:
+            control, check_crc: as in `records`.
         """
         return False, iter((self.records(control=control, check_crc=check_crc),))
 
@@ -124,6 +127,9 @@ class Batch(ABC):
         """Whether these bytes may be in its content, decompressed; so also where that is large, or damaged.
 
         Keys, values and headers stand in the content as they are.
+
+        Args:
+            needle: the bytes.
         """
         held = self._data
         if isinstance(held, Stored):

@@ -230,7 +230,11 @@ class SkippedRanges(list[SkippedRange]):
         return len(self) + self.omitted
 
     def add(self, skipped: SkippedRange) -> None:
-        """Keep a further range, or count it."""
+        """Keep a further range, or count it.
+
+        Args:
+            skipped: the range.
+        """
         self.end = skipped.end
         if len(self) < self.MOST:
             self.append(skipped)
@@ -238,6 +242,10 @@ class SkippedRanges(list[SkippedRange]):
             self.omit(skipped.end - skipped.start)
 
     def omit(self, size: int) -> None:
-        """Count a further range of so many bytes."""
+        """Count a further range of so many bytes.
+
+        Args:
+            size: in bytes.
+        """
         self.omitted += 1
         self.omitted_bytes += size

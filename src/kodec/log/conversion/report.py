@@ -73,7 +73,12 @@ class ConversionReport:
     end_segment: int | None = None
 
     def lose(self, what: Loss, count: int, segment: str, offset: int) -> None:
-        """Note that something is lost `count` times, at `offset` first."""
+        """Note that something is lost `count` times, at `offset` first.
+
+        Args:
+            what: the kind of loss.
+            segment: the file in which it was.
+        """
         if count:
             found = self.losses.setdefault(what, Losses())
             found.count += count

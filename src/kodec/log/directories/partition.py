@@ -296,6 +296,10 @@ class PartitionLog:
 
         Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`, and FormatError for
         damage on the way, as `Segment.find`.
+
+        Args:
+            offset: of a record.
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         self.require_offset(offset)
         for segment in self.segments[self._number(offset) :]:
@@ -310,6 +314,9 @@ class PartitionLog:
         As ListOffsets: control records count, a LogAppendTime batch's records have its time, records without
         a timestamp (magic 0) are never found. See `Segment` for how far the time index is trusted.
         Raises ValueError for a negative timestamp.
+
+        Args:
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         if timestamp < 0:
             raise ValueError(f"timestamp {timestamp}: milliseconds since 1970, not negative")
@@ -326,6 +333,9 @@ class PartitionLog:
         """The first record with the largest timestamp (ListOffsets: max timestamp); None: no timestamps.
 
         Records below `start_offset` do not count, though Kafka, which asks its segments, may give one.
+
+        Args:
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         best: TimestampOffset | None = None
         for segment in self.segments[self._number(self.start_offset) :]:
@@ -366,6 +376,10 @@ class PartitionLog:
 
         Raises OffsetOutOfRange, when the iteration begins; Malformed for a batch whose offsets do not follow
         those before it, or are not those of its segment.
+
+        Args:
+            check_crc: raise for a wrong checksum.
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
@@ -416,6 +430,10 @@ class PartitionLog:
 
         Of one that `excludes` excludes only the header is read, and nothing of a segment that `skips` skips.
         Of `parts` of a segment only the batches that these name are given.
+
+        Args:
+            check_crc: raise for a wrong checksum.
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         self.require_offset(start)
         expected, first = start, self._number(start)
@@ -469,7 +487,13 @@ class PartitionLog:
             raise error.in_source(str(segment.path)) from None
 
     def report_gap(self, before: Path, tail: TornTail | None, first: int, last: int) -> None:
-        """Log that offsets behind a segment are lost. Raises Truncated where it has a torn tail."""
+        """Log that offsets behind a segment are lost. Raises Truncated where it has a torn tail.
+
+        Args:
+            before: the segment's file.
+            tail: its torn tail, if it has one.
+            first, last: the lost offsets.
+        """
         if tail is not None:
             error = Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
             raise error.in_source(str(before))
@@ -493,6 +517,11 @@ class PartitionLog:
         `read_uncommitted` gives those of all transactions, to the end of the log. `read_committed` leaves out
         those of aborted transactions, and ends at the last stable offset: what follows is undecided.
         `control` gives control records too. Raises OffsetOutOfRange, when the iteration begins.
+
+        Args:
+            isolation: `read_uncommitted` or `read_committed`.
+            check_crc: raise for a wrong checksum.
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         wanted = RecordFilter(isolation=isolation, control=control)
         return records_of(self, offset, wanted, SearchReport(), check_crc=check_crc, use_index=use_index)
@@ -519,7 +548,11 @@ class PartitionLog:
         return records_of(self, first, wanted, counted)
 
     def count_records(self, wanted: RecordFilter, *, report: SearchReport | None = None) -> int:
-        """How many records are wanted: of batches all of whose records are, by their headers alone."""
+        """How many records are wanted: of batches all of whose records are, by their headers alone.
+
+        Args:
+            report: where to count what was read.
+        """
         return count_in(self, wanted, SearchReport() if report is None else report)
 
     def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions:

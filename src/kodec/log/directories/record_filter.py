@@ -83,7 +83,11 @@ class RecordFilter:
         return not self.headers and all(each is None for each in asked)
 
     def takes_all_of(self, head: BatchHeader) -> bool:
-        """The same of the records of one batch that its header does not exclude."""
+        """The same of the records of one batch that its header does not exclude.
+
+        Args:
+            head: the batch's header.
+        """
         return self.takes_all or (self._takes_all_in_time and _of_each(head))
 
     @property
@@ -95,7 +99,11 @@ class RecordFilter:
         return sorted({each for each in words if each}, key=len, reverse=True)
 
     def excludes(self, head: BatchHeader | Batch) -> bool:
-        """Whether the header of a batch says that no record of it matches; but for its transaction."""
+        """Whether the header of a batch says that no record of it matches; but for its transaction.
+
+        Args:
+            head: the batch's header.
+        """
         most = head.max_timestamp
         return (
             (head.is_control and not self.control)
@@ -107,7 +115,11 @@ class RecordFilter:
         )
 
     def ends_before(self, head: BatchHeader) -> bool:
-        """Whether neither this batch nor one behind it is within the offsets."""
+        """Whether neither this batch nor one behind it is within the offsets.
+
+        Args:
+            head: the batch's header.
+        """
         return self.last_offset is not None and _above(head, self.last_offset)
 
     def of_topic(self, topic: str) -> RecordFilter:

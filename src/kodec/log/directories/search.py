@@ -95,7 +95,11 @@ class SearchReport:
     found: int = 0
 
     def add(self, other: SearchReport) -> None:
-        """Count what another one counted too."""
+        """Count what another one counted too.
+
+        Args:
+            other: the other report.
+        """
         for each in fields(self):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 

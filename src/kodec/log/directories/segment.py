@@ -192,7 +192,13 @@ class Segment:
         beside: bool = False,
         limits: Limits = Limits(),
     ) -> Self:
-        """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
+        """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError.
+
+        Args:
+            path: of the file.
+            base_offset: the first offset that it may hold.
+            limits: how much may be allocated for one batch.
+        """
         path = path_of(path)
         if beside:
             return cls(SegmentFiles.beside(base_offset, path), limits)
@@ -354,6 +360,9 @@ class Segment:
         """The batches as stored from `position`, where one must start.
 
         Without `keeps` a large one stays in the file, and is of use as long as the segment is open.
+
+        Args:
+            check_crc: raise for a wrong checksum.
         """
         while (frame := self._frame(position)) is not None:
             batch = self._batch(position, frame.size, keeps=keeps)
@@ -365,7 +374,12 @@ class Segment:
     def batches_but(
         self, excludes: Callable[[BatchHeader], bool], position: int = 0, *, check_crc: bool = True
     ) -> Iterator[Batch | BatchHeader]:
-        """As `batches`; of one that its header excludes only the header, its checksum not looked at."""
+        """As `batches`; of one that its header excludes only the header, its checksum not looked at.
+
+        Args:
+            position: in bytes; a batch must start there.
+            check_crc: raise for a wrong checksum.
+        """
         for head in self.headers(position):
             yield head if excludes(head) else self.batch_at(head, check_crc=check_crc)
 
@@ -385,7 +399,11 @@ class Segment:
                 bound = max(heads[0].first_known - stride, self.base_offset)
 
     def batch_at(self, place: Position | BatchHeader, *, check_crc: bool = True) -> Batch:
-        """The batch at a place that was looked up."""
+        """The batch at a place that was looked up.
+
+        Args:
+            check_crc: raise for a wrong checksum.
+        """
         batch = self._batch(place.position, place.size)
         return self._verified(batch) if check_crc else batch
 
@@ -399,12 +417,22 @@ class Segment:
     def records(
         self, position: int = 0, *, control: bool = False, check_crc: bool = True
     ) -> Iterator[Record]:
-        """The records from `position`, where a batch must start; transactions are not looked at."""
+        """The records from `position`, where a batch must start; transactions are not looked at.
+
+        Args:
+            control: control records too.
+            check_crc: raise for a wrong checksum.
+        """
         for batch in self.batches(position, check_crc=check_crc):
             yield from self.records_of(batch, control=control, check_crc=check_crc)
 
     def records_of(self, batch: Batch, *, control: bool = False, check_crc: bool = True) -> list[Record]:
-        """The records of a batch of this segment; an error names the file."""
+        """The records of a batch of this segment; an error names the file.
+
+        Args:
+            control: control records too.
+            check_crc: raise for a wrong checksum.
+        """
         try:
             return batch.records(control=control, check_crc=check_crc)
         except FormatError as error:
@@ -430,11 +458,20 @@ class Segment:
             return None if file is None else (file, log.size)
 
     def read_bytes(self, position: int, size: int) -> bytes:
-        """So many bytes of the log; fewer where it ends."""
+        """So many bytes of the log; fewer where it ends.
+
+        Args:
+            position: where they start, in bytes.
+            size: how many.
+        """
         return self._read(position, size)
 
     def last_header(self, *, use_index: bool = True) -> BatchHeader | None:
-        """The header of the last whole batch; None where there is none."""
+        """The header of the last whole batch; None where there is none.
+
+        Args:
+            use_index: look it up in the indexes; without it, read headers from the start.
+        """
         at = self._anchor(2**63) if use_index else 0
         last = None
         while (frame := self._frame(at)) is not None:
@@ -459,11 +496,18 @@ class Segment:
         FormatError for damage on the way; also where offsets do not ascend there, as no checksum covers them
         and another batch may be the one wanted. A batch that ends below the offset is given where the next
         one begins above it and its checksum is wrong: its header may be, and the offset in it.
+
+        Args:
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         return self._walk_to(offset, self._anchor(offset) if use_index else 0).place
 
     def find_behind(self, offset: int) -> Found:
-        """The same, with what is known of it and of the batch before it; at worst the last batch."""
+        """The same, with what is known of it and of the batch before it; at worst the last batch.
+
+        Args:
+            offset: of a record.
+        """
         found = self._walk_to(offset, self._anchor(offset))
         if found.place is None and (last := self.last_header()) is not None:
             place = Position(last.first_known, last.position, last.size)
@@ -600,6 +644,9 @@ class Segment:
         """The largest timestamp in a header, and the position of the first batch that has it; None: no time.
 
         Reads the headers after the last entry of the time index; a broker leaves none or few there.
+
+        Args:
+            use_index: look it up in the indexes; without it, read headers from the start.
         """
         if self._largest_known and use_index:
             return self._largest
@@ -619,6 +666,10 @@ class Segment:
 
         None where there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without
         a timestamp (magic 0) are never found; those of a LogAppendTime batch have the batch's.
+
+        Args:
+            use_index: look it up in the indexes; without it, read headers from the start.
+
         Source: org.apache.kafka.common.record.FileRecords.searchForTimestamp.
         """
         head = self._after_time(timestamp) if use_index else None

@@ -67,7 +67,12 @@ class Transactions:
             self._by_producer.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
 
     def drops(self, producer_id: int, offset: int) -> bool:
-        """Whether a transactional record of this producer at this offset was aborted."""
+        """Whether a transactional record of this producer at this offset was aborted.
+
+        Args:
+            producer_id: of the record's batch.
+            offset: of the record.
+        """
         spans = self._by_producer.get(producer_id)
         if not spans:
             return False

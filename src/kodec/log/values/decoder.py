@@ -174,6 +174,8 @@ class ValueDecoder:
             headers: of its record: one of them may name the schema.
             topic: names the subject, where no id does.
             format: instead of the decoder's own.
+            data: the bytes of the key or value.
+            part: `key` or `value`.
 
         Raises SchemaSourceFailed, where schemas cannot be asked for; MissingDependency.
         """
@@ -203,11 +205,23 @@ class ValueDecoder:
             return DecodedValue(data, schema=schema, reason=f"not decoded by {schema or 'JSON'}: {said:.300}")
 
     def framed(self, data: bytes, headers: Sequence[tuple[str, bytes | None]], part: Part) -> Framed | None:
-        """The framing; None where none is to be read. Raises FormatError."""
+        """The framing; None where none is to be read. Raises FormatError.
+
+        Args:
+            data: the bytes of the key or value.
+            headers: of its record.
+            part: `key` or `value`.
+        """
         return None if self.framing == "none" else read_framing(data, headers, part, self.framing)
 
     def schema_of(self, framed: Framed | None, topic: str, part: Part) -> Schema:
-        """The schema that a value was written with. Raises as `SchemaSource`."""
+        """The schema that a value was written with. Raises as `SchemaSource`.
+
+        Args:
+            framed: what `framed` returned.
+            topic: names the subject, where no id does.
+            part: `key` or `value`.
+        """
         if self.source is None:
             raise UnknownSchema("no source of schemas is given")
         subject = f"{topic}-{part}" if topic else ""
@@ -216,12 +230,20 @@ class ValueDecoder:
         return self.source.by_id(framed.schema_id, subject)
 
     def reader(self, schema: Schema, message: Message = None) -> Reader:
-        """What decodes data of a schema, made once. Raises as `SchemaSource`."""
+        """What decodes data of a schema, made once. Raises as `SchemaSource`.
+
+        Args:
+            message: which message of a Protobuf file; None for other schemas.
+        """
         found: Reader = self._once(self._readers, self._reader, schema, message)
         return found
 
     def column_reader(self, schema: Schema, message: Message = None) -> ColumnReader:
-        """What decodes data of a schema to Arrow arrays, made once. Raises as `SchemaSource`."""
+        """What decodes data of a schema to Arrow arrays, made once. Raises as `SchemaSource`.
+
+        Args:
+            message: which message of a Protobuf file; None for other schemas.
+        """
         found: ColumnReader = self._once(self._columns, self._column_reader, schema, message)
         return found
 
@@ -260,6 +282,7 @@ class ValueDecoder:
             values: binary, or text; null is null.
             headers: of the records, as `read_table` has them.
             topic: names the subject, where no id does.
+            part: `key` or `value`.
 
         Raises SchemaSourceFailed, where schemas cannot be asked for; MissingDependency.
         """

@@ -94,7 +94,12 @@ class SchemaFolder:
         return self.of_file(file, _id_of(file.stem.rpartition("@")[2]))
 
     def of_file(self, file: Path, schema_id: SchemaId | None = None) -> Schema:
-        """The schema in a file of the folder, which is read once. Raises BadSchema, SchemaSourceFailed."""
+        """The schema in a file of the folder, which is read once. Raises BadSchema, SchemaSourceFailed.
+
+        Args:
+            file: its path in the folder.
+            schema_id: the id under which it was asked for; None for none.
+        """
         known = self._read.get((file, schema_id))
         if known is None:
             known = self._read[file, schema_id] = self._of_file(file, schema_id)

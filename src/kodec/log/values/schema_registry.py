@@ -87,7 +87,11 @@ class SchemaRegistry:
         return self._schema(f"/schemas/{kind}/{schema_id}", f"schema {schema_id}", schema_id)
 
     def by_subject(self, subject: str, version: int | None = None) -> Schema:
-        """As `SchemaSource.by_subject`. A version that is asked for may be deleted."""
+        """As `SchemaSource.by_subject`. A version that is asked for may be deleted.
+
+        Args:
+            subject, version: which schema; None: the newest version.
+        """
         which = "latest" if version is None else f"{version}?deleted=true"
         path = f"/subjects/{urllib.parse.quote(subject, safe='')}/versions/{which}"
         name = subject if version is None else f"version {version} of {subject}"

@@ -161,7 +161,11 @@ class SchemaTopic:
         return sorted({context for context, each in list(self._ids) if each == schema_id})
 
     def by_subject(self, subject: str, version: int | None = None) -> Schema:
-        """As `SchemaSource.by_subject`. A version that is asked for may be deleted."""
+        """As `SchemaSource.by_subject`. A version that is asked for may be deleted.
+
+        Args:
+            subject, version: which schema; None: the newest version.
+        """
         found = self._version_of(subject, version)
         if found is None:
             self._read_on()

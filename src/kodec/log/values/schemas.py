@@ -137,6 +137,9 @@ class SchemaSource(Protocol):
         """The schema that a framing names; `subject` is that of the topic, `orders-value`, where known.
 
         Raises UnknownSchema, BadSchema; SchemaSourceFailed.
+
+        Args:
+            schema_id: a number, or a GUID.
         """
         ...
 

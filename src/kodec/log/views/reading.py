@@ -58,7 +58,11 @@ class Completeness:
         return not self.problems
 
     def problem(self, text: str) -> bool:
-        """Keep a further problem, or count it; False for one that is known: a log may be read twice."""
+        """Keep a further problem, or count it; False for one that is known: a log may be read twice.
+
+        Args:
+            text: where it is, and what is wrong.
+        """
         if text in self.problems:
             return False
         if len(self.problems) < self.MOST:
@@ -68,13 +72,23 @@ class Completeness:
         return True
 
     def failed(self, path: Path, error: KodecError | OSError) -> None:
-        """Something that cannot be read."""
+        """Something that cannot be read.
+
+        Args:
+            path: of the file or folder.
+            error: why.
+        """
         place = "" if str(path) in str(error) else f"{path}: "
         name = f"{type(error).__name__}: " if isinstance(error, KodecError) else ""
         self.problem(f"{place}{name}{error}")
 
     def skipped(self, path: Path, found: SkippedRange) -> None:
-        """A range of bytes that was skipped."""
+        """A range of bytes that was skipped.
+
+        Args:
+            path: of the file.
+            found: the range, with its error.
+        """
         kind = type(found.error).__name__
         if self.problem(f"{path}: skipped bytes {found.start} to {found.end}: {kind}: {found.error}"):
             self.skipped_bytes += found.end - found.start

@@ -121,6 +121,11 @@ class LogDirectoryWriter(ClosedAtEnd):
     ) -> LogWriter:
         """The writer of a topic-partition's log, opened with these arguments (see `LogWriter`) at first.
 
+        Args:
+            topic, partition: which one.
+            config: the topic's settings; None: those of the directory.
+            topic_id, leader_epoch, start_offset, producers: as in `LogWriter`.
+
         Raises: ValueError for a name that no topic can have; the errors of `LogWriter`.
         """
         self._require_open()
@@ -165,6 +170,9 @@ class LogDirectoryWriter(ClosedAtEnd):
 
         Raises OSError, LogFailed: then neither recovery points nor the clean-shutdown marker are written. The
         other logs are closed and everything is released in any case.
+
+        Args:
+            broker_epoch: of the broker, for its clean-shutdown marker; -1 for none.
         """
         with self._stack:
             if not self._is_open:

@@ -267,6 +267,7 @@ class LogWriter(ClosedAtEnd):
             keep_offsets: take the offsets and epochs that are there, as a follower does: they must ascend
                 from the end of the log on, with or without gaps.
             encoding: for records only: how they become batches, see `encode`.
+            data: records; a `Batch`; or bytes.
 
         Checksums are verified before anything is written. Flushes where the settings say so.
         Raises: EncodeError for records that cannot be written, a batch larger than a segment, and offsets

@@ -97,7 +97,11 @@ class PartitionSummary:
     torn_tails: list[str] = field(default_factory=list)
 
     def add(self, other: PartitionSummary) -> None:
-        """Take in what another task found of the same topic-partition."""
+        """Take in what another task found of the same topic-partition.
+
+        Args:
+            other: the other task's summary.
+        """
         for name in ("first_offset", "min_timestamp"):
             setattr(self, name, _best(min, getattr(self, name), getattr(other, name)))
         for name in ("last_offset", "max_timestamp"):
@@ -106,7 +110,11 @@ class PartitionSummary:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def note(self, batch: pa.RecordBatch) -> None:
-        """Take in rows that have the columns of the `kafka-log` source."""
+        """Take in rows that have the columns of the `kafka-log` source.
+
+        Args:
+            batch: the rows.
+        """
         times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
         times = times.filter(pc.not_equal(batch["timestampType"], -1))
         offsets = pc.min_max(batch["offset"]).as_py()
@@ -117,7 +125,12 @@ class PartitionSummary:
         self.add(part)
 
     def note_end(self, part: SourceSegment, left: Iterable[QuarantinedRange]) -> None:
-        """Take in that a piece of a segment was read, and what of it is not among the rows."""
+        """Take in that a piece of a segment was read, and what of it is not among the rows.
+
+        Args:
+            part: the piece of a segment.
+            left: what was skipped of it, and its torn tail.
+        """
         self.segments += 1
         self.bytes += part.segment.size
         for each in left:
