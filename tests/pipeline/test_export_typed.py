@@ -34,6 +34,14 @@ def test_typed_columns(tmp_path: Path) -> None:
     assert json.loads(clicks["valueTyped"][0].as_py())["page"] == "/p/0"
 
 
+def test_another_format_is_json(tmp_path: Path) -> None:
+    """The newest schema of the topic is no type for values of another format."""
+    export(LOGS, tmp_path / "p", engine="local", value_format="avro", topics=["shipments"])
+    found = pq.ParquetFile(tmp_path / "p" / FILE.format("shipments", "parquet")).read()
+    assert pa.types.is_string(found.schema.field("valueTyped").type)
+    assert "protobuf, not avro" in found["valueReason"][0].as_py()
+
+
 def test_lines_are_as_find_has_them(tmp_path: Path) -> None:
     export(LOGS, tmp_path / "j", engine="local", format="jsonl", value_format="avro", topics=["orders"])
     lines = (tmp_path / "j" / FILE.format("orders", "jsonl")).read_text().splitlines()

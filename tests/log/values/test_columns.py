@@ -91,6 +91,19 @@ def test_messages_of_one_kind(source: SchemaSource, tmp_path: Path) -> None:
     assert "has no message shop.Parcel" in found.reason[2].as_py()
 
 
+def test_a_file_is_read_alone_where_it_needs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("x.avsc", "a/x.avsc"):
+        (tmp_path / name).write_text('"int"')
+    (tmp_path / "o.avsc").write_text(json.dumps(record("int")))
+    assert ValueDecoder(reader_schema=tmp_path / "o.avsc").column_type == pa.struct([("f0", pa.int32())])
+    (tmp_path / "r.avsc").write_text(json.dumps(record("x")))
+    with pytest.raises(BadSchema, match="both the schema x"):
+        ValueDecoder(reader_schema=tmp_path / "r.avsc")
+    with pytest.raises(ArgumentError, match="there is no such file"):
+        ValueDecoder(reader_schema=tmp_path / "none.avsc")
+
+
 def test_tables() -> None:
     schemas = kodec.values.schema_source(None, LOGS)
     assert schemas is not None

@@ -147,12 +147,24 @@ class ValueDecoder:
                 raise ArgumentError("a schema of a source needs the source")
             self._target = source, reader_schema
         elif reader_schema is not None:
-            path = Path(reader_schema)
-            folder = SchemaFolder(path.parent)
-            self._target = folder, folder.of_file(path)
+            self._target = self._of_file(Path(reader_schema))
         self._readers: dict[tuple[Schema, Message], Reader | Exception] = {}
         self._columns: dict[tuple[Schema, Message], ColumnReader | Exception] = {}
         self._lock = threading.Lock()
+
+    def _of_file(self, path: Path) -> tuple[SchemaSource, Schema]:
+        """A reader's schema, and the source of what it refers to: its folder, listed only for that."""
+        if not path.is_file():
+            raise ArgumentError(f"{path}: there is no such file")
+        alone = SchemaFolder(path.parent, only=path)
+        schema = alone.of_file(path)
+        try:
+            if schema.kind != "json-schema":
+                self._parsed(alone, schema)
+            return alone, schema
+        except BadSchema:
+            folder = SchemaFolder(path.parent)
+            return folder, folder.of_file(path)
 
     @property
     def reader_schema(self) -> Schema | None:

@@ -45,7 +45,8 @@ class SchemaFolder:
         '"string"'
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, only: Path | None = None) -> None:
+        """With `only`, the folder as if it had this file alone."""
         self.path = Path(path)
         self._ids: dict[SchemaId, Path] = {}
         self._names: dict[str, Path] = {}
@@ -53,7 +54,8 @@ class SchemaFolder:
         self._newest: dict[str, SchemaId] = {}
         try:
             root = self.path.resolve(strict=True)
-            files = sorted(each for each in self.path.rglob("*") if each.suffix in _KINDS and each.is_file())
+            found = self.path.rglob("*") if only is None else [only]
+            files = sorted(each for each in found if each.suffix in _KINDS and each.is_file())
         except OSError as error:
             raise SchemaSourceFailed(f"{self.path}: {error}") from error
         if len(files) > _MOST_FILES:

@@ -113,7 +113,8 @@ def _decoder(asked: AskedValues, format: TypedFormat, subject: str | None) -> Va
     try:
         newest = source.by_subject(subject)
         found = ValueDecoder(source, format, framing=asked.framing, reader_schema=newest)
-        return found if newest.kind != "json-schema" and found.column_type else plain
+        wanted = newest.kind != "json-schema" and format in ("auto", newest.kind)
+        return found if wanted and found.column_type else plain
     except (UnknownSchema, BadSchema):
         return plain
 
