@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
@@ -13,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.values.decoder import DecodedValue, ValueDecoder
 from kodec.log.values.schema_folder import SchemaFolder
 from kodec.log.values.schema_topic import SchemaTopic
 from kodec.log.values.schemas import BadSchema, Schema, SchemaSource, UnknownSchema
 from kodec.runtime.errors import ArgumentError
 from kodec.runtime.varint import write_uvarint32
+from tests.log.values.test_samples import LOGS
 
 
 class One(SchemaSource):
@@ -296,3 +299,20 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "inside/1.avsc").symlink_to(tmp_path / "secret.avsc")
     with pytest.raises(UnknownSchema):
         SchemaFolder(tmp_path / "inside").by_id(1)
+
+
+def test_a_topic_that_grows_is_read_on(tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "_schemas-0", tmp_path / "_schemas-0")
+    file = tmp_path / "_schemas-0" / f"{0:020d}.log"
+    batches = [bytes(each.data) for each in kodec.read_batches(file)]
+    file.write_bytes(b"".join(batches[:2]))
+    source = SchemaTopic(PartitionLog(tmp_path / "_schemas-0"))
+    for each in (lambda: source.by_id(2), lambda: source.by_subject("orders-value")):
+        with pytest.raises(UnknownSchema, match="is not in"):
+            each()
+    # what is not whole yet is not there yet
+    file.write_bytes(b"".join(batches)[:-1])
+    assert source.by_id(2).subject == "orders-value"
+    file.write_bytes(b"".join(batches))
+    newest = source.by_subject("orders-value")
+    assert (newest.id, newest.version) == (3, 2)
