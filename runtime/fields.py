@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, TypeVar
-from uuid import UUID, SafeUUID
 
+from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -19,7 +18,6 @@ __all__ = [
     "DEFAULT_READ",
     "DEFAULT_WRITE",
     "MIB",
-    "NO_UUID",
     "ReadOptions",
     "WriteOptions",
     "bit_field",
@@ -34,11 +32,9 @@ __all__ = [
     "read_list",
     "read_numbers",
     "read_tags",
-    "read_uuid",
     "span",
     "too_many",
     "unknown_version",
-    "uuid_of",
     "within",
     "write_list",
     "write_numbers",
@@ -275,31 +271,6 @@ def too_many(name: str, at: int, opt: ReadOptions) -> LimitExceeded:
 def unknown_version(name: str, version: object, known: str, at: int) -> Unsupported:
     """The error for a message version that the schema does not have."""
     return Unsupported(name, "unknown version", at=at, need=known, have=version)
-
-
-def read_uuid(buf: bytes, pos: int, end: int, name: str = "") -> tuple[UUID, int]:
-    """Read 16 bytes, most significant first. Raises Truncated."""
-    stop = span(name, 16, pos, end)
-    return uuid_of(buf[pos:stop]), stop
-
-
-NO_UUID = UUID(int=0)
-_UNKNOWN = SafeUUID.unknown
-_new = object.__new__
-# UUIDs cannot be assigned to; their slots can
-_set_int = UUID.__dict__["int"].__set__
-_set_is_safe = UUID.__dict__["is_safe"].__set__
-
-
-def uuid_of(data: bytes) -> UUID:
-    """The UUID of 16 bytes: `UUID(bytes=data)` without what that checks, which takes three times as long."""
-    number = int.from_bytes(data, "big")
-    if not number:
-        return NO_UUID
-    found = _new(UUID)
-    _set_int(found, number)
-    _set_is_safe(found, _UNKNOWN)
-    return found
 
 
 def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int, int, int]], int]:

@@ -10,9 +10,9 @@ is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
+from kodec.runtime.dataclass import MISSING, fields
 from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_exactly
 from kodec.runtime.native import native_module
 

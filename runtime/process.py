@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Unsupported
 
 __all__ = ["Process", "decode", "encode", "register"]

@@ -11,13 +11,13 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
 from functools import cache
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
+from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
 from kodec.runtime.floats import FloatStruct

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import kodec
+import kodec.api
 import kodec.errors
 from kodec.runtime import errors as raised
 
@@ -111,3 +112,11 @@ def test_example_of_a_public_name(name: str, tmp_path: Path, monkeypatch: pytest
     said: list[str] = []
     failed = doctest.DocTestRunner().run(example, out=said.append).failed
     assert not failed, "".join(said)
+
+
+def test_each_name_is_imported_from_where_it_is() -> None:
+    assert {*kodec.__all__} - {"__version__", *kodec._MODULES} == {*kodec.api.__all__}
+    assert all(getattr(kodec, name) is getattr(kodec.api, name) for name in kodec.api.__all__)
+    assert {*kodec.__all__} <= {*dir(kodec)}
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = kodec.nothing

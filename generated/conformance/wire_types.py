@@ -8,11 +8,11 @@ stands alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,10 +20,10 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     read_tags,
-    uuid_of,
     within,
     write_tags,
 )
+from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import (
     read_uvarint32,
     read_zigzag32,

@@ -8,11 +8,11 @@ versions are flexible, and the version is the message's own first field rather t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -24,10 +24,10 @@ from kodec.runtime.fields import (
     read_list,
     read_tags,
     unknown_version,
-    uuid_of,
     write_list,
     write_tags,
 )
+from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [

@@ -12,10 +12,10 @@ All other headers of Apicurio hold text in UTF-8: `.groupId`, `.artifactId`, `.v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, fixed_run
 
 __all__ = [

@@ -11,11 +11,11 @@ The header of a record (`__key_schema_id`, `__value_schema_id`) has these bytes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,9 +25,9 @@ from kodec.runtime.fields import (
     bounded_count,
     fixed_run,
     not_allowed,
-    uuid_of,
     within,
 )
+from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_zigzag32, write_zigzag32
 
 __all__ = [

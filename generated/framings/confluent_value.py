@@ -12,11 +12,11 @@ value has no framing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,9 +25,9 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
-    uuid_of,
     within,
 )
+from kodec.runtime.uuids import uuid_of
 
 __all__ = [
     "ConfluentValue",

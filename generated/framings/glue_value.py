@@ -8,12 +8,12 @@ is compressed and which schema it was written with, then the data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -23,8 +23,8 @@ from kodec.runtime.fields import (
     fixed_run,
     member_of,
     not_allowed,
-    uuid_of,
 )
+from kodec.runtime.uuids import uuid_of
 
 __all__ = [
     "Compression",

@@ -12,11 +12,11 @@ or in zeros. This description is of whole entries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 from kodec.runtime.fields import (
     DEFAULT_READ,

@@ -17,7 +17,6 @@ A fetch response may cut the last message short; this description is of whole me
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import IntEnum
 from struct import error as StructError
 from typing import Any, ClassVar, TypeVar
@@ -25,6 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from kodec.runtime import messages
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Unsupported
 from kodec.runtime.fields import (
     DEFAULT_READ,

@@ -9,11 +9,11 @@ a snapshot that it cannot read or whose CRC is wrong, and uses an older one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
 from kodec.runtime.crc import crc32c
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import CrcMismatch, EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,

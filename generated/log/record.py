@@ -8,10 +8,10 @@ timestamps are deltas against the batch header.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,

@@ -12,13 +12,13 @@ the last records; the next batch starts after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime import messages
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32c
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, LimitExceeded, Malformed, Unsupported
 from kodec.runtime.fields import (
     DEFAULT_READ,

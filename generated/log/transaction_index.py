@@ -11,10 +11,10 @@ There are no zeros at the end. Kafka ignores a part of an entry there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,

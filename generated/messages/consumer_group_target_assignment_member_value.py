@@ -7,11 +7,11 @@ Partitions that a member of a consumer group is to own, once those who have them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -24,11 +24,11 @@ from kodec.runtime.fields import (
     read_numbers,
     read_tags,
     unknown_version,
-    uuid_of,
     write_list,
     write_numbers,
     write_tags,
 )
+from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [

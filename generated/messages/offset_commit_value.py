@@ -9,11 +9,11 @@ since 4.1, or 1 where an expiry time is set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -23,11 +23,11 @@ from kodec.runtime.fields import (
     ends_exactly,
     fixed_run,
     read_tags,
-    read_uuid,
     unknown_version,
     within,
     write_tags,
 )
+from kodec.runtime.uuids import read_uuid
 
 from ..primitives.text import read_text, write_text
 

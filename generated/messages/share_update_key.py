@@ -8,11 +8,11 @@ another type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,9 +21,9 @@ from kodec.runtime.fields import (
     WriteOptions,
     fixed_run,
     not_allowed,
-    uuid_of,
     within,
 )
+from kodec.runtime.uuids import uuid_of
 
 from ..primitives.text import read_text, write_text
 

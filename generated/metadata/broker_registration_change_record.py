@@ -7,11 +7,11 @@ What has changed of a broker's registration. A tagged field that is absent leave
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -23,11 +23,11 @@ from kodec.runtime.fields import (
     fixed_run,
     not_allowed,
     read_tags,
-    read_uuid,
     unknown_version,
     within,
     write_tags,
 )
+from kodec.runtime.uuids import read_uuid
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [

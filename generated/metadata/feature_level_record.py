@@ -8,10 +8,10 @@ A feature's level was finalized for the cluster. Each metadata log and snapshot 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,

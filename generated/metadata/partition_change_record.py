@@ -8,11 +8,11 @@ absent leaves it. The change raises the partition's epoch by one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -24,13 +24,12 @@ from kodec.runtime.fields import (
     fixed_run,
     read_numbers,
     read_tags,
-    read_uuid,
     unknown_version,
-    uuid_of,
     within,
     write_numbers,
     write_tags,
 )
+from kodec.runtime.uuids import read_uuid, uuid_of
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [

@@ -8,11 +8,11 @@ A partition as it was created or, in a snapshot, as it is. Later changes are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,13 +25,12 @@ from kodec.runtime.fields import (
     not_allowed,
     read_numbers,
     read_tags,
-    read_uuid,
     unknown_version,
-    uuid_of,
     within,
     write_numbers,
     write_tags,
 )
+from kodec.runtime.uuids import read_uuid, uuid_of
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [

@@ -7,11 +7,11 @@ A broker has registered with the controller, for the first time or after a resta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -24,13 +24,12 @@ from kodec.runtime.fields import (
     not_allowed,
     read_list,
     read_tags,
-    read_uuid,
     unknown_version,
-    uuid_of,
     within,
     write_list,
     write_tags,
 )
+from kodec.runtime.uuids import read_uuid, uuid_of
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text, write_nullable_text

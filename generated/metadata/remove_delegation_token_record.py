@@ -7,10 +7,10 @@ A delegation token was removed: it expired, or its end was asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, within, write_tags
 

@@ -7,21 +7,14 @@ A topic was deleted, and all its partitions with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    ReadOptions,
-    WriteOptions,
-    fixed_run,
-    read_tags,
-    unknown_version,
-    uuid_of,
-    write_tags,
-)
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
+from kodec.runtime.uuids import uuid_of
 
 __all__ = [
     "RemoveTopicRecord",

@@ -7,10 +7,10 @@ A controller is no longer registered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, read_tags, unknown_version, write_tags
 

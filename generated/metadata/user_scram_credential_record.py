@@ -7,10 +7,10 @@ A SCRAM credential of a user (RFC 5802) was set. The password is not in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     ReadOptions,

@@ -8,11 +8,11 @@ The copy of a segment to remote storage has begun (KIP-405). Later changes of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,11 +25,11 @@ from kodec.runtime.fields import (
     read_list,
     read_tags,
     unknown_version,
-    uuid_of,
     within,
     write_list,
     write_tags,
 )
+from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob

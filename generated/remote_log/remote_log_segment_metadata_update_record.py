@@ -8,11 +8,11 @@ deleted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -22,10 +22,10 @@ from kodec.runtime.fields import (
     fixed_run,
     read_tags,
     unknown_version,
-    uuid_of,
     within,
     write_tags,
 )
+from kodec.runtime.uuids import uuid_of
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
 from ..primitives.text import read_text, write_text

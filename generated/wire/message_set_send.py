@@ -8,10 +8,10 @@ versions still told it. Those versions send the fetch responses of the protocol 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,

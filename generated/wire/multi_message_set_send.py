@@ -8,10 +8,10 @@ later versions still told it: an answer for each of them, in the order of the re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,

@@ -1,15 +1,17 @@
 """Compress and decompress record data as Kafka's Java code does, with a ceiling on the output.
 
 One file per codec, found by being there: docs/contributing.md adds one. Names are those of the schemas, and
-``lz4_legacy``: the LZ4 frames inside messages of magic 0, whose header checksum is wrong (KIP-57).
+``lz4_legacy``: the LZ4 frames inside messages of magic 0, whose header checksum is wrong (KIP-57). A file has
+the codec of its name, and variants whose names go on with `_`. It is imported when it is first used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kodec.runtime.compression.codec import Codec, joined
 from kodec.runtime.errors import EncodeError, LimitExceeded, Truncated, Unsupported
@@ -17,14 +19,41 @@ from kodec.runtime.errors import EncodeError, LimitExceeded, Truncated, Unsuppor
 __all__ = ["AT_ONCE", "CODECS", "Codec", "compress", "decompress", "may_be_large", "pieces"]
 
 
-def _codecs() -> Iterator[Codec]:
-    """What the files of this folder list in their `CODECS`; nothing else names a codec."""
-    for file in iter_modules(__path__):
-        yield from getattr(import_module(f"{__name__}.{file.name}"), "CODECS", ())
+if TYPE_CHECKING:
+    CODECS: Mapping[str, Codec]
+    """Every codec by name, with its levels: those of KIP-390 (Kafka 3.8)."""
 
 
-CODECS: Mapping[str, Codec] = MappingProxyType({codec.name: codec for codec in _codecs()})
-"""Every codec by name, with its levels: those of KIP-390 (Kafka 3.8)."""
+@cache
+def _files() -> frozenset[str]:
+    from pkgutil import iter_modules
+
+    return frozenset(file.name for file in iter_modules(__path__))
+
+
+def _listed(file: str) -> tuple[Codec, ...]:
+    """What a file of this folder lists in its `CODECS`; nothing else names a codec."""
+    return getattr(import_module(f"{__name__}.{file}"), "CODECS", ())
+
+
+@cache
+def _codec(name: str) -> Codec | None:
+    """The codec of this name; None where there is none."""
+    file = name.partition("_")[0]
+    listed = _listed(file) if file in _files() else ()
+    return next((codec for codec in listed if codec.name == name), None)
+
+
+def __getattr__(name: str) -> object:
+    if name != "CODECS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _every()
+
+
+@cache
+def _every() -> Mapping[str, Codec]:
+    return MappingProxyType({codec.name: codec for file in sorted(_files()) for codec in _listed(file)})
+
 
 AT_ONCE = 16 << 20
 """Output of more bytes than these is measured before it is held."""
@@ -79,9 +108,9 @@ def may_be_large(codec: str, data: bytes | memoryview, *, limit: int) -> bool:
 
 
 def _found(codec: str, data: bytes | memoryview) -> Codec:
-    entry = CODECS.get(codec)
+    entry = _codec(codec)
     if entry is None:
-        raise Unsupported("", "unknown codec", at=0, need=" or ".join(CODECS), have=repr(codec))
+        raise Unsupported("", "unknown codec", at=0, need=" or ".join(_every()), have=repr(codec))
     if not len(data) and codec != "none":
         raise Truncated("", f"{codec}: the payload is empty", at=0, need=1, have=0)
     return entry
@@ -95,9 +124,9 @@ def compress(codec: str, data: bytes | memoryview, *, level: int | None = None) 
     codec's ranges or given to a codec that has none (path ``level``).
     Threads: safe to call from several at once.
     """
-    entry = CODECS.get(codec)
+    entry = _codec(codec)
     if entry is None:
-        raise EncodeError("compression", "unknown codec", need=" or ".join(CODECS), have=codec)
+        raise EncodeError("compression", "unknown codec", need=" or ".join(_every()), have=codec)
     if level is None:
         level = entry.default_level or 0
     elif not entry.levels:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from io import BytesIO
 
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import LimitExceeded
 
 __all__ = ["Codec", "joined", "over_limit"]

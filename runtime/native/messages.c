@@ -403,20 +403,22 @@ static PyType_Spec km_message_spec = {
 
 /* ------------------------------------------------------------------ the module */
 
-/* Take what messages need of `uuid` and `kodec.runtime.fields`. */
+/* Take what messages need of `uuid`, `kodec.runtime.uuids` and `kodec.runtime.fields`. */
 static int km_import(void) {
   PyObject *const uuids = PyImport_ImportModule("uuid");
+  PyObject *const ours = PyImport_ImportModule("kodec.runtime.uuids");
   PyObject *const fields = PyImport_ImportModule("kodec.runtime.fields");
   PyObject *cls = NULL, *safe = NULL, *name = NULL, *number = NULL;
   int status = -1;
-  if (uuids == NULL || fields == NULL) goto done;
+  if (uuids == NULL || ours == NULL || fields == NULL) goto done;
   cls = PyObject_GetAttrString(uuids, "UUID");
   safe = PyObject_GetAttrString(uuids, "SafeUUID");
   if (cls == NULL || safe == NULL || !PyType_Check(cls)) goto done;
   km_uuids.cls = (PyTypeObject *)cls;
   Py_INCREF(cls);
   km_uuids.unknown = PyObject_GetAttrString(safe, "unknown");
-  km_uuids.zero = PyObject_GetAttrString(fields, "NO_UUID");
+  km_uuids.zero = PyObject_GetAttrString(ours, "NO_UUID");
+  if (km_uuids.unknown == NULL || km_uuids.zero == NULL) goto done;
   if ((name = PyUnicode_FromString("int")) == NULL) goto done;
   km_uuids.number = kd_slot(km_uuids.cls, name);
   Py_DECREF(name);
@@ -435,6 +437,7 @@ static int km_import(void) {
   status = PyErr_Occurred() ? -1 : 0;
 done:
   Py_XDECREF(uuids);
+  Py_XDECREF(ours);
   Py_XDECREF(fields);
   Py_XDECREF(cls);
   Py_XDECREF(safe);

@@ -11,24 +11,43 @@ if TYPE_CHECKING:
     __all__ = ["__version__", "errors", "formats", "operations", "repair", "results", "values"]
     __all__ += api.__all__
 else:
+    from importlib import import_module
+
     _MODULES = ("errors", "formats", "operations", "repair", "results", "values")
+    # The names of `kodec.api` by module: each is imported when it is asked for, with what it needs alone.
+    # `kodec generate` asks for none: it has to run where the modules that it made before do not.
+    _NAMES = {
+        "kodec.log.batches.batch": "Batch",
+        "kodec.log.batches.encode": "encode",
+        "kodec.log.batches.partitioner": "partition_of",
+        "kodec.log.batches.records": "ControlRecord ControlRecordType Limits Record TimestampType",
+        "kodec.log.directories.directory": "LogDirectory",
+        "kodec.log.directories.partition": "Isolation PartitionLog",
+        "kodec.log.directories.record_filter": "RecordFilter",
+        "kodec.log.directories.segment": "Segment",
+        "kodec.log.files.listing": "TopicPartition",
+        "kodec.log.kernel": "backend",
+        "kodec.log.reading.reader": "BatchReader RecordReader read_batches",
+        "kodec.log.tables.count": "count_rows",
+        "kodec.log.tables.plugs": "log_dataset scan_polars",
+        "kodec.log.tables.reader": "TableReader",
+        "kodec.log.tables.records": "read_records",
+        "kodec.log.tables.table": "encode_table read_batch_table read_table scan_batch_table scan_table",
+        "kodec.log.writing.config": "LogConfig",
+        "kodec.log.writing.directory_writer": "LogDirectoryWriter",
+        "kodec.log.writing.writer": "LogWriter",
+    }
+    _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
+    __all__ = ["__version__", *_MODULES, *_PLACES]
 
     def __getattr__(name: str) -> object:
-        """The public names, all imported when one is first asked for; the modules, each by itself.
-
-        `kodec generate` asks for none: it has to run where the modules that it made before do not.
-        """
-        from importlib import import_module
-
+        """A public name, or a module of public names."""
         if name in _MODULES:
             return import_module(f"kodec.{name}")
-        api = import_module("kodec.api")
-        found = {each: getattr(api, each) for each in api.__all__}
-        globals().update(found, __all__=["__version__", *_MODULES, *api.__all__])
-        if name not in globals():
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=api)
-        return globals()[name]
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+        return found
 
     def __dir__() -> list[str]:
-        __getattr__("__all__")
-        return sorted(globals())
+        return sorted({*globals(), *__all__})

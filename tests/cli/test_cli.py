@@ -253,6 +253,16 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stdout.splitlines()[1:] == ["0"] and done.stderr == ""
 
 
+def test_stdout_that_takes_nothing() -> None:
+    for words in (["ls", LOG.parent], ["dump", LOG], ["--help"], ["ls", "--help"]):
+        with Path("/dev/full").open("wb") as full:
+            command = [sys.executable, "-m", "kodec", *map(str, words)]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, "kodec: [Errno 28] No space left on device\n")
+        closed = f"{sys.executable} -m kodec {' '.join(map(str, words))} >&- 2>&-"
+        assert subprocess.run(["sh", "-c", closed], check=False).returncode == 0
+
+
 def test_a_terminal_of_another_alphabet() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
     done = piped("dump", LOG, env=environment)

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from kodec.runtime.errors import FormatError
-from kodec.runtime.fields import read_uuid
+from kodec.runtime.uuids import read_uuid
 from kodec.runtime.varint import (
     read_uvarint32,
     read_zigzag32,

@@ -20,11 +20,11 @@ from kodec.runtime.fields import (
     fixed_run,
     read_list,
     read_numbers,
-    uuid_of,
     within,
     write_list,
     write_numbers,
 )
+from kodec.runtime.uuids import uuid_of
 from kodec.runtime.varint import read_uvarint32
 
 pytestmark = pytest.mark.quick

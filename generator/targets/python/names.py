@@ -7,6 +7,7 @@ import keyword
 import kodec.runtime.fields
 import kodec.runtime.floats
 import kodec.runtime.streams
+import kodec.runtime.uuids
 import kodec.runtime.varint
 from kodec.generator.reserved import Reserved
 from kodec.generator.schema.model import Enum
@@ -16,6 +17,7 @@ __all__ = ["RUNTIME", "attribute", "camel", "column_local", "local", "member_nam
 RUNTIME = {
     "compression": ("compress", "decompress"),
     "crc": ("crc32", "crc32c"),
+    "dataclass": ("dataclass", "field"),
     "errors": (
         "CrcMismatch",
         "EncodeError",
@@ -28,6 +30,7 @@ RUNTIME = {
     "fields": tuple(kodec.runtime.fields.__all__),
     "floats": tuple(kodec.runtime.floats.__all__),
     "streams": tuple(kodec.runtime.streams.__all__),
+    "uuids": tuple(kodec.runtime.uuids.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),
 }
 """What generated modules import, by module of kodec.runtime."""

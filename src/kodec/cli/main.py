@@ -20,6 +20,9 @@ _COMPLETION = ("--install-completion", "--show-completion")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; give its exit code: 0 done, 1 bad bytes or a failed check, 2 bad usage, 3 dry run."""
     words = sys.argv[1:] if arguments is None else arguments
+    # None where a program has closed them before it started this one.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         # Names and values of any alphabet on a terminal of another one.
         if isinstance(stream, io.TextIOWrapper):
@@ -31,6 +34,13 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader of our output has gone, as in `kodec dump ... | head`.
         _say_no_more()
         return 0
+    except OSError as error:
+        # a disk that is full, where stdout goes to a file
+        from kodec.cli.lines import lines_of, say
+
+        _say_no_more()
+        say(*lines_of(error))
+        return BAD_BYTES
     return code
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kodec.cli.lines import lines_of, printable, say, show, unescaped, warn
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
-from kodec.log.messages.decoding import Decoded
+from kodec.runtime.dataclass import fields, is_dataclass
+
+if TYPE_CHECKING:
+    from kodec.log.messages.decoding import Decoded
 
 __all__ = [
     "JsonLines",
@@ -143,8 +145,8 @@ class JsonLines:
 
 def plain(data: object) -> object:
     """What an object says, as JSON has it: its fields by name."""
-    if dataclasses.is_dataclass(data) and not isinstance(data, type):
-        return {camel(each.name): plain(getattr(data, each.name)) for each in dataclasses.fields(data)}
+    if is_dataclass(data) and not isinstance(data, type):
+        return {camel(each.name): plain(getattr(data, each.name)) for each in fields(data)}
     if isinstance(data, tuple) and hasattr(data, "_asdict"):
         return {camel(name): plain(value) for name, value in data._asdict().items()}
     if isinstance(data, (list, tuple)):

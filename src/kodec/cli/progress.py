@@ -16,14 +16,15 @@ _LARGE = 16 << 20
 
 
 @contextmanager
-def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[Step]:
-    """A function to call with the bytes read since the last call, `size` in all.
+def progress(name: str, size: int | Callable[[], int], *, beside_output: bool = True) -> Iterator[Step]:
+    """A function to call with the bytes read since the last call, `size` in all, which may be a function too.
 
     Shows a bar with rate and remaining time where there is a person to see it, enough to do, and `rich`; with
     `beside_output` not where lines on stdout would tear it.
     """
     seen = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
-    if size < _LARGE or not seen or find_spec("rich") is None:
+    total = 0 if not seen else size if isinstance(size, int) else size()
+    if total < _LARGE or find_spec("rich") is None:
         yield lambda _: None
         return
     from rich.console import Console
@@ -45,5 +46,5 @@ def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[St
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(output.printable(name)), total=size)
+        task = bar.add_task(escape(output.printable(name)), total=total)
         yield lambda step: bar.advance(task, step)

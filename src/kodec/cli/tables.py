@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from textwrap import wrap
 from unicodedata import east_asian_width
@@ -14,6 +12,7 @@ from unicodedata import east_asian_width
 from kodec.cli import output
 from kodec.cli.commands import may_style
 from kodec.cli.parser import BadParameter, Option
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["COLUMNS", "WIDE", "Layout", "print_table"]
 
@@ -105,7 +104,7 @@ def _width() -> int | None:
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given) > 0:
         return int(given)
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
 
 
 def _sum(widths: Iterable[int]) -> int:

@@ -24,7 +24,6 @@ from kodec.log.values.framing import Framing, Part
 from kodec.log.values.plain import plain
 from kodec.log.values.schemas import UnknownSchema
 from kodec.log.values.sources import SCHEMAS_TOPIC, schema_source
-from kodec.log.views.transactions import producers_of
 from kodec.runtime.errors import ArgumentError
 
 __all__ = [
@@ -222,6 +221,9 @@ def _is_of(log: PartitionLog, topics: Sequence[str], partitions: Sequence[int]) 
 
 def of_transactional_id(paths: Sequence[Path], name: str) -> frozenset[int]:
     """The producer ids of a transactional id. Raises Missing."""
+    # with all messages of Kafka's metadata
+    from kodec.log.views.transactions import producers_of
+
     roots = [at.root if isinstance(at := resolve(path), PartitionPath) else path for path in paths]
     found = producers_of(*dict.fromkeys(roots), transactional_id=name)
     if not found:

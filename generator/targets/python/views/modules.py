@@ -167,7 +167,6 @@ class ModuleView:
 
 _STANDARD = {
     "collections.abc": ("Callable", "Iterable", "Iterator"),
-    "dataclasses": ("dataclass", "field"),
     "enum": ("IntEnum",),
     "struct": ("Struct", "StructError"),
     "typing": ("Any", "ClassVar", "TypeVar"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import sys
@@ -48,6 +47,7 @@ from kodec.log.files.names import (
 from kodec.log.files.topics import topic_of
 from kodec.log.messages.decoding import TOPICS, decode
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
+from kodec.runtime.dataclass import fields
 from kodec.runtime.errors import FormatError
 
 __all__ = ["dump"]
@@ -215,7 +215,7 @@ def _dump_index(path: Path, printer: output.Printer) -> None:
     except FormatError as error:
         raise error.in_source(str(path)) from None
     for item in items:
-        printer.item(kind, dataclasses.asdict(item))
+        printer.item(kind, {each.name: getattr(item, each.name) for each in fields(item)})
 
 
 def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iterator[Path]:

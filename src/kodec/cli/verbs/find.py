@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -44,6 +43,7 @@ from kodec.log.directories.search import SearchReport, count_records, find_recor
 from kodec.log.files.listing import TopicPartition
 from kodec.log.values.decoder import ValueDecoder
 from kodec.log.values.formats import ValueFormat
+from kodec.runtime.dataclass import fields, replace
 from kodec.runtime.errors import KodecError
 
 __all__ = ["find"]
@@ -116,19 +116,19 @@ def find(
         raise BadParameter("--follow goes with neither --first nor --count nor --until")
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
     wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
-    wanted = dataclasses.replace(wanted, control=control, isolation=isolation.value)
+    wanted = replace(wanted, control=control, isolation=isolation.value)
     if producer:
-        wanted = dataclasses.replace(wanted, producer_ids=frozenset(producer))
+        wanted = replace(wanted, producer_ids=frozenset(producer))
     outcome, report = Outcome(), SearchReport()
     with errors_reported():
         decoder = value_decoder(schemas, framing.value, reader_schema, paths, formats)
-        wanted = dataclasses.replace(wanted, where=where_condition(where, formats, decoder))
+        wanted = replace(wanted, where=where_condition(where, formats, decoder))
         topics, partitions = topic or [], partition or []
         logs = chosen_logs(paths, topics, partitions)
         if transactional_id is not None:
             ids = of_transactional_id(paths, transactional_id)
             ids &= wanted.producer_ids or ids
-            wanted = dataclasses.replace(wanted, producer_ids=ids)
+            wanted = replace(wanted, producer_ids=ids)
 
         def failed(log: PartitionLog, error: Exception) -> None:
             with outcome.each(log.path):
@@ -151,8 +151,8 @@ def find(
                 sys.stdout.flush()
                 _follow(lambda: chosen_logs(paths, topics, partitions), wanted, ends, show, failed)
         if stats:
-            facts = dataclasses.asdict(report).items()
-            output.say(", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts))
+            facts = (f"{each.name.replace('_', ' ')} {getattr(report, each.name)}" for each in fields(report))
+            output.say(", ".join(facts))
     if not outcome.failed and not report.found:
         output.warn("kodec: no record matches")
         raise Exit(1)
@@ -198,7 +198,7 @@ def _follow(
                     if begin >= end or (wanted.last_offset is not None and begin > wanted.last_offset):
                         continue
                     low = max(begin, log.start_offset, wanted.first_offset or 0)
-                    for record in log.find_records(dataclasses.replace(wanted, first_offset=low)):
+                    for record in log.find_records(replace(wanted, first_offset=low)):
                         if record.offset < end:
                             show(here, record)
                     ends[here] = end

@@ -77,7 +77,7 @@ def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_c
             logs += directories[-1]
     rows: list[tuple[PartitionLog, PartitionOverview]] = []
     outcome = Outcome()
-    with progress("ls", sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
+    with progress("ls", lambda: sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
         for log in logs:
             with outcome.each(log.path):
                 rows.append((log, survey(log, check_crc=check_crc, progress=step)))

@@ -17,7 +17,6 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -55,6 +54,7 @@ from kodec.log.verification.verify import verify
 from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic, read_metadata
 from kodec.log.writing.add_segments import is_unfinished
 from kodec.log.writing.new_folder import working_name
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import StalePlan
 from kodec.runtime.system import require_posix
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import Any, NamedTuple
 
 from kodec.log.batches.batch import Batch
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "EVERY", "HEADER_BYTES", "Range", "Scan"]
 

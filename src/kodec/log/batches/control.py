@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Protocol
 
 from kodec.generated.control.control_record_key import ControlRecordKey
-from kodec.generated.control.end_txn_marker import EndTxnMarker
-from kodec.generated.control.kraft_version_record import KraftVersionRecord
-from kodec.generated.control.leader_change_message import LeaderChangeMessage
-from kodec.generated.control.snapshot_footer_record import SnapshotFooterRecord
-from kodec.generated.control.snapshot_header_record import SnapshotHeaderRecord
-from kodec.generated.control.voters_record import VotersRecord
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
 from kodec.runtime.errors import FormatError, Malformed, Unsupported
 
@@ -22,16 +18,25 @@ class _Message(Protocol):
     def from_bytes(cls, data: bytes, *, exact: bool = True) -> object: ...
 
 
-_VALUES: dict[ControlRecordType, type[_Message]] = {
-    ControlRecordType.ABORT: EndTxnMarker,
-    ControlRecordType.COMMIT: EndTxnMarker,
-    ControlRecordType.LEADER_CHANGE: LeaderChangeMessage,
-    ControlRecordType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
-    ControlRecordType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
-    ControlRecordType.KRAFT_VERSION: KraftVersionRecord,
-    ControlRecordType.KRAFT_VOTERS: VotersRecord,
-}
-_KNOWN = frozenset(_VALUES)
+@cache
+def _values() -> Mapping[ControlRecordType, type[_Message]]:
+    """The message of each type. Most logs have no control records, so these modules wait for one."""
+    from kodec.generated.control.end_txn_marker import EndTxnMarker
+    from kodec.generated.control.kraft_version_record import KraftVersionRecord
+    from kodec.generated.control.leader_change_message import LeaderChangeMessage
+    from kodec.generated.control.snapshot_footer_record import SnapshotFooterRecord
+    from kodec.generated.control.snapshot_header_record import SnapshotHeaderRecord
+    from kodec.generated.control.voters_record import VotersRecord
+
+    return {
+        ControlRecordType.ABORT: EndTxnMarker,
+        ControlRecordType.COMMIT: EndTxnMarker,
+        ControlRecordType.LEADER_CHANGE: LeaderChangeMessage,
+        ControlRecordType.SNAPSHOT_HEADER: SnapshotHeaderRecord,
+        ControlRecordType.SNAPSHOT_FOOTER: SnapshotFooterRecord,
+        ControlRecordType.KRAFT_VERSION: KraftVersionRecord,
+        ControlRecordType.KRAFT_VOTERS: VotersRecord,
+    }
 
 
 def control_type(key: bytes | None) -> ControlRecordType:
@@ -46,7 +51,7 @@ def control_type(key: bytes | None) -> ControlRecordType:
         stored = ControlRecordKey.from_bytes(key, exact=False).control_type
     except FormatError as error:
         raise error.within("key") from None
-    return ControlRecordType(stored) if stored in _KNOWN else ControlRecordType.UNKNOWN
+    return ControlRecordType(stored) if stored in _values() else ControlRecordType.UNKNOWN
 
 
 def control_record(record: Record) -> ControlRecord:
@@ -55,7 +60,7 @@ def control_record(record: Record) -> ControlRecord:
     data: object = None
     if kind is not ControlRecordType.UNKNOWN:
         try:
-            data = _VALUES[kind].from_bytes(record.value or b"", exact=False)
+            data = _values()[kind].from_bytes(record.value or b"", exact=False)
         except Unsupported:
             # a version of a later Kafka: what the record is is known, what it says is not
             data = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 
 from kodec.generated.log import record_batch as v2
@@ -17,6 +16,7 @@ from kodec.log.batches.records import ControlRecordType, Limits, Record, Timesta
 from kodec.log.batches.sizes import BATCH_HEAD, COUNT
 from kodec.runtime.compression.codec import joined
 from kodec.runtime.crc import crc32c
+from kodec.runtime.dataclass import replace
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions, too_many
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.log.arguments import as_keywords
 from kodec.log.batches.frame import MAGICS
 from kodec.log.batches.options import EncodeOptions
 from kodec.log.batches.records import Record, TimestampType, make_record
+from kodec.log.keywords import as_keywords
 from kodec.runtime.compression import compress
+from kodec.runtime.dataclass import replace
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any
 
 from kodec.generated.log import log_segment, message_set, record_batch
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import ReadOptions
 

@@ -10,12 +10,12 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from typing import NamedTuple, SupportsIndex, overload
 
 from kodec.generated.log.record import RecordBody, read_record
 from kodec.runtime.compression import AT_ONCE, decompress, may_be_large, pieces
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, too_many
 from kodec.runtime.varint import read_zigzag32

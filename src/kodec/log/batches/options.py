@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from kodec.log.arguments import require
 from kodec.log.batches.records import Limits, TimestampType
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, EncodeError
 
 __all__ = ["EncodeOptions", "LogReadOptions", "OnError"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
 from kodec.log.arguments import require_integer
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.fields import MIB
 

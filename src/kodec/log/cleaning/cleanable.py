@@ -6,8 +6,6 @@ Followed: `LogCleanerManager.cleanableOffsets` and `calculateCleanableBytes`, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kodec.generated.log import transaction_index
 from kodec.log.cleaning.rules import LastRecord
 from kodec.log.directories.directory import LogRoot
@@ -16,6 +14,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.files.names import CLEANER_OFFSETS
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["Known", "first_dirty", "first_uncleanable", "note_cleaned"]
 

@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.tables.table import scan_table
+from kodec.runtime.dataclass import dataclass, field, fields
 from kodec.runtime.errors import FormatError
 
 __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_columns", "plan_compaction"]

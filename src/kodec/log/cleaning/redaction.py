@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -31,6 +30,7 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import LeftoverKind, TopicPartition
 from kodec.log.writing.rebuild import empty_batch, same_format, with_records
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import ArgumentError, FormatError
 
 __all__ = ["METADATA", "RedactionPlan", "RedactionReport", "plan_redaction"]

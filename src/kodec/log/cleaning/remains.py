@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.batches.batch import Batch
@@ -15,6 +14,7 @@ from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.files.descriptors import open_regular
 from kodec.log.files.listing import LeftoverKind, ReplicaKind, find_replicas, is_segment_or_left
 from kodec.log.reading.reader import read_batches
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Holder", "Place", "find_holders", "matching"]

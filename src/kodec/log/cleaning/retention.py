@@ -11,7 +11,6 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log.arguments import require_integer
@@ -29,6 +28,7 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, file_name
 from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import OffsetOutOfRange
 
 __all__ = ["DeletableSegment", "Reason", "TrimOptions", "TrimPlan", "plan_trim"]

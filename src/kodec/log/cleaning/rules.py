@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from heapq import heapify, heappop
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecordType, Record
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.writing.rebuild import empty_batch, same_format, with_records
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord", "tells_of_producer"]
 

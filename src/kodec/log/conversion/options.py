@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.frame import MAGICS
 from kodec.log.batches.records import Limits
 from kodec.runtime.compression import compress
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import EncodeError
 
 __all__ = ["BATCH_BYTES", "ConvertOptions", "NegativeTimestamps"]

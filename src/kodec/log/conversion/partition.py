@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -30,6 +29,7 @@ from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_META
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 
 __all__ = ["ConversionPlan", "plan_conversion"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from kodec.runtime.dataclass import dataclass, field
 
 __all__ = ["ConversionReport", "Loss", "Losses"]
 

@@ -6,7 +6,6 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from kodec.log import kernel
@@ -20,6 +19,7 @@ from kodec.log.directories.segment import Position, Segment
 from kodec.log.directories.transactions import Transactions
 from kodec.log.reading.order import Order
 from kodec.log.reading.walk import Walk
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 
 if TYPE_CHECKING:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kodec.log.arguments import path_of
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
-from kodec.log.directories.search import FoundRecord, SearchReport, count_records, find_records
 from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,
@@ -38,6 +36,9 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import resolved
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
+
+if TYPE_CHECKING:
+    from kodec.log.directories.search import FoundRecord, SearchReport
 
 __all__ = ["LogDirectory", "LogRoot"]
 
@@ -183,6 +184,8 @@ class LogDirectory:
         if numbers:
             return f"{key}: of {key.topic} there are partitions {', '.join(map(str, sorted(numbers)))}"
         topics = sorted({each.topic for each in self._live})
+        from difflib import get_close_matches
+
         near = get_close_matches(str(key.topic), topics, n=1)
         shown = ", ".join(topics[:10]) + (f" and {len(topics) - 10} more" if len(topics) > 10 else "")
         meant = f"did you mean {near[0]}? " if near else ""
@@ -218,6 +221,8 @@ class LogDirectory:
         once, in `threads` (None: as many as there are cores). `report` counts what was looked at. Raises
         NoSuchPartition, a KeyError, for a topic that is not here; FormatError, OSError.
         """
+        from kodec.log.directories.search import find_records
+
         logs = self._of_topics(topics)
         return find_records(logs, wanted, first=first, last=last, threads=threads, report=report)
 
@@ -230,6 +235,8 @@ class LogDirectory:
         report: SearchReport | None = None,
     ) -> int:
         """How many records of these topics (None: of all) are wanted; the rest as `find_records`."""
+        from kodec.log.directories.search import count_records
+
         return count_records(self._of_topics(topics), wanted, threads=threads, report=report)
 
     def _of_topics(self, topics: Collection[str] | None) -> list[PartitionLog]:

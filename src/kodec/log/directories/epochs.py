@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.names import LEADER_EPOCHS
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["EpochContradiction", "EpochRun", "EpochRuns", "assign", "from_start", "up_to"]
 

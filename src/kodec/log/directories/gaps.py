@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import read_offset_ranges, read_offsets
 from kodec.log.files.listing import LeftoverKind, ReplicaKind
 from kodec.log.files.names import CLEANER_OFFSETS, OMITTED_OFFSETS, file_name
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 from kodec.runtime.logger import logger
 

@@ -9,24 +9,18 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.generated.wire.message_set_send import MessageSetSend
-from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.arguments import path_of, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, Record, TornTail
 from kodec.log.directories.column_search import Part
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.record_filter import Isolation, RecordFilter
-from kodec.log.directories.search import SearchReport, count_in, records_back, records_of
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
-from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
@@ -45,10 +39,18 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
-from kodec.log.reading.order import Order
-from kodec.log.reading.reader import read_batches
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 from kodec.runtime.logger import logger
+
+# What an overview by headers does not need is imported where it is used.
+if TYPE_CHECKING:
+    from kodec.generated.log.producer_snapshot import ProducerSnapshot
+    from kodec.generated.wire.message_set_send import MessageSetSend
+    from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
+    from kodec.log.directories.search import SearchReport
+    from kodec.log.directories.transactions import Transactions
+    from kodec.log.reading.order import Order
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
@@ -86,15 +88,21 @@ class LogRead:
 
     def batches(self) -> list[Batch]:
         """The batches; positions count in `data`. Raises FormatError for one that is damaged."""
+        from kodec.log.reading.reader import read_batches
+
         return list(read_batches(self.data, limits=self.limits))
 
     def message_set_send(self) -> MessageSetSend:
         """The read as a fetch result of Kafka 0.7 to 0.8's documents; batches stay as they are stored."""
+        from kodec.generated.wire.message_set_send import MessageSetSend
+
         return MessageSetSend(messages=self.data)
 
 
 def multi_message_set_send(reads: Iterable[LogRead]) -> MultiMessageSetSend:
     """Several reads as one old fetch result, in their order."""
+    from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
+
     return MultiMessageSetSend(parts=[each.message_set_send() for each in reads])
 
 
@@ -246,6 +254,8 @@ class PartitionLog:
 
     def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
         """(offset, what was known there of the producers), by ascending offset."""
+        from kodec.log.directories.transactions import read_snapshot
+
         for offset, path in self.files.snapshots:
             yield offset, read_snapshot(path)
 
@@ -435,6 +445,8 @@ class PartitionLog:
             check_crc: raise for a wrong checksum.
             use_index: look it up in the indexes; without it, read headers from the start.
         """
+        from kodec.log.reading.order import Order
+
         self.require_offset(start)
         expected, first = start, self._number(start)
         segments = self.segments[first:]
@@ -523,6 +535,8 @@ class PartitionLog:
             check_crc: raise for a wrong checksum.
             use_index: look it up in the indexes; without it, read headers from the start.
         """
+        from kodec.log.directories.search import SearchReport, records_of
+
         wanted = RecordFilter(isolation=isolation, control=control)
         return records_of(self, offset, wanted, SearchReport(), check_crc=check_crc, use_index=use_index)
 
@@ -539,6 +553,8 @@ class PartitionLog:
         a key, a value or a header is asked for that is not in them. What a header excludes is not read, so
         damage in it is not seen. `report` counts what was looked at.
         """
+        from kodec.log.directories.search import SearchReport, records_back, records_of
+
         counted = SearchReport() if report is None else report
         if newest_first:
             return records_back(self, wanted, counted)
@@ -553,6 +569,8 @@ class PartitionLog:
         Args:
             report: where to count what was read.
         """
+        from kodec.log.directories.search import SearchReport, count_in
+
         return count_in(self, wanted, SearchReport() if report is None else report)
 
     def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions:
@@ -563,6 +581,8 @@ class PartitionLog:
         """
         start = self.start_offset if offset is None else offset
         self.require_offset(start)
+        from kodec.log.directories.transactions import find_transactions
+
         snapshots = dict(self.files.snapshots)
         number = self._number(start) if self.segments else 0
         return find_transactions(self.segments, snapshots, number, self.end_offset, use_index=use_index)

@@ -7,7 +7,6 @@ Followed: `ProducerStateManager`, `ProducerAppendInfo` and `ProducerStateEntry` 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -18,6 +17,7 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, ControlRecordType
 from kodec.log.files.descriptors import read_regular
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
 __all__ = [

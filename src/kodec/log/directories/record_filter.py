@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from kodec.log.arguments import require_integer
 from kodec.log.batches.records import Record, TimestampType
+from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -7,9 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +21,7 @@ from kodec.log.directories.transactions import Transactions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.order import Order
+from kodec.runtime.dataclass import dataclass, field, fields, replace
 from kodec.runtime.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -362,6 +361,8 @@ def count_records(
         except Exception as error:
             return error
 
+    from concurrent.futures import ThreadPoolExecutor
+
     total = 0
     with ThreadPoolExecutor(threads or cores(), "kodec-count") as pool:
         for log, number in zip(logs, pool.map(counted, range(len(logs))), strict=True):
@@ -405,6 +406,8 @@ class _Several:
             elif item is not None:
                 at = -item.timestamp if newest_first else item.timestamp
                 heapq.heappush(waiting, (at, number, item))
+
+        from concurrent.futures import ThreadPoolExecutor
 
         try:
             with ThreadPoolExecutor(self.threads, "kodec-find") as pool:
@@ -450,6 +453,8 @@ class _Several:
                 end = error
             put(number, some)
             put(number, end)
+
+        from concurrent.futures import ThreadPoolExecutor
 
         pool = ThreadPoolExecutor(self.threads, "kodec-find")
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple, Self
 
 from kodec.generated.log import transaction_index
@@ -15,7 +14,6 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
 from kodec.log.batches.large import Stored
-from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
 from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
 from kodec.log.files.descriptors import read_regular
@@ -23,11 +21,8 @@ from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
-from kodec.log.reading.foreign import foreign_error
-from kodec.log.reading.reader import BatchReader
-from kodec.log.reading.source import open_source
-from kodec.log.reading.walk import Walk
 from kodec.runtime.compression import AT_ONCE
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "TimestampOffset", "fitting"]
@@ -274,6 +269,11 @@ class Segment:
 
     def _ending(self, pos: int, size: int) -> TornTail:
         """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
+        # Only damage needs what reads whole logs.
+        from kodec.log.batches.options import LogReadOptions
+        from kodec.log.reading.reader import BatchReader
+        from kodec.log.reading.walk import Walk
+
         # Not by its name: a broker may have deleted the file since, or put another one in its place.
         with self._lock, self._log().rest(0) as file:
             options = LogReadOptions(check_crc=False, limits=self.limits)
@@ -290,6 +290,9 @@ class Segment:
     def _placed(self, error: FormatError, pos: int = -1) -> FormatError:
         """The error with the path; of a batch at the start, `pos` 0, that of a file that is no log at all."""
         if pos == 0:
+            from kodec.log.reading.foreign import foreign_error
+            from kodec.log.reading.source import open_source
+
             with self._lock, self._log().rest(0) as file:
                 error = foreign_error(open_source(file)) or error
         return error.in_source(str(self.path))

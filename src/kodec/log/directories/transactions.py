@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from kodec.log.directories.producer_state import (
     read_snapshot,
 )
 from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 
 __all__ = ["AbortedTransaction", "Transactions", "find_transactions", "follow", "read_snapshot"]

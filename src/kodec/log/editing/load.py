@@ -9,7 +9,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
@@ -37,6 +36,7 @@ from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.incoming import refuse_unfit
 from kodec.log.writing.writer import LogWriter
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, FormatError
 
 __all__ = ["Lines", "LoadPlan", "LoadedLog", "lines_of", "plan_load"]

@@ -15,13 +15,15 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 __all__ = [
     "CleanShutdown",
@@ -210,6 +212,8 @@ def read_offset_ranges(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
 def _uuid(text: _Text, line: _Line, value: str) -> UUID:
     if _UUID_TEXT.fullmatch(value) is None:
         raise text.wrong(line, "id", "22 characters of URL-safe base64", value)
+    from uuid import UUID
+
     return UUID(bytes=base64.urlsafe_b64decode(value + "=="))
 
 

@@ -11,7 +11,6 @@ where there is one). No file is made or opened through a symbolic link of its na
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
@@ -193,6 +192,8 @@ def _swap(one: bytes, other: bytes) -> int:
 
     Source: renameat2(2) of Linux with RENAME_EXCHANGE, renamex_np(2) of macOS with RENAME_SWAP.
     """
+    import ctypes
+
     library: Any = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
     if hasattr(library, "renameat2"):
         here, exchanged = -100, 2  # AT_FDCWD, RENAME_EXCHANGE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Self
@@ -13,6 +12,7 @@ from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from kodec.log.files.paths import partition_path
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, StalePlan
 
 __all__ = ["Fingerprint"]

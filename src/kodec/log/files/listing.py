@@ -9,13 +9,13 @@ from __future__ import annotations
 import enum
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.names import INDEXES, OFFSET
+from kodec.runtime.dataclass import dataclass, field
 
 __all__ = [
     "FolderName",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.arguments import path_of
@@ -25,6 +24,7 @@ from kodec.log.files.names import (
     QUORUM_STATE,
     RECOVERY_POINTS,
 )
+from kodec.runtime.dataclass import dataclass
 
 __all__ = [
     "PartitionPath",

@@ -6,10 +6,8 @@ planner, which lists object stores too, must give these answers as well: `tests/
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,6 +28,7 @@ from kodec.log.files.paths import (
     resolved,
 )
 from kodec.log.files.tiered import TieredFolder, tiered_folders
+from kodec.runtime.dataclass import dataclass
 
 __all__ = [
     "LogDirectoryPath",
@@ -177,6 +176,8 @@ def named_paths(path: str | os.PathLike[str]) -> list[Path]:
     text = os.fspath(path)
     if not _PATTERN.search(text) or Path(text).exists():
         return [Path(path)]
+    import glob
+
     return [Path(each) for each in sorted({each for one in _without_braces(text) for each in glob.glob(one)})]  # noqa: PTH207
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import math
 from typing import Any
 from uuid import UUID
+
+from kodec.runtime.dataclass import MISSING, fields, is_dataclass
 
 __all__ = ["UNKNOWN", "plain", "uuid_text"]
 
@@ -29,7 +30,7 @@ def plain(message: Any, version: int | None = None) -> dict[str, Any]:
     tags: dict[str, int] = getattr(kind, "TAGS", {})
     version = getattr(message, "version", None) if version is None else version
     found: dict[str, Any] = {}
-    for spec in dataclasses.fields(message):
+    for spec in fields(message):
         value = getattr(message, spec.name)
         if spec.name not in names:
             if spec.name == "tagged_fields" and value:
@@ -46,12 +47,12 @@ def plain(message: Any, version: int | None = None) -> dict[str, Any]:
     return found
 
 
-def _default(spec: dataclasses.Field[Any]) -> Any:
-    return spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+def _default(spec: Any) -> Any:
+    return spec.default if spec.default_factory is MISSING else spec.default_factory()
 
 
 def _value(value: Any, version: int | None) -> Any:
-    if dataclasses.is_dataclass(value):
+    if is_dataclass(value):
         return plain(value, version)
     if isinstance(value, list):
         return [_value(each, version) for each in value]

@@ -11,7 +11,6 @@ import base64
 import importlib
 import json
 import struct
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.generated.index import MESSAGES
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
 from kodec.log.messages.as_json import plain
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 from kodec.runtime.varint import read_uvarint32
 

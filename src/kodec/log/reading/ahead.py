@@ -6,7 +6,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Generic, TypeVar
 
@@ -72,6 +71,8 @@ class Ahead(Generic[T]):
         self._sources = [_Source(begin, most) for begin in sources]
         self._threads = threads
         self._begun = 0
+        from concurrent.futures import ThreadPoolExecutor
+
         self._pool = ThreadPoolExecutor(threads, "kodec-read")
 
     def items(self, number: int) -> Iterator[T]:

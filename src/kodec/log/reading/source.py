@@ -9,7 +9,6 @@ from bisect import insort
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, Protocol
 from weakref import finalize
 
@@ -307,6 +306,8 @@ class _Stream:
     def _keep_beyond(self, more: bytes) -> None:
         if self._beyond is None:
             self._beyond_at = self._end
+            from tempfile import TemporaryFile
+
             self._beyond = TemporaryFile(buffering=0)  # noqa: SIM115 - goes with this object
             self._discard = finalize(self, self._beyond.close)
         at = self._end - self._beyond_at

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.apply import apply_steps
 from kodec.log.recovery.steps import Quarantine, Step, Truncate
+from kodec.runtime.dataclass import dataclass, field
 
 __all__ = ["RecoveryPlan", "truncated_by"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
@@ -16,6 +15,7 @@ from kodec.log.files.paths import require_no_link
 from kodec.log.recovery.contents import Contents
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.steps import Quarantine, Step, Write
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["Given", "PlannedFolder"]
 

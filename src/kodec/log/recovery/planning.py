@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
@@ -27,6 +26,7 @@ from kodec.log.recovery.replacement import finish_replacement
 from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
 from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
 from kodec.log.writing.segment_scan import producers_at
+from kodec.runtime.dataclass import replace
 from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed, Unsupported
 
 __all__ = ["plan_recoveries", "plan_recovery", "plan_reindex", "unreadable_plan"]

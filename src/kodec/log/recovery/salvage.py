@@ -10,7 +10,6 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +32,7 @@ from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = ["MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]

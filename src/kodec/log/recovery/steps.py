@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.contents import Contents
+from kodec.runtime.dataclass import dataclass, field
 
 __all__ = ["LowerRecoveryPoint", "Quarantine", "Rename", "Step", "Truncate", "Write"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
@@ -29,6 +28,7 @@ from kodec.log.files.resolve import (
     named_paths,
 )
 from kodec.log.reading.source import Source
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
 
 __all__ = ["ChosenLogs", "LogSource", "LogsSource", "Piece", "chosen_list", "chosen_logs", "one_file"]

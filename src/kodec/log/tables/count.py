@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs, 
 from kodec.log.tables.reader import file_headers, scan_headers, scan_rows
 from kodec.log.tables.table import Bounds, scan_table
 from kodec.log.tables.times import TimeBounds, time_bounds
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
 __all__ = ["count_rows"]

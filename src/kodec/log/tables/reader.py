@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +18,7 @@ from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
+from kodec.runtime.dataclass import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeGuard
 
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, Record
 from kodec.log.reading.reader import Reader, RecordReader
 from kodec.log.reading.reader import read_records as read_one
+from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
-from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs
-from kodec.log.tables.several import Part, SeveralLogs
+
+if TYPE_CHECKING:
+    from kodec.log.tables.chosen import LogsSource, Piece
+    from kodec.log.tables.several import Part, SeveralLogs
 
 __all__ = ["read_records"]
 
@@ -68,6 +75,12 @@ def read_records(
         >>> len(list(kodec.read_records("/data/kafka-logs", topics="orders")))
         1200
     """
+    if topics is None and partitions is None and _is_one(source):
+        return read_one(source, check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    # what knows directories takes as long to import as all that a file needs
+    from kodec.log.tables.chosen import ChosenLogs, chosen_logs
+    from kodec.log.tables.several import SeveralLogs
+
     chosen = chosen_logs(source, topics, partitions, limits)
     if not isinstance(chosen, ChosenLogs):
         return read_one(chosen, check_crc=check_crc, control=control, on_error=on_error, limits=limits)
@@ -79,6 +92,13 @@ def read_records(
         return reader, ((each.offset, each) for each in reader if each.offset >= first)
 
     return SeveralRecords(SeveralLogs(chosen, options, opened))
+
+
+def _is_one(source: LogsSource) -> TypeGuard[Source]:
+    """Whether a source is plainly one file; where this says no, it may still be one."""
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).is_file()
+    return isinstance(source, (bytes, bytearray, memoryview, io.IOBase))
 
 
 class SeveralRecords(RecordReader):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,6 +18,7 @@ from kodec.log.reading.ahead import Ahead
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.tables.chosen import ChosenLogs, Piece, pieces_of
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 
 __all__ = ["FileEnd", "Part", "SeveralLogs", "part_of"]

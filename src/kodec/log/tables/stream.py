@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kodec.log.backends.arrow import columns_of, decoded_schema, pyarrow, row_schema
@@ -13,6 +12,7 @@ from kodec.log.reading.reader import Reader
 from kodec.log.tables.chosen import ChosenLogs, Piece
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import Part, SeveralLogs
+from kodec.runtime.dataclass import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

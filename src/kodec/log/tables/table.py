@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
-from kodec.log.arguments import as_keywords, require_integer
+from kodec.log.arguments import require_integer
 from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_schema, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
 from kodec.log.batches.options import EncodeOptions, LogReadOptions, OnError
 from kodec.log.batches.records import Limits
 from kodec.log.files.topics import topic_of
+from kodec.log.keywords import as_keywords
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, chosen_logs, one_file

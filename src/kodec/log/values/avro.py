@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from kodec.log.values.plain import MOST_NESTING, nesting_of
 from kodec.log.values.schemas import BadSchema, Schema
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from kodec.log.backends.arrow import pyarrow
 from kodec.log.values.avro import AvroReader, AvroSchema
 from kodec.log.values.schemas import BadSchema
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 from kodec.runtime.varint import write_zigzag64

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kodec.log.backends.arrow import pyarrow
@@ -12,6 +11,7 @@ from kodec.log.values.decoder import DecodedColumn, Message, ValueDecoder, paylo
 from kodec.log.values.framing import Framed, Part
 from kodec.log.values.plain import MOST_NESTING, nesting_of
 from kodec.log.values.schemas import BadSchema, Schema, UnknownSchema
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import ast
 import json
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from kodec.log.batches.records import Record
 from kodec.log.values.framing import Part
+from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import ArgumentError
 
 __all__ = ["FIELDS", "Condition", "Decode", "condition", "parsed_part"]

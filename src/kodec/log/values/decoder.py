@@ -6,7 +6,6 @@ import json
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -22,6 +21,7 @@ from kodec.log.values.schemas import (
     UnknownSchema,
     references_of,
 )
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, FormatError, MissingDependency
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass, replace
 from typing import Literal, NoReturn, get_args
 
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.messages.decoding import TOPICS, Decoded, decode
 from kodec.log.values.decoder import TYPED, DecodedValue, ValueDecoder
 from kodec.log.values.framing import Part
+from kodec.runtime.dataclass import dataclass, replace
 from kodec.runtime.errors import ArgumentError
 
 __all__ = [

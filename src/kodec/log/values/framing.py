@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kodec.generated.framings.apicurio_id_header import ApicurioIdHeader
@@ -13,6 +12,7 @@ from kodec.generated.framings.confluent_protobuf_value import ConfluentProtobufV
 from kodec.generated.framings.confluent_value import ConfluentValue, SchemaGuid, SchemaNumber
 from kodec.generated.framings.glue_value import Compression, GlueValue
 from kodec.log.values.schemas import SchemaId
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed
 
 __all__ = ["FRAMINGS", "Framed", "Framing", "Part", "read_framing"]

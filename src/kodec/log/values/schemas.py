@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 from uuid import UUID
 
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import KodecError
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
@@ -15,9 +14,9 @@ from kodec.log.files.resolve import NotALog, resolve
 from kodec.log.values.decoder import TypedFormat, ValueDecoder
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
-from kodec.log.values.schema_registry import SchemaRegistry
 from kodec.log.values.schema_topic import SchemaTopic
 from kodec.log.values.schemas import BadSchema, Schema, SchemaSource, UnknownSchema
+from kodec.runtime.dataclass import dataclass, field, replace
 
 __all__ = ["SCHEMAS_TOPIC", "AskedValues", "schema_source"]
 
@@ -43,6 +42,9 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
         'avro'
     """
     if where is not None and "://" in where:
+        # HTTP takes long to import
+        from kodec.log.values.schema_registry import SchemaRegistry
+
         return SchemaRegistry(where)
     if where is not None and Path(where).is_dir():
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -19,6 +18,7 @@ from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import Marker, ProducerHead
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
+from kodec.runtime.dataclass import dataclass, field
 
 __all__ = [
     "CompareSnapshots",

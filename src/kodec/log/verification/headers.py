@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kodec.log import kernel
-from kodec.log.backends.arrow import batch_schema, columns_of
-from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
 from kodec.log.directories.epochs import EpochRun, EpochRuns
 from kodec.log.directories.segment import BatchHeader, Segment
-from kodec.log.tables.reader import file_headers
 from kodec.runtime.errors import FormatError
 
 if TYPE_CHECKING:
@@ -52,6 +49,10 @@ def header_tables(segment: Segment) -> HeaderTables | None:
     """
     if kernel.backend() != "native" or importlib.util.find_spec("pyarrow") is None:
         return None
+    from kodec.log.backends.arrow import batch_schema, columns_of
+    from kodec.log.backends.scan import Scan
+    from kodec.log.tables.reader import file_headers
+
     scan = Scan(columns_of(batch_schema(), _COLUMNS))
     found: HeaderTables = []
     rows, last, end = 0, segment.base_offset - 1, 0
@@ -83,6 +84,8 @@ def _in_order(table: pa.RecordBatch, last: int) -> bool:
 def table_of(heads: Sequence[BatchHeader]) -> pa.RecordBatch:
     """Headers that were looked at one by one."""
     import pyarrow as pa
+
+    from kodec.log.backends.arrow import batch_schema, columns_of
 
     schema = columns_of(batch_schema(), _COLUMNS)
     rows = [

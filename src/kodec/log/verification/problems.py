@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = ["Problem", "from_error", "of_epochs", "unreadable"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +26,7 @@ from kodec.log.verification.headers import (
     times_of,
 )
 from kodec.log.verification.problems import of_epochs
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import CrcMismatch, FormatError
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -40,6 +39,7 @@ from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
 # A broker has renamed the files of a segment, or made an index, long before.

@@ -6,7 +6,6 @@ Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, Kafka
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from kodec.log.arguments import require
 from kodec.log.directories.epochs import EpochRuns
@@ -14,6 +13,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.reading import Completeness
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
 __all__ = ["EpochRange", "LeaderEpochs", "read_epochs"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
@@ -84,6 +83,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.reading import Completeness, batches_of, decoded, marker_in, records_in
 from kodec.log.views.replicas import Replicas, topic_id
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Assigned", "CommittedOffset", "Group", "GroupMember", "Groups", "ShareOffset", "read_groups"]

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -60,6 +59,7 @@ from kodec.log.files.names import QUORUM_STATE
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
+from kodec.runtime.dataclass import dataclass, field, replace
 from kodec.runtime.errors import FormatError, OffsetOutOfRange
 
 __all__ = [

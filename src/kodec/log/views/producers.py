@@ -6,14 +6,13 @@ Followed: `ProducerStateManager.loadFromSnapshot` and `activeProducers` of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kodec.log.arguments import require
 from kodec.log.directories.offline import high_watermark
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.reading import Completeness, batches_of, marker_in
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, KodecError
 
 __all__ = ["ActiveProducer", "Producers", "read_producers"]

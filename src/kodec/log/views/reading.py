@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log import kernel
@@ -20,6 +19,7 @@ from kodec.log.messages.decoding import Decoded, decode_record
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import BatchReader
 from kodec.log.reading.walk import Walk
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, KodecError
 
 __all__ = ["Completeness", "batches_of", "decoded", "marker_in", "records_in"]

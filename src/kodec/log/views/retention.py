@@ -7,7 +7,6 @@ Followed: `UnifiedLog.deleteOldSegments` and `LogConfig.localRetentionMs` of
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import ClusterMetadata
+from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError
 
 __all__ = ["KeptSegment", "Retention", "Setting", "explain_retention"]

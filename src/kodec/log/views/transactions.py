@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from kodec.generated.messages.transaction_log_key import TransactionLogKey
 from kodec.generated.messages.transaction_log_value import TransactionLogValue
@@ -21,6 +20,7 @@ from kodec.log.views.metadata import METADATA_TOPIC, partition_count
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["OpenTransaction", "TransactionStates", "TransactionalId", "producers_of", "read_transactions"]
 

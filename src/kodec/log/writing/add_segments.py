@@ -14,7 +14,6 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,6 +29,7 @@ from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, file_name
 from kodec.log.files.paths import require_no_link
 from kodec.log.writing.prepare import refuse_unfinished, remove_clean_shutdown
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import EncodeError, KodecError, Malformed
 from kodec.runtime.system import NOFOLLOW
 

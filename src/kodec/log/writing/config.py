@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kodec.log.arguments import require_integer
 from kodec.log.batches.sizes import MAX_SEGMENT
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
+from kodec.runtime.dataclass import dataclass
 
 __all__ = ["LogConfig"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from io import BytesIO
 
 from kodec.generated.log import message_set as legacy
@@ -20,6 +19,7 @@ from kodec.log.batches.format import KAFKA
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime.compression import compress
+from kodec.runtime.dataclass import replace
 from kodec.runtime.fields import WriteOptions
 
 __all__ = ["empty_batch", "recompressed", "recompressed_wrapper", "same_format", "with_records"]

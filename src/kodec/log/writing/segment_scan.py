@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log.batches.batch import Batch
@@ -19,6 +18,7 @@ from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
+from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, Unsupported
 from kodec.runtime.fields import ReadOptions
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +21,7 @@ from kodec.log.batches.frame import BEFORE_BODY, NEWEST
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import TimestampType
 from kodec.log.batches.sizes import BATCH_HEAD, LENGTH, MAGIC
+from kodec.runtime.dataclass import replace
 from kodec.runtime.native import bindings
 
 __all__ = ["FileHeaders", "NativeHeaderDecoder"]
