@@ -1,7 +1,7 @@
 """Reads tables of a lake with DuckDB's own extensions; for `lake_lab.py`.
 
-Usage: duckdb_lake.py METADATA FOLDER      METADATA is that of an Iceberg table, FOLDER a Delta table.
-Prints the rows of each as JSON.
+Usage: duckdb_lake.py FORMAT=PATH...     An iceberg table by its metadata, a delta table by its folder.
+Prints the rows of each as a line of JSON.
 """
 
 import json
@@ -16,13 +16,10 @@ COLUMNS = (
     "list_transform(headers, lambda each: {'key': each.key, 'value': hex(each.value)})"
 )
 
-metadata, folder = sys.argv[1:]
 session = duckdb.connect()
 for name in ("avro", "iceberg", "delta"):
     (extension,) = Path(duckdb_ext.__path__[0]).rglob(f"{name}.duckdb_extension")
     session.load_extension(str(extension))
-found = {
-    format: session.execute(f"select {COLUMNS} from {scan}(?)", [path]).fetchall()
-    for format, scan, path in (("iceberg", "iceberg_scan", metadata), ("delta", "delta_scan", folder))
-}
-print(json.dumps(found))
+for argument in sys.argv[1:]:
+    format, _, path = argument.partition("=")
+    print(json.dumps(session.execute(f"select {COLUMNS} from {format}_scan(?)", [path]).fetchall()))

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kafka_lab import find_program
 from spark_versions import CACHE, LOGS, environment, made_environment
 
-from kodec import LogDirectory, read_records
+from kodec import LogDirectory, LogDirectoryWriter, Record, read_records
 from kodec.pipeline import append_to_lake, delta_table, iceberg_table
 from kodec.pipeline.java import java_home
+from kodec.pipeline.lake.iceberg import IcebergTable
 from kodec.pipeline.lake.table import LakeTable
 
 SPARK = "4.1.1"
@@ -36,6 +39,7 @@ _EXTENSIONS = "1.4.4.20260205"
 DUCKDB = ("duckdb==1.4.4", *(f"duckdb-ext-{name}=={_EXTENSIONS}" for name in ("avro", "iceberg", "delta")))
 SCRIPT = Path(__file__).resolve().parent / "spark_lake.py"
 DUCKDB_SCRIPT = SCRIPT.with_name("duckdb_lake.py")
+KILLER = SCRIPT.parents[1] / "pipeline" / "kill_lake.py"
 ROUNDS = (("orders", "codec-zstd"), ("orders", "codec-zstd", "transactions", "headers"), ())
 
 
@@ -60,35 +64,63 @@ def jars() -> Path:
     return folder
 
 
-def in_spark(folder: Path) -> dict[str, list[Any]]:
+def answer(*command: str | Path) -> str:
     settings = {**os.environ, "JAVA_HOME": str(java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [environment(SPARK), SCRIPT, folder, jars()],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=settings,
-        cwd=folder,
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)
     if done.returncode:
         sys.exit(done.stdout[-2000:] + done.stderr[-6000:])
-    found: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return done.stdout
 
 
-def in_duckdb(folder: Path) -> dict[str, list[Any]]:
-    # each commit has a file of its own, with a number that goes up
-    metadata = max((folder / "kafka" / "records" / "metadata").glob("*.metadata.json"))
-    done = subprocess.run(
-        [made_environment(CACHE.parent / "duckdb", *DUCKDB), DUCKDB_SCRIPT, metadata, folder / "delta"],
-        capture_output=True,
-        text=True,
-        check=False,
+def in_spark(folder: Path, *others: str) -> Any:
+    """The rows of the tables in the folder, which Spark then compacts and expires; or those of others."""
+    script = [environment(SPARK), SCRIPT, folder, jars()]
+    return json.loads(answer(*script, *others).splitlines()[-1])
+
+
+def in_duckdb(*places: str) -> list[list[Any]]:
+    """The rows of each table."""
+    script = [made_environment(CACHE.parent / "duckdb", *DUCKDB), DUCKDB_SCRIPT]
+    return [json.loads(line) for line in answer(*script, *places).splitlines()]
+
+
+def by_format(folder: Path) -> dict[str, list[Any]]:
+    return dict(zip(("iceberg", "delta"), in_duckdb(*map(place, tables(folder))), strict=True))
+
+
+def place(table: LakeTable) -> str:
+    """Where others find a table: a folder or the metadata that the catalog names."""
+    if isinstance(table, IcebergTable):
+        catalog: Any = table._catalog
+        metadata = catalog.load_table(table.name).metadata_location
+        return f"iceberg={metadata.removeprefix('file://')}"
+    return f"delta={table.path}"
+
+
+def killed(work: Path) -> int:
+    """Kill appends at every step, go on, and have others read each table; how many are wrong."""
+    with LogDirectoryWriter(work / "logs") as logs:
+        for number in range(4):
+            logs.partition("orders", number % 2).append([Record(value=b"%d" % each) for each in range(5)])
+    expected = sorted(
+        [*log.topic_partition, record.offset]
+        for log in LogDirectory(work / "logs")
+        for record in log.records()
     )
-    if done.returncode:
-        sys.exit(done.stderr[-6000:])
-    found: dict[str, list[Any]] = json.loads(done.stdout)
-    return found
+    bad, table_of = 0, runpy.run_path(str(KILLER))["table"]
+    for format in ("iceberg", "delta"):
+        folder = work / format
+        folder.mkdir()
+        times = answer(sys.executable, KILLER, work / "logs", folder, format, "steps").strip()
+        places = [place(table_of(each, format)) for each in sorted(folder.iterdir()) if each.is_dir()]
+        for reader, rows in (
+            ("DuckDB", [sorted(row[:3] for row in each) for each in in_duckdb(*places)]),
+            (f"Spark {SPARK}", in_spark(folder, *places)),
+        ):
+            wrong = sum(each != expected for each in rows)
+            print(f"{reader}, {format}: killed {times} times, {len(rows)} tables, {wrong} wrong")
+            bad += wrong or len(rows) != len(places)
+    return bad
 
 
 def wanted(topics: set[str]) -> list[Any]:
@@ -134,12 +166,15 @@ def main() -> int:
                     bad += 1
             expected = plain(wanted(set(chosen or every)))
             # Spark compacts and expires the tables when it has read them
-            for reader, read in (("DuckDB", in_duckdb), (f"Spark {SPARK}", in_spark), ("DuckDB", in_duckdb)):
-                for format, rows in read(folder).items():
+            duck, spark = partial(by_format, folder), partial(in_spark, folder)
+            for reader, read in (("DuckDB", duck), (f"Spark {SPARK}", spark), ("DuckDB", duck)):
+                for format, rows in read().items():
                     same = plain(rows) == expected
                     print(f"{reader}, {format}: {len(rows):,} rows, {'equal' if same else 'NOT equal'}")
                     bad += not same
         shutil.rmtree(folder / "metastore_db", ignore_errors=True)
+        (folder / "killed").mkdir()
+        bad += killed(folder / "killed")
     return 1 if bad else 0
 
 

@@ -1,6 +1,7 @@
 """Reads tables of a lake in Spark, then rewrites and expires them; for `lake_lab.py`.
 
-Usage: spark_lake.py FOLDER JARS      Prints the rows of each as JSON.
+Usage: spark_lake.py FOLDER JARS                    Prints the rows of each as JSON.
+       spark_lake.py FOLDER JARS FORMAT=PATH...     Of these tables, and changes none.
 """
 
 import json
@@ -18,7 +19,7 @@ COLUMNS = (
     "transform(headers, each -> named_struct('key', each.key, 'value', hex(each.value)))"
 ).replace('"', "`")
 
-folder, jars = sys.argv[1:]
+folder, jars, *others = sys.argv[1:]
 settings = {
     "spark.jars": ",".join(map(str, Path(jars).glob("*.jar"))),
     "spark.sql.extensions": ",".join(EXTENSIONS),
@@ -39,6 +40,14 @@ builder = SparkSession.builder.master("local[1]")
 for name, value in settings.items():
     builder = builder.config(name, value)
 spark = builder.getOrCreate()
+if others:
+    # an iceberg table by its metadata, a delta table by its folder
+    read = [
+        spark.read.format(format).load(path) for format, _, path in (each.partition("=") for each in others)
+    ]
+    rows = [table.select("topic", "partition", "offset") for table in read]
+    print(json.dumps([sorted(map(list, each.collect())) for each in rows]))
+    sys.exit()
 delta = f"delta.`{folder}/delta`"
 found = {
     format: [json.loads(row) for row in spark.sql(f"select {COLUMNS} from {table}").toJSON().collect()]
