@@ -131,6 +131,7 @@ def test_csv_and_templates(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "code", "message"),
     [
         (["--topic", "none"], 1, "has no topic none"),
+        (["--topic", "ordres"], 1, "did you mean orders?"),
         (["--partition", "77"], 1, "has no partition 77"),
         (["--offset", "5..3"], 2, "3 is below 5"),
         (["--offset", "-1"], 2, "--offset"),
@@ -139,6 +140,7 @@ def test_csv_and_templates(capsys: pytest.CaptureFixture[str]) -> None:
         (["--since", "1969-01-01"], 2, "before 1970"),
         (["--since", "1700000000"], 2, "1700000000000"),
         (["--until", "1700000000000000"], 2, "microseconds"),
+        (["--since", "2024-01-02", "--until", "2024-01-01"], 2, "not after --since"),
         (["--last", "0"], 2, "--last"),
         (["--last", "1", "--first", "1"], 2, "only one"),
         (["--json", "--csv"], 2, "only one"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from kodec.cli import output
@@ -114,12 +115,15 @@ def record_filter(
         if not equals:
             raise BadParameter(f"--header {each}: key=value is needed")
         pairs.append((name, text.encode("utf-8", "surrogateescape")))
+    begin, end = _time("--since", since), _time("--until", until)
+    if begin is not None and end is not None and end <= begin:
+        raise BadParameter(f"--until {until}: not after --since {since}")
     try:
         return RecordFilter(
             first_offset=low,
             last_offset=high,
-            since=_time("--since", since),
-            until=_time("--until", until),
+            since=begin,
+            until=end,
             key=None if key is None else bytes_of(key, key_format),
             value_contains=None if value_contains is None else bytes_of(value_contains, value_format),
             headers=tuple(pairs),
@@ -204,9 +208,12 @@ def chosen_logs(
             roots.append(path)
     if roots:
         logs += LogDirectory(*roots)
+    here = sorted({log.topic_partition.topic for log in logs})
     for topic in topics:
-        if not any(log.topic_partition.topic == topic for log in logs):
-            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}")
+        if topic not in here:
+            near = get_close_matches(topic, here, n=1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            raise Missing(f"{', '.join(map(str, paths))} has no topic {topic}{meant}")
     for number in partitions:
         if not any(_is_of(log, topics, [number]) for log in logs):
             named = f" of {', '.join(topics)}" if topics else ""
