@@ -33,6 +33,7 @@ class SchemaFolder:
 
     Args:
         path: of the folder.
+        only: this file alone counts, as if the folder held no other; None for all.
 
     Raises: SchemaSourceFailed for a folder that cannot be listed; BadSchema for two files of one name.
 
