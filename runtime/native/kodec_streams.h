@@ -101,7 +101,7 @@ typedef struct {
   int early, include, consume, needed, pad; /* -1: no padding */
   const char *contents, *terminator;        /* NULL: none */
   Py_ssize_t fixed, ending;                 /* their sizes */
-  PyObject *process;                        /* NULL: none */
+  PyObject *process, *whole;                /* `whole`: the contents as they are in the table; NULL: none */
 } ks_bounds;
 
 typedef enum { KS_E_NUMBER, KS_E_BITS, KS_E_BYTES, KS_E_TEXT, KS_E_OBJECT, KS_E_CHOICE } ks_kind;
@@ -354,7 +354,10 @@ static ks_bounds *ks_bounds_of(ks_unit *unit, PyObject *form) {
   found->consume = found->needed = 1;
   found->pad = -1;
   if (PyTuple_GET_SIZE(form) < 2) return ks_refuse(unit, form), NULL;
-  if (how == KS_IN_FIXED && ks_octets(unit, PyTuple_GET_ITEM(form, 1), &found->contents, &found->fixed) < 0) return NULL;
+  if (how == KS_IN_FIXED) {
+    found->whole = PyTuple_GET_ITEM(form, 1);
+    if (ks_octets(unit, found->whole, &found->contents, &found->fixed) < 0) return NULL;
+  }
   if (how == KS_IN_SIZE && (found->size = ks_expr_of(unit, PyTuple_GET_ITEM(form, 1))) == NULL) return NULL;
   if (PyTuple_GET_SIZE(form) > 2) {
     more = PyTuple_GET_ITEM(form, 2);

@@ -975,6 +975,10 @@ static PyObject *ks_element_at(ks_run *run, const ks_at *at, ks_stream *io, ks_e
     case KS_E_BYTES:
     case KS_E_TEXT:
       if (ks_span(run, at, io, element->bounds, &p, &size) < 0) return NULL;
+      if (element->kind == KS_E_BYTES && element->bounds->whole != NULL) {
+        Py_INCREF(element->bounds->whole);
+        return element->bounds->whole;
+      }
       if (element->bounds->process == NULL)
         return element->kind == KS_E_TEXT ? ks_text(&element->charset, p, size) : PyBytes_FromStringAndSize((const char *)p, size);
       data = ks_processed(run, at, element->bounds, p, size);
