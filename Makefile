@@ -11,7 +11,7 @@ OUT ?= out/demo
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: java ## regenerate the codecs, export a real broker's log with Spark, show the table
+demo: java ## regenerate the codecs, export a real broker's log with Spark, show the result
 	@echo "== 1. regenerate the codecs from schemas/"
 	@$(BIN)/kodec generate
 	@echo "== 2. export $(LOGS) to $(OUT) with Spark"
@@ -22,30 +22,30 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@echo "== 4. the same log as a table of Spark's"
 	@$(BIN)/python tools/query.py $(LOGS)
 
-test: java node ## every check: lint, format, contracts, types, generated code, tests but those of `make thorough`
+test: java node ## every check: lint, format, contracts, types, words, generated code, and all tests but thorough ones
 	@$(BIN)/python tools/check.py
 
-thorough: java node ## tests that take long: very many inputs, faults at each call, limits of memory, other languages' examples
+thorough: java node ## long tests: many inputs, faults at each call, memory limits, other languages' examples
 	@$(BIN)/python tools/check.py thorough thorough-pure
 
-quick: setup ## what one runs after every change: lint, types, and tests of every room, in a minute
-	@$(BIN)/python tools/check.py lint format contracts types quick
+quick: setup ## after every change: lint, types, words, and quick tests of every folder; about a minute
+	@$(BIN)/python tools/check.py lint format contracts types words quick
 
-lint: setup ## the checks that run no code of ours
-	@$(BIN)/python tools/check.py lint format contracts types
+lint: setup ## the checks that run no code of the project: lint, format, contracts, types, words
+	@$(BIN)/python tools/check.py lint format contracts types words
 
-generate: setup ## make generated/ from schemas/ again
+generate: setup ## regenerate generated/ from schemas/
 	@$(BIN)/kodec generate
 
-jar: java ## build the Spark source for the JVM, where there is a JDK
+jar: java ## build the Spark source for the JVM; needs a JDK
 
 bench: node ## measure the codec against other readers
 	@$(BIN)/python -m benchmarks
 
-bench-spark: java ## measure a row in Spark: sources, codecs, Parquet, in CPU of all processes
+bench-spark: java ## measure the CPU time of a row in Spark: sources, codecs, Parquet
 	@$(BIN)/python -m benchmarks.spark
 
-sparks: java ## run the source for the JVM in each version of Spark, which are fetched
+sparks: java ## run the source for the JVM in each supported version of Spark (fetches them)
 	@$(BIN)/python tests/labs/spark_versions.py
 
 s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
@@ -57,10 +57,10 @@ lake: java ## append logs to tables of Iceberg and Delta that DuckDB and Spark r
 kills: java ## kill processes of a Spark cluster in the middle of reads, streams, jobs and writes
 	@$(BIN)/python tests/labs/kill_lab.py
 
-connector: java ## compare it, and its cost, with Spark's own Kafka source on a real broker
+connector: java ## compare results and cost with Spark's own Kafka source on a real broker
 	@$(BIN)/python tests/labs/spark_connector.py
 
-fuzz: setup ## break kernels under sanitizers, compare them with pure Python, generate broken schemas, for some minutes
+fuzz: setup ## fuzz kernels under sanitizers, compare them with pure Python, fuzz schemas; some minutes
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
 	@$(BIN)/python tests/fuzz/kernel_calls.py
@@ -68,23 +68,23 @@ fuzz: setup ## break kernels under sanitizers, compare them with pure Python, ge
 	@$(BIN)/python tests/fuzz/messages.py --seconds 25 --seed 2 --sanitize
 	@$(BIN)/python -m tests.fuzz.schemas --seconds 60
 
-mutants: setup ## change the code in small ways and see whether a test fails, for half an hour; goes on where it ended
+mutants: setup ## mutation testing for half an hour; continues where it stopped
 	@$(BIN)/python tools/mutants.py
 
-bounds: ## try the lowest version of each dependency, and each Python that is here
+bounds: ## test the lowest version of each dependency, and each installed Python
 	@python3 tools/bounds.py
 
-interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
+interop: clients ## write log directories with a real Kafka broker and compare its answers with kodec's
 	@$(BIN)/python tests/labs/run.py
 
-messages: setup ## compare all of Kafka's messages, requests and responses too, with Kafka's own classes
+messages: setup ## compare all of Kafka's messages, requests and responses with Kafka's own classes
 	@$(BIN)/python tests/labs/messages/run.py --protocol --rounds 100
 
 languages: java node ## test generated Java, Go, Rust, TypeScript and C, and run the conformance suite for docs/languages.md
 	@$(BIN)/pytest -q --no-header -n 2 --dist loadgroup -m languages tests/languages tests/schemas
 	@$(BIN)/python -m tests.languages.run $(LANGUAGES)
 
-conform: java node ## our own languages against the conformance suite, and against what docs/languages.md says of them
+conform: java node ## run our own languages against the conformance suite and compare with docs/languages.md
 	@$(BIN)/python -m tests.languages.run --check $(LANGUAGES)
 
 suite: OUT = out/suite
@@ -93,7 +93,7 @@ suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, ve
 	@$(BIN)/python tools/suite.py $(JARS) $(OUT)
 	@$(BIN)/kodec generate
 
-foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes
+foreign: node ## compile all public Kaitai schemas with stock ksc and with kodec; about ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)
 
 docs: site ## make the site of the documentation in out/site; broken links, examples and undocumented names fail
@@ -101,13 +101,13 @@ docs: site ## make the site of the documentation in out/site; broken links, exam
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --jobs 2 -c docs/site docs out/site
 	@echo "the site is in out/site: open out/site/index.html"
 
-wheels: ## build wheels and try each way to install them (needs uv)
+wheels: ## build wheels and test each way to install them (needs uv)
 	@sh tests/packaging/verify.sh
 
-lock: ## lock the dependencies anew (needs uv)
+lock: ## update the lock files of dependencies (needs uv)
 	@sh tools/lock.sh
 
-clean: ## delete everything that was made but .venv and .cache
+clean: ## delete everything generated except .venv and .cache
 	@rm -rf out build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse
 	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 

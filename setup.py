@@ -65,7 +65,7 @@ def extensions() -> list[Extension]:
 
 @cache
 def why_no_compiler() -> str | None:
-    """Why no C extension can be built here; None where one can."""
+    """Why no C extension can be built here; None if one can."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         source.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n")
@@ -107,7 +107,7 @@ class KodecEditable(editable_wheel):
 
 
 class BuildFiles(build_py):
-    """Leaves out a jar that is not of the sources beside it: who needs a JDK to build it builds it before."""
+    """Leaves out a jar that does not match its sources; building it needs a JDK and is a separate step."""
 
     def find_data_files(self, package: str, src_dir: str) -> list[str]:
         found = super().find_data_files(package, src_dir)

@@ -25,7 +25,7 @@ from pathlib import Path
 from kodec.log.cleaning.compaction import plan_compaction
 
 def peak():
-    # Not getrusage: what that says of a process begins with its parent's memory.
+    # Not getrusage: what that reports about a process begins with its parent's memory.
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
 
 folder, buffer = sys.argv[1], int(sys.argv[2])

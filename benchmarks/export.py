@@ -41,7 +41,7 @@ _ROWS = 65_536
 
 
 def by_script(logs: Path, out: Path) -> None:
-    """What one writes who has these two libraries: a row group for every so many records."""
+    """What one writes who has these two libraries: a row group for every this many records."""
     for folder in sorted(logs.glob("*-*")):
         topic, _, partition = folder.name.rpartition("-")
         out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How fast are append, lookup and recovery, beside the disk alone: `python -m benchmarks.log_layer`.
+"""How fast are append, lookup and recovery, next to the disk alone: `python -m benchmarks.log_layer`.
 
 Figures are by the clock, and in brackets by the time of this process's CPU, which other work on the machine
 disturbs less.

@@ -1,4 +1,4 @@
-"""Times readers and writers beside each other, once they are shown to agree."""
+"""Times readers and writers next to each other, once they are shown to agree."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def ratio(one: Figures, other: Figures) -> tuple[float, float, float]:
 
 @dataclass(slots=True)
 class _Runner:
-    """One that is timed: so many batches, so many times."""
+    """One that is timed: this many batches, this many times."""
 
     figures: Figures
     run: Callable[[], object]

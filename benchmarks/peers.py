@@ -1,4 +1,4 @@
-"""The readers and writers that are measured, each behind the same few functions.
+"""The readers and writers that are measured, each after the same few functions.
 
 All but one give an object for each record, and the same five fields of it are read: offset, timestamp, key,
 value and headers. `kodec-columns` gives Arrow batches, which is less work and not directly comparable.
@@ -43,7 +43,7 @@ Loop = Literal["decode", "key-value", "iterate"]
 """What a loop reads of each record: all five fields, key and value, nothing."""
 
 Row = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
-"""Offset, timestamp (-1 is none), key, value, headers."""
+"""Offset, timestamp (-1: none), key, value, headers."""
 
 
 class Absent(Exception):
@@ -113,7 +113,7 @@ _LOOPS: dict[Loop, Any] = {"decode": _all_fields, "key-value": _key_and_value, "
 def _loops() -> dict[Loop, Callable[[Iterable[Any]], int]]:
     """The loops for one reader alone.
 
-    CPython makes the loop's bytecode fit the classes that it meets: shared, it would fit nobody's.
+    CPython makes the loop's bytecode fit the classes that it meets: shared, it would fit no one's.
     """
     return {name: FunctionType(each.__code__.replace(), globals()) for name, each in _LOOPS.items()}
 

@@ -29,7 +29,7 @@ _HEAD_BATCH = 16 << 10
 _OFFSET = struct.Struct(">q")  # the first field of a batch
 _RESULTS = Path(__file__).resolve().parent / "results"
 
-# Each size in a process of its own, so that what it took at most is that of this scan. What is there before
+# Each size in a process of its own, so that what it took at most is that of this scan. What exists before
 # is that of a scan of nothing: Python, Arrow and the kernels.
 _CHILD = """
 import json, sys, time

@@ -344,7 +344,7 @@ def decompressed(batch: Any) -> bytes:
 
 
 def block(rows: int) -> bytes:
-    """Batches with so many records, from offset 0 on."""
+    """Batches with this many records, from offset 0 on."""
     with folder_of("kodec-block-") as folder:
         build(folder, 4 * rows, "none")
         (log,) = (folder / "orders-0").glob("*.log")
@@ -383,7 +383,7 @@ def repeated(folder: Path, size: int, segment: int) -> int:
 
 
 def by_size(sizes: list[int], rounds: int) -> None:
-    """What a record costs in logs of these sizes, with what a query costs that reads nothing."""
+    """The cost of a record in logs of these sizes, with that of a query that reads nothing."""
     spark = session("local[2]", config=QUIET)
     every = QUERIES["7 columns into nowhere"]
     for size in sizes:
@@ -402,7 +402,7 @@ def by_size(sizes: list[int], rounds: int) -> None:
                 cost = found[f"{name}, {size >> 20} MiB"]
                 fixed = found[f"{name}, {size >> 20} MiB, a row"]
                 print(f"  {name}, {size >> 20} MiB, {rows} rows: {cost:.0f} ns a row, "
-                      f"{cost - fixed:.0f} without what a query costs that reads one row")  # fmt: skip
+                      f"{cost - fixed:.0f} without a query that reads one row")  # fmt: skip
     spark.stop()
 
 
@@ -497,7 +497,7 @@ def by_memory(sizes: list[int]) -> None:
 
 
 def large(folder: Path, size: int) -> int:
-    """A log directory with one segment of so many bytes, and its indexes; the offset after the last one."""
+    """A log directory with one segment of this many bytes, and its indexes; the offset after the last one."""
     path = folder / "orders-0" / f"{0:020d}.log"
     path.parent.mkdir(parents=True)
     value = random.Random(2).randbytes(1000)

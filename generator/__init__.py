@@ -1,1 +1,1 @@
-"""From .ksy schemas to reader and writer modules; knows nothing of Kafka."""
+"""From .ksy schemas to reader and writer modules; is independent of Kafka."""

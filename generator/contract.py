@@ -29,7 +29,7 @@ __all__ = [
     "touch",
 ]
 
-# what is looked at of one sample: changed bytes may ask for many objects
+# what is checked of one sample: changed bytes may ask for many objects
 _OPTIONS = ReadOptions(elements=2000, decompressed_bytes=1 << 16)
 _MOST_OBJECTS = 2000
 _MOST_DEPTH = 12

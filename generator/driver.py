@@ -225,7 +225,7 @@ def generate(
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Raise ValueError where a file that somebody wrote would be lost."""
+    """Raise ValueError if a file that somebody wrote would be lost."""
     text = path.read_text("utf-8", "replace")
     if (
         text.strip()
@@ -237,7 +237,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _refuse_outside(path: Path, root: Path) -> None:
-    """Raise ValueError where a link leads out of the folder."""
+    """Raise ValueError if a link leads out of the folder."""
     if not path.parent.resolve().is_relative_to(root.resolve()):
         raise ValueError(f"{path.parent} leads out of {root}")
 

@@ -31,7 +31,7 @@ class Remark:
         line, column: from 1.
         severity: `error`; there is no other yet.
         rule: `schema`, or `stale` for a generated file.
-        path: the field that it is about, as `x.header.size`; empty where it is about none.
+        path: the field that it is about, as `x.header.size`; empty if it is about none.
         text, hint: what is wrong, and what would be right.
     """
 
@@ -130,4 +130,4 @@ FORMS: Mapping[str, Callable[[Sequence[Remark]], str]] = {
     "github": _github,
     "sarif": _sarif,
 }
-"""The forms by their name: each gives whole lines. `text` and `github` are nothing where nothing is wrong."""
+"""The forms by their name: each gives whole lines. `text` and `github` are nothing if nothing is wrong."""

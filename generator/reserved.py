@@ -17,7 +17,7 @@ class Reserved:
 
     Args:
         words: those that no name of a schema can be.
-        prefixes: what no name can start with, as the generator puts names behind it.
+        prefixes: what no name can start with, as the generator puts names after it.
     """
 
     def __init__(self, *words: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
@@ -25,7 +25,7 @@ class Reserved:
         self.prefixes = prefixes
 
     def free(self, name: str) -> str:
-        """The name, with a `_` behind it where it is reserved: no schema's name ends in one."""
+        """The name, with a `_` after it where it is reserved: no schema's name ends in one."""
         return f"{name}_" if name in self.words or name.startswith(self.prefixes) else name
 
 

@@ -1,6 +1,6 @@
 """Bytes that a streamed type is read from, found by trying.
 
-A reader's error says what must stand where, and how many bytes it needs.
+A reader's error shows what must stand where, and how many bytes it needs.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Search:
                         self.numbers.setdefault(spec.id, []).append(spec.type)
 
     def led(self, made: Made) -> Made | None:
-        """The bytes with what their reader asks for; None where that cannot be found out."""
+        """The bytes with what their reader asks for; None if that cannot be found out."""
         for _ in range(_MOST_STEPS):
             try:
                 self.read(made.data)
@@ -138,7 +138,7 @@ class _Search:
         return None
 
     def _shortest(self, made: Made) -> Made:
-        """Without the bytes behind what is read, where nothing in it needs them."""
+        """Without the bytes after what is read, where nothing in it needs them."""
         value, stop = self.read(made.data)
         shorter = replace(made, size=max(1, stop))
         try:

@@ -69,7 +69,7 @@ class Request:
 
     Attributes:
         model: all schemas, checked.
-        package: what generated tests import the modules as; None where no tests are wanted.
+        package: what generated tests import the modules as; None if no tests are wanted.
         kernels: ids of the schemas that get a native kernel.
         options: what was said to single targets, by the target's name and the option's: `go.package`.
     """
@@ -91,7 +91,7 @@ class File:
     Attributes:
         path: relative to the output folder, or to that of the tests, with forward slashes.
         text: all of it; its first line holds `mark()`.
-        schema: the one it is made from, for the manifest; None where it is of all, or of none.
+        schema: the one it is made from, for the manifest; None if it is of all, or of none.
         test: whether it belongs into the folder of the tests.
     """
 
@@ -109,7 +109,7 @@ class Target(Protocol[Plan]):
         files: patterns of the names of the files that it writes. A file of such a name that carries our mark,
             and that the target gives no more, is deleted.
 
-    It may have a `runtime`: the folder in `kodec.runtime` with what its files need beside them and do not
+    It may have a `runtime`: the folder in `kodec.runtime` with what its files need next to them and do not
     bring along. And it may have `options`, a mapping of names to a line of help each: what `--option` may
     say to it. It reads them by `Request.option`, and raises ValueError in `lacks` for a value that there
     cannot be.
@@ -137,7 +137,7 @@ def known() -> list[str]:
 
 
 def find(name: str) -> Target[Any]:
-    """The target of that name. Raises ValueError where there is none, or where it cannot be loaded."""
+    """The target of that name. Raises ValueError if there is none, or where it cannot be loaded."""
     if name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
         own: Target[Any] = getattr(importlib.import_module(module), attribute)

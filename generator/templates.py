@@ -46,7 +46,7 @@ class Templates:
     """The templates of a target's package: `Templates("my.target").render("page.md.j2", page=page)`.
 
     They print text and whole numbers, no more: what a schema's author wrote is Text, which a target puts into
-    words by a function of `text.py` first. A name that is not there is an error.
+    words by a function of `text.py` first. A name that is missing is an error.
     """
 
     def __init__(self, package: str, **names: Any) -> None:

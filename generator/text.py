@@ -81,7 +81,7 @@ def python_literal(text: Text) -> str:
 
 
 def docstring(text: Text, indent: str) -> str:
-    """A Python docstring with its quotes, paragraphs kept and lines wrapped; empty where there is no text."""
+    """A Python docstring with its quotes, paragraphs kept and lines wrapped; empty if there is no text."""
     inside = _wrap(text.raw, indent)
     if "\n\n" in inside or inside.endswith('"'):
         return f'"""{inside}\n{indent}"""'

@@ -15,7 +15,7 @@ _State = dict[Path, tuple[int, int, int]]
 def changes_of(folder: Path, wait: Callable[[float], None] = time.sleep) -> Iterator[None]:
     """Gives at once, and then whenever a schema in the folder was written, added or removed.
 
-    Files are looked at four times a second: that needs nothing of the system, works on every file system, and
+    Files are checked four times a second: that needs nothing of the system, works on every file system, and
     what an editor saves by renaming is seen too. Something that is still being written is waited for.
     """
     while True:

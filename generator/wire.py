@@ -54,7 +54,7 @@ class WireType:
         least, most: bytes that a value takes; the same where its width is fixed.
         range: the least and the largest value of an integer.
         python, arrow, document: what it is in Python, in a table, and to a reader of a page.
-        c: what it is in a kernel; None where a kernel does not have it.
+        c: what it is in a kernel; None if a kernel does not have it.
         zigzag: whether its sign is in the lowest bit.
         intrinsic: whether it is a type of the schemas with `-wire`, rather than a type of Kaitai.
     """
@@ -194,7 +194,7 @@ _OTHER_NAMES = (
 
 
 def encoding_named(name: str) -> str | None:
-    """The name in `ENCODINGS` of an encoding, in whatever case; None where there is none."""
+    """The name in `ENCODINGS` of an encoding, in whatever case; None if there is none."""
     return _OTHER_NAMES.get(name.lower())
 
 

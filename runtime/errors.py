@@ -49,7 +49,7 @@ class FormatError(KodecError):
         at: the byte where the field starts, counted from the start of the source.
         need: what the format asks for (a number of bytes, a value, or a phrase).
         have: what the bytes hold.
-        reason: a phrase for people; may be empty where `need` and `have` say it all.
+        reason: a phrase for people; may be empty if `need` and `have` say it all.
         inside: ``None``, or the name of the codec whose *decompressed* bytes `at_inside`
             counts in; `at` is then where the compressed bytes start.
         at_inside: the byte in the decompressed bytes, or ``None``.
@@ -164,7 +164,7 @@ class Truncated(FormatError):
 
 
 class Malformed(FormatError):
-    """The bytes are there, and break a rule of the format; `reason` says which.
+    """The bytes are there, and break a rule of the format; `reason` shows which.
 
     Example:
         >>> import kodec
@@ -292,7 +292,7 @@ class EncodeError(KodecError, ValueError):
 
 
 class ArgumentError(KodecError, TypeError, ValueError):
-    """An argument that the function cannot take; the message says what to give.
+    """An argument that the function cannot take; the message shows what to give.
 
     Example:
         >>> import kodec
@@ -300,12 +300,12 @@ class ArgumentError(KodecError, TypeError, ValueError):
         ...     kodec.read_records(42)
         ... except kodec.errors.ArgumentError as error:
         ...     print(error)
-        a path, bytes or a binary file is needed, not int
+        expected a path, bytes or a binary file, not int
     """
 
 
 class NoSuchPartition(KodecError, KeyError):
-    """A topic-partition that a log directory does not have; the message says what there is.
+    """A topic-partition that a log directory does not have; the message shows what there is.
 
     Example:
         >>> import kodec
@@ -320,7 +320,7 @@ class NoSuchPartition(KodecError, KeyError):
 
 
 class MissingDependency(KodecError, ImportError):
-    """A library that this call needs is not installed; the message says which extra brings it.
+    """A library that this call needs is not installed; the message shows which extra brings it.
 
     Example:
         >>> import kodec
@@ -368,7 +368,7 @@ class LogFailed(KodecError, RuntimeError):
 
     An interrupted call, a failed fsync or a failed roll leads here, and a process that was forked. The writer
     is to be closed and the log opened again, which reads its end from the disk; where that is refused,
-    recovered. `__cause__` is what went wrong first, where it is known.
+    recovered. `__cause__` is what went wrong first, if it is known.
 
     Attributes: `log` (the path of what was written to), `reason`.
 

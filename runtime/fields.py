@@ -69,7 +69,7 @@ class ReadOptions:
     compressed: bool = False
 
     def inside(self, path: str, codec: str, at: int) -> ReadOptions:
-        """The options for what `codec` gave. Raises Malformed where compression would nest."""
+        """The options for what `codec` gave. Raises Malformed if compression would nest."""
         if self.compressed:
             raise Malformed(path, f"{codec} data inside compressed data", at=at)
         return replace(self, compressed=True)
@@ -152,7 +152,7 @@ def not_allowed(name: str, value: object, need: str, at: int) -> Malformed:
 
 
 def ends_exactly(name: str, pos: int, stop: int) -> int:
-    """`stop`, when the content of a sized field ends there. Raises Malformed where bytes are left."""
+    """`stop`, when the content of a sized field ends there. Raises Malformed if bytes are left."""
     if pos != stop:
         raise Malformed(
             name, "bytes are left over after the field's content", at=pos, need=0, have=stop - pos
@@ -161,7 +161,7 @@ def ends_exactly(name: str, pos: int, stop: int) -> int:
 
 
 def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: ReadOptions) -> int:
-    """`count`, when so many elements of at least `least` bytes can be there at all.
+    """`count`, when this many elements of at least `least` bytes can be there at all.
 
     Raises Malformed (negative), Truncated or LimitExceeded: no list is begun for a count that the bytes
     cannot hold. An element that may be empty counts as one byte, so that a count costs what it claims.
@@ -338,7 +338,7 @@ def exact_size(name: str, value: bytes, size: int) -> bytes:
 
 
 def given(name: str, value: T | None) -> T:
-    """The value of a field that is there where it is used. Raises EncodeError where it was not given."""
+    """The value of a field that is there where it is used. Raises EncodeError if it was not given."""
     if value is None:
         raise EncodeError(name, "not given")
     return value

@@ -27,11 +27,11 @@ class Only(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What has a number in front that says how long it is.
+    """What has a number in front that shows how long it is.
 
     Attributes:
         what: `text` or `bytes`, whose bytes the number counts; `list`, whose elements it counts; or `object`,
-            of which it says whether it is there.
+            of which it shows whether it exists.
         length: the wire type of that number.
         element: the kind of a list's elements, or the class of an object.
         plus: what is added to the number when it is stored.

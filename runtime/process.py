@@ -1,4 +1,4 @@
-"""Processes: how stored bytes become others before they are looked at, and back (`process` in a schema).
+"""Processes: how stored bytes become others before they are checked, and back (`process` in a schema).
 
 `xor`, `rol`, `ror` and `zlib` are Kaitai's own. Another one is registered by the name that schemas call it:
 
@@ -19,7 +19,7 @@ __all__ = ["Process", "decode", "encode", "register"]
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Both directions of a process; `encode` is None where there is no way back."""
+    """Both directions of a process; `encode` is None if there is no way back."""
 
     decode: Callable[..., bytes]
     encode: Callable[..., bytes] | None

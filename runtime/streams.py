@@ -247,7 +247,7 @@ class ByteSource:
             stand = self._stand = [self]
         before = stand[0]
         if before._left:
-            # Stock Kaitai forgets bits that are left: whoever goes on with them is told.
+            # Stock Kaitai forgets bits that are left: whoever goes on with them is given.
             before._bits, before._left = 0, _FORGOTTEN
         if pos < 0:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
@@ -490,7 +490,7 @@ class ByteSink:
     Attributes:
         out: what was written in sequence.
         base: the position of its first byte.
-        limit: how many bytes the stream will have, where that is known.
+        limit: how many bytes the stream will have, if that is known.
     """
 
     __slots__ = (
@@ -600,7 +600,7 @@ class ByteSink:
             self._bits = self._left = 0
 
     def part(self, size: int | None, value: object, name: str) -> ByteSink:
-        """A stream of `size` bytes within this one, to be given to `put`; None where that is not known."""
+        """A stream of `size` bytes within this one, to be given to `put`; None if that is unknown."""
         if size is not None and size < 0:
             raise EncodeError(name, "negative size", have=size)
         known = own_bytes(value)
@@ -675,7 +675,7 @@ class ByteSink:
             raise EncodeError(name, f"`{param}` depends on where the stream stands", need=value, have=have)
 
     def items(self, value: Any, name: str) -> Any:
-        """A list, as it is. Raises: EncodeError where it is none."""
+        """A list, as it is. Raises: EncodeError if it is none."""
         if not isinstance(value, (list, tuple)):
             raise EncodeError(name, "not given" if value is None else "not a list", have=value)
         return value
@@ -744,7 +744,7 @@ class ByteSink:
             data += terminator
         fill = 0 if pad is None else pad
         if terminator is not None and _find(data, terminator) >= 0:
-            # behind its terminator anything may stand
+            # after its terminator anything may stand
             self._unnamed.append((self.pos + len(data), self.pos + size, 0xFF))
         full = data + bytes([fill]) * (size - len(data))
         if trimmed(full, pad, terminator, include) != value:
@@ -765,7 +765,7 @@ class ByteSink:
         """All bytes of this stream: what was written, instances at their positions, and in between what stood
         there when `value` was read.
 
-        Raises: EncodeError where an instance contradicts what stands at its position.
+        Raises: EncodeError if an instance contradicts what stands at its position.
         """
         self.align()
         out = self.out
@@ -779,7 +779,7 @@ class ByteSink:
                 if len(known) > written and same:
                     out += known[written:]
                 elif len(known) > written and not self.placed and size is None:
-                    reason = "bytes behind it that the schema does not describe have no place any more"
+                    reason = "bytes after it that the schema does not describe have no place any more"
                     raise EncodeError(
                         "", reason, need=value._stop - value._io.base if value._io else 0, have=written
                     )
@@ -858,7 +858,7 @@ def _find(data: bytes | bytearray, terminator: bytes) -> int:
 
 
 def fitting(value: Any, width: int, name: str) -> int:
-    """A number of so many bits. Raises: EncodeError."""
+    """A number of this many bits. Raises: EncodeError."""
     if not isinstance(value, int) or not 0 <= value < 1 << width:
         raise EncodeError(name, "not given" if value is None else f"does not fit {width} bits", have=value)
     return int(value)
@@ -911,7 +911,7 @@ class StreamNode:
         if other.__class__ is not self.__class__:
             return NotImplemented
         todo: list[tuple[Any, Any]] = [(self, other)]
-        # objects that hold themselves are told by what is compared already
+        # objects that hold themselves are given by what is compared already
         seen: set[tuple[int, int]] = set()
         while todo:
             first, second = todo.pop()
@@ -993,7 +993,7 @@ class StreamNode:
     def from_bytes(cls, data: Buffer, *arguments: Any, opt: ReadOptions = DEFAULT_READ, **named: Any) -> Self:
         """Read one; `arguments` are the parameters of its type, in order or by name.
 
-        Bytes behind it are kept for `to_bytes`. Raises: FormatError; TypeError where a parameter is missing.
+        Bytes after it are kept for `to_bytes`. Raises: FormatError; TypeError if a parameter is missing.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
@@ -1087,13 +1087,13 @@ class StreamNode:
         return Malformed(name, reason, at=0 if self._io is None else self._io.at, have=have)
 
     def _given(self, value: T | None, name: str) -> T:
-        """A value that an expression needs. Raises: Malformed where it is not there."""
+        """A value that an expression needs. Raises: Malformed if missing."""
         if value is None:
             raise self._wrong(name, "an expression needs it, and it is not there")
         return value
 
     def _argument(self, value: T | None, name: str) -> T:
-        """A value that a type is told. Raises: Malformed where it is not there."""
+        """A value that a type is given. Raises: Malformed if missing."""
         if value is None:
             raise self._wrong(name, "an argument is not there")
         return value

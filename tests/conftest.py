@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# As wide as they need, as in a pipe: xdist says of its processes how wide the terminal is.
+# As wide as they need, as in a pipe: xdist reports about its processes how wide the terminal is.
 os.environ.pop("COLUMNS", None)
 
 # pytest-randomly seeds `random` before each test; hypothesis draws from a generator of its own. What fails is

@@ -13,7 +13,7 @@ _REMOTE = f"{0:020d}-{_ID}.log"
 
 
 class Case(NamedTuple):
-    """Files, and which of them are the segments of the logs at a path; None where that is no log.
+    """Files, and which of them are the segments of the logs at a path; None if that is not a log.
 
     Attributes:
         resolves: whether the path is one thing on a broker's disk, which commands work on.

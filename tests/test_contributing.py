@@ -53,7 +53,7 @@ def edit(folder: Path, diff: str) -> str:
     text = "" if "/dev/null" in old else (folder / name).read_text("utf-8")
     for lines in hunks:
         before, after = ("".join(line[1:] for line in lines if line[0] in sides) for sides in (" -", " +"))
-        assert text.count(before) == 1, f"{name}: the page shows what is not there, or not once:\n{before}"
+        assert text.count(before) == 1, f"{name}: the page shows what is missing, or not once:\n{before}"
         text = text.replace(before, after)
     (folder / name).write_text(text, "utf-8")
     return name

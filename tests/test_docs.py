@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What a clone is told to run is run by CI itself, or would install or serve something.
+# What a clone is given to run is run by CI itself, or would install or serve something.
 ELSEWHERE = {"make", "pip"}
 # Their commands stand on one another: a test of their own follows them from the first to the last.
 FOLLOWED = {

@@ -50,7 +50,7 @@ def edit(folder: Path, diff: str) -> None:
     text = path.read_text("utf-8")
     for lines in hunks:
         before, after = ("".join(line[1:] for line in lines if line[0] in sides) for sides in (" -", " +"))
-        assert text.count(before) == 1, f"the page shows what is not there, or not once:\n{before}"
+        assert text.count(before) == 1, f"the page shows what is missing, or not once:\n{before}"
         text = text.replace(before, after)
     path.write_text(text, "utf-8")
 

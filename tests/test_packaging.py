@@ -41,7 +41,7 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 
 @pytest.mark.parametrize("folder", PLACES)
 def test_every_module_on_disk_imports_under_the_package(folder: str) -> None:
-    # examples are programs for the folder of a hand-off, beside the modules that it holds
+    # examples are programs for the folder of a hand-off, next to the modules that it holds
     paths = sorted(each for each in PLACES[folder].rglob("*.py") if "examples" not in each.parts)
     assert paths
     for path in paths:
@@ -132,7 +132,7 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     names = names_in(wheel)
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"kodec"}
     for folder in PLACES.values():
-        # what has no `__init__.py` beside it is no module: a script of the build
+        # what has no `__init__.py` next to it is no module: a script of the build
         modules = (path for path in folder.rglob("*.py") if (path.parent / "__init__.py").exists())
         on_disk = {f"kodec/{path.relative_to(folder.parent).as_posix()}" for path in modules}
         assert on_disk <= names

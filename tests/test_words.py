@@ -1,6 +1,6 @@
-"""Pages avoid the phrases that docs/contributing.md lists under "Words"."""
+"""The check of phrases that docs/contributing.md lists under "Words", see `tools/words.py`."""
 
-import re
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -8,36 +8,50 @@ import pytest
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-_BEFORE, _, _WORDS = (ROOT / "docs" / "contributing.md").read_text("utf-8").partition("\n## Words\n")
-_ROWS = re.findall(r"^\| (?!not \|)([^|-].*?) \| .+ \|$", _WORDS.partition("\n## ")[0], re.MULTILINE)
-PHRASES = [phrase for row in _ROWS for phrase in row.split(", ")]
-_FOUND = re.compile(
-    r"\b(?:" + "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in PHRASES) + r")\b",
-    re.IGNORECASE,
-)
-# fenced blocks, indented blocks, code in a line
-_CODE = re.compile(r"^```[\s\S]*?^```$|(?<=\n\n)(?: {4}.*\n)+|`[^`\n]+`", re.MULTILINE)
+_SPEC = importlib.util.spec_from_file_location("words", ROOT / "tools" / "words.py")
+assert _SPEC is not None and _SPEC.loader is not None
+words = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(words)
+
+PHRASES = words.pairs("\n## Words\n\n| not | but |\n|---|---|\n| a bad word, bad Words | a good one |\n")
 
 
-def prose(text: str) -> str:
-    """The text without its code; each line stays where it is."""
-    return _CODE.sub(lambda code: re.sub(r"[^\n]+", "`", code[0]), text)
+def found(text: str) -> list[tuple[int, str]]:
+    return [(line, phrase) for line, phrase, _ in words.found_in(text, PHRASES, words.pattern(PHRASES))]
 
 
 def test_the_page_has_pairs() -> None:
-    assert len(PHRASES) == len({*PHRASES}) > len(_ROWS) > 20
+    pairs = words.pairs((ROOT / "docs" / "contributing.md").read_text("utf-8"))
+    assert len(pairs) > 30 and all(pairs.values())
 
 
 def test_a_phrase_is_found_over_the_end_of_a_line_but_not_in_code() -> None:
-    text = "The reader\nis\ntold so.\n\n    is told\n\n```\nis told\n```\n`is told`\n"
-    assert [each[0] for each in _FOUND.finditer(prose(text))] == ["is\ntold"]
+    text = "Here is a bad\nword.\n\n    a bad word\n\n```\na bad word\n```\n`bad words`\n"
+    assert found(words.prose(text)) == [(1, "a bad word")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_pages_avoid_the_phrases_of_the_table(page: Path) -> None:
-    text = prose(_BEFORE if page.name == "contributing.md" else page.read_text("utf-8"))
-    found = [
-        f"{page.name}:{text.count(chr(10), 0, each.start()) + 1}: {each[0]}" for each in _FOUND.finditer(text)
+def test_docstrings_comments_and_texts_are_read_but_not_names() -> None:
+    text = (
+        '"""It has bad words."""\n\na_bad_word = bad = 1  # a bad\n# word here\n'
+        'raise ValueError(f"{bad}: bad words")\n'
+    )
+    assert found(words.python_prose(text)) == [(1, "bad words"), (3, "a bad word"), (5, "bad words")]
+
+
+def test_a_comment_of_another_language_goes_on_in_the_next_line() -> None:
+    assert found("/* This is a bad\n * word. */\nint bad; // bad\n// words\n") == [
+        (1, "a bad word"),
+        (3, "bad words"),
     ]
-    assert found == []
+
+
+def test_the_command_names_place_and_replacement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("This is fine.\n")
+    assert words.main([str(page)]) == 0 and capsys.readouterr().out == ""
+    monkeypatch.setattr(words, "pairs", lambda _: PHRASES)
+    page.write_text("This is not:\na bad word.\n")
+    assert words.main([str(page)]) == 1
+    assert capsys.readouterr().out == f"{page}:2: a bad word: a good one\n"

@@ -286,7 +286,7 @@ def make_node() -> None:
         run(*npm, "ci", "--prefix", target, "--cache", CACHE / "npm", *quietly)
         facts = {"node": node, "modules": str(target / "node_modules")}
         (target / "node.json").write_text(json.dumps(facts, indent=1) + "\n")
-        # Kaitai's schema of .ksy files is in no package; where GitHub is out of reach, one test says so.
+        # Kaitai's schema of .ksy files is in no package; where GitHub is out of reach, one test reports it.
         subprocess.run(
             [PYTHON, ROOT / "tests" / "ksc" / "ksy_schema.py"],
             stdout=subprocess.DEVNULL,

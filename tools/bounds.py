@@ -4,7 +4,7 @@ Usage: bounds.py [PYTHON...]   (versions as 3.12; without, all that pyproject.to
 
 With the oldest Python every direct dependency is the lowest that its bound allows, those of the build and
 of the tests too; kodec is built from a copy of the tree, with its kernels. With every other Python that is on
-this machine they are the locked ones. Then a quick part of the suite runs. A Python that is not here is told,
+this machine they are the locked ones. Then a quick part of the suite runs. A missing Python is reported,
 and is no failure. Needs uv, which is installed into .cache where it is not on PATH.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = ROOT / ".cache" / "uv"
-# What uv fetches and builds. It keeps all of it: PySpark alone, built anew for each Python, is 2 GB.
+# What uv fetches and builds. It keeps all of it: PySpark alone, built again for each Python, is 2 GB.
 FETCHED = ROOT / ".cache" / "uv-cache"
 # Each extra is used by one of them; slow ones, which look at the codec alone, are left to the other checks.
 TESTS = [
@@ -44,7 +44,7 @@ def say(text: str) -> None:
 
 
 def uv() -> str:
-    """The program uv; installed where it is not there."""
+    """The program uv; installed if missing."""
     found = shutil.which("uv")
     if found is not None:
         return found

@@ -1,8 +1,8 @@
 """Runs the project's checks and prints each with its time; all run even if one fails.
 
-What runs no tests runs side by side, as many as there are cores; tests follow, which take all of them.
+What runs no tests runs side by side, one per core; tests follow, which take all of them.
 
-First it says which backend the tests run on: native kernels, or pure Python where they were not built.
+First it shows which backend the tests run on: native kernels, or pure Python where they were not built.
 
 Usage: check.py [STEP...]   (all steps when none is named)
 """
@@ -28,7 +28,7 @@ READS = [
     "tests/pipeline/test_source.py",
 ]
 
-# A process for each core: tests/conftest.py says which tests stay together.
+# A process for each core: tests/conftest.py shows which tests stay together.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SPREAD = ["--numprocesses", str(min(CORES, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
 # What properties draw follows from it; the order of tests too, but on a build server, where that stays.
@@ -41,12 +41,13 @@ STEPS = {
     "format": ["ruff", "format", "--check", "--output-format", "concise", "."],
     "contracts": ["lint-imports"],
     "types": ["mypy"],
+    "words": ["python", "tools/words.py"],
     "generated": ["kodec", "generate", "--check"],
     "tests-pure": ["pytest", "--quiet", "--no-header", *SPREAD, *READS],
     "tests": ["pytest", "--quiet", "--no-header", *SPREAD],
 }
-# Parts of the tests by their marks: what one runs after every change, beside the first steps (`tests` runs it
-# too); and what `tests` leaves out, as it takes long.
+# Parts of the tests by their marks: `quick`, for use after every change with the first steps (`tests` runs it
+# too), and those that `tests` leaves out because they take long.
 PARTS = {
     "quick": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "quick and not thorough"],
     "thorough": ["pytest", "--quiet", "--no-header", *SPREAD, "-m", "thorough"],
@@ -107,7 +108,7 @@ def main(names: list[str]) -> int:
         if used == "pure" and not names:
             # The tests run on it anyway.
             wanted.remove("tests-pure")
-    # Tests start hundreds of processes; where Python is told to keep no bytecode, each would compile kodec.
+    # Tests start hundreds of processes; where Python is given to keep no bytecode, each would compile kodec.
     subprocess.run([BIN / "python", "-m", "compileall", "-q", "-j0", ROOT / "src"], check=False)
     labels = {
         name: f"[{number}/{len(wanted)}] {name:<10} {' '.join((STEPS | PARTS)[name])[:80]}"

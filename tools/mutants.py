@@ -6,7 +6,7 @@ Usage: mutants.py [--sample N] [--seed S] [--minutes M] [--again] [MODULE...]
 Each mutant is one change in one place: a comparison, an operator, a number, a condition, a call that is left
 out. It is made in a copy of the clone, and the tests that execute its line run there, the quickest first,
 until one fails. Which tests those are is found out once, by a run of all of them under coverage (some twenty
-minutes), and again when the tests have changed and `--map` says so. What came out is a line of
+minutes), and again when the tests have changed and `--map` reports it. What came out is a line of
 out/mutants.jsonl, and is not done again as long as the module stays as it is; `--again` tries those that
 lived once more. At the end there is a table, and the mutants that lived.
 """

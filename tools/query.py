@@ -1,4 +1,4 @@
-"""Counts the records of each topic of a log directory with Spark SQL; says which source read it.
+"""Counts the records of each topic of a log directory with Spark SQL; shows which source read it.
 
 Usage: query.py DIRECTORY
 """

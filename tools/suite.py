@@ -4,7 +4,7 @@
 
 JARS is a jar of Kafka's, or a folder of them. Schemas change as `kodec import-kafka --apply` changes them.
 OUT becomes a kit as `kodec handoff` makes it, with the vectors for `kodec conform`, pages and the model; its
-CHANGELOG.md, which is printed, says what of the formats differs from the schemas as they were, and whether
+CHANGELOG.md, which is printed, shows what of the formats differs from the schemas as they were, and whether
 that is compatible.
 """
 
@@ -27,7 +27,7 @@ def new_suite(jars: Path, out: Path, schemas: Path, version: str, targets: Seque
     """Import and pack, with code in the languages of `targets`; the changelog.
 
     Nothing is changed where `out` is no place for a kit.
-    Raises: as `plan_import`, `make_kit` and `write_folder`; ValueError where the jars define no message.
+    Raises: as `plan_import`, `make_kit` and `write_folder`; ValueError if the jars define no message.
     """
     older_kit(out)
     with tempfile.TemporaryDirectory(prefix="kodec-suite-") as scratch:

@@ -148,7 +148,7 @@ def _missing_in_method(value: Any) -> Iterator[str]:
 
 
 def _says(parts: Sequence[Section], name: str) -> bool:
-    """Whether a section of names has it, or the prose says what it is for."""
+    """Whether a section of names has it, or the prose shows what it is for."""
     return any(
         re.search(rf"\b{name}\b" if part.title in ("Args", "Attributes") else rf"`{name}`", part.text)
         for part in parts

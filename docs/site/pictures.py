@@ -188,7 +188,7 @@ def _architecture() -> str:
     parts += [
         *_labelled(side, 20, 190, 60, "schema", "schemas", "the only facts about bytes"),
         _arrow(side + 95, 80, side + 95, 112),
-        *_labelled(side, 114, 190, 60, "hand", "generator", "knows no Kafka"),
+        *_labelled(side, 114, 190, 60, "hand", "generator", "independent of Kafka"),
         f'<path d="M{side + 95} 174 V{made + 23} H{left + width + 4}" stroke="{_LINE}" stroke-width="1.6" '
         'fill="none" stroke-dasharray="5 4" marker-end="url(#tip)"/>',
         _text(side + 105, 300, "writes", 'font-size="12"'),

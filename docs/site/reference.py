@@ -69,7 +69,7 @@ def _api() -> Iterator[tuple[str, str]]:
 
 def _directive(module: str, name: str, thing: object) -> str:
     if isinstance(thing, type):
-        # the section Attributes of the class says what its fields are
+        # the section Attributes of the class shows what its fields are
         fields = [*getattr(thing, "__dataclass_fields__", ()), *getattr(thing, "_fields", ())]
         left_out = f"\n   :exclude-members: {', '.join(fields)}" if fields else ""
         return f".. autoclass:: {module}.{name}\n   :members:{left_out}"

@@ -1,7 +1,8 @@
 """Values as JSON has them, the same for all languages: what vectors and the testee protocol hold.
 
 Whole numbers that JSON readers would round are decimal strings; bytes are lowercase hexadecimal; text that is
-no UTF-8 is `{"raw": bytes}`; a UUID is its canonical string; an unknown tagged field is `{"number", "data"}`.
+not UTF-8 is `{"raw": bytes}`; a UUID is its canonical string; an unknown tagged field is
+`{"number", "data"}`.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Object(dict[str, Any]):
 
 
 class Fields(dict[str, Any]):
-    """Values by name; one that is not there yet is made as that of a field that is never read."""
+    """Values by name; one that does not exist yet is made as that of a field that is never read."""
 
     def __init__(self, given: dict[str, Any], absent: Mapping[str, Callable[[], Any]]) -> None:
         super().__init__(given)
@@ -200,7 +200,7 @@ class PlanReader:
         return Fields(given, absent)
 
     def absent(self, kind: Any, absent: Constant | None) -> Any:
-        """A field that is not there: a constant, an empty list, a new object, or nothing of its type."""
+        """A field that is missing: a constant, an empty list, a new object, or nothing of its type."""
         if absent is not None:
             return absent.value
         if isinstance(kind, Maybe):

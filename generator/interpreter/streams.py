@@ -168,7 +168,7 @@ class _At:
     io: Stream
     item: Any = None
     index: int = 0
-    # the list of an instance, which is no field
+    # the list of an instance, which is not a field
     target: dict[str, Any] | None = None
     part: Stream | None = None
 
@@ -490,7 +490,7 @@ class StreamReader:
     # -- instances --------------------------------------------------------------------------------
 
     def member(self, node: Node, name: str) -> Any:
-        """A field, a parameter or an instance; None where it was not read."""
+        """A field, a parameter or an instance; None if it was not read."""
         assert node.unit.streamed is not None
         for instance in node.unit.streamed.instances:
             if instance.name == name:
@@ -699,7 +699,7 @@ def _typed(value: Any, kind: Type) -> Any:
 
 
 def _width(element: Element) -> int:
-    """How many bytes ago a value began, where it has always as many; 0 where that is not known."""
+    """How many bytes ago a value began, where it has always as many; 0 if that is unknown."""
     match element:
         case FixedNumber(wire):
             return WIRE[wire].least

@@ -249,7 +249,7 @@ class PlanWriter:
                     raise EncodeError(name, "no case for this value", have=value)
 
     def _chosen(self, choice: Choice, value: Any, frame: Frame) -> Case | None:
-        """The case of a value; None where it has none. What was peeked is not there: objects say which."""
+        """The case of a value; None if it has none. What was peeked is not there: objects say which."""
         if not choice.peeked:
             on = self.values.value(choice.on, frame)
             return next((each for each in choice.cases if self.values.is_case(each, on, frame)), choice.other)

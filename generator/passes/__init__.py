@@ -45,7 +45,7 @@ def run_passes(model: Model, found: Problems | None = None) -> Model:
 
 
 def check(model: Model, problems: Problems) -> Model:
-    """Run every check. Gives the model without what is wrong; each schema in it says whether it is streamed.
+    """Run every check. Gives the model without what is wrong; each schema in it shows whether it is streamed.
 
     Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
     schema says, it is streamed, unless it has extension keys, which need layouts.
@@ -114,7 +114,7 @@ def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Ite
 
 
 def _layouts(model: Model) -> list[SchemaProblem]:
-    """Why schemas cannot be read by layouts; nothing where they can."""
+    """Why schemas cannot be read by layouts; nothing if they can."""
     problems = Problems()
     for stage in _STAGES:
         wrong = Problems()

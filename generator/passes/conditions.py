@@ -98,7 +98,7 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
 
 
 def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
-    """In each version, the field is there when -since and -until say so."""
+    """In each version, the field is there when -since and -until report it."""
     assert struct.versions
     path = path_of(struct, field.id)
     place = field.at("-since" if field.since is not None else "-until" if field.until is not None else "if")

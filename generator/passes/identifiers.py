@@ -31,7 +31,7 @@ _DATA = {(ex.Literal, "value")}
 
 
 def check_identifiers(model: Model, problems: Problems) -> None:
-    """Report every text of the model that is no name where a name is expected, whatever key it came from."""
+    """Report every text of the model that should be a name and is not, from any key."""
     for schema in model.schemas:
         for part in schema.path.removesuffix(".ksy").split("/"):
             if not _NAME.match(part):

@@ -31,7 +31,7 @@ def check_nesting(model: Model, problems: Problems) -> None:
         targets = dict.fromkeys(ref.target for spec in specs for ref in refs(spec.type))
         held[struct.name] = [target for target in targets if target in held]
     circle_of: dict[str, int] = {}
-    # by the number of a circle, a type alone among them: circles, and types, that are in each other
+    # by the number of a circle, a type alone among them: circles, and types, that nest
     depths: list[tuple[int, int]] = []
     for circle in _circles(held):
         circle_of |= dict.fromkeys(circle, len(depths))
@@ -40,7 +40,7 @@ def check_nesting(model: Model, problems: Problems) -> None:
         types = len(circle) + max((depths[each][1] for each in inner), default=0)
         if nested > _MOST_NESTED or types > _MOST_TYPES:
             struct = model.struct(circle[-1])
-            text = f"types are in each other too deep: {nested}, with those that hold each other {types}"
+            text = f"types nest too deep: {nested}, with those that hold each other {types}"
             problems.add(struct.place, path_of(struct), text, f"{_MOST_NESTED} at most, and {_MOST_TYPES}")
             nested, types = 0, 0
         depths.append((nested, types))

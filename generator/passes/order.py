@@ -13,7 +13,7 @@ __all__ = ["check_order"]
 
 
 def check_order(model: Model, problems: Problems, layouts: Layouts) -> None:
-    """Report layouts that could not be read, or only with values that are not there."""
+    """Report layouts that could not be read, or only with values that are missing."""
     ends = _Ends(model)
     for struct in structs(model):
         if struct.wire in INTRINSICS:

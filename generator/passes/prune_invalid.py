@@ -87,7 +87,7 @@ def _owner(model: Model, problem: SchemaProblem) -> tuple[Struct | None, _Member
         return None, None
     place, struct, member = before
     named = next((each for each in structs(model) if problem.path == path_of(each)), None)
-    # what is said of a type is about a member of it only where it stands there
+    # what is reported about a type is about a member of it only where it stands there
     if named is not None and not (named is struct and place == problem.place):
         return named, None
     return struct, member
@@ -141,7 +141,7 @@ def _whole(struct: Struct, own: set[str]) -> bool:
 
 
 def _words(value: object) -> Iterator[str]:
-    """What a part of the model names: members by their ids, of other types behind a dot; types in full."""
+    """What a part of the model names: members by their ids, of other types after a dot; types in full."""
     if isinstance(value, ex.Expr):
         for part in ex.walk(value):
             if isinstance(part, ex.Name):

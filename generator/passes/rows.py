@@ -1,4 +1,4 @@
-"""`-row`: its columns and what it says of its container name what is there."""
+"""`-row`: its columns and bounds refer to existing fields."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _expressions(struct: Struct) -> Iterator[tuple[str, ex.Expr]]:
 def _container(
     model: Model, container: Struct, row: Struct, key: str, expr: ex.Expr, problems: Problems
 ) -> None:
-    """What an expression says of `_batch` must be fields of the container, and its enums the container's."""
+    """`_batch` in an expression refers to fields of the container, and enums to the container's."""
 
     def bad(text: str, hint: str = "") -> None:
         problems.add(row.at("-row"), path_of(row), f"`-row`: `{key}`: {text}", hint)

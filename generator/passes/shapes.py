@@ -266,7 +266,7 @@ def _cases(model: Model, switch: Switch, bad: Callable[..., None]) -> None:
 
 
 def _tag_names(model: Model, struct: Struct, problems: Problems) -> None:
-    """A tagged section gives its tags to the type that holds it, beside that type's own fields."""
+    """A tagged section gives its tags to the type that holds it, next to that type's own fields."""
     ids = [field.id for field in struct.fields]
     for field in struct.fields:
         section = model.struct(field.type.target) if isinstance(field.type, Ref) else None

@@ -167,7 +167,7 @@ def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
 
 
 def _most(field: Field) -> int | None:
-    """The number of elements that fulfils an alternative of the condition; None where there is none."""
+    """The number of elements that fulfils an alternative of the condition; None if there is none."""
     todo = [field.repeat_until]
     while todo:
         part = todo.pop()

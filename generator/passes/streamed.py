@@ -60,7 +60,7 @@ class _Checker:
     def need(
         self, place: Place, owner: str, key: str, expr: ex.Expr | None, scope: Scope, wanted: tuple[str, ...]
     ) -> Kind | None:
-        """The kind of an expression; None, and a problem where there is one to report."""
+        """The kind of an expression; None, and a problem if there is one to report."""
         if expr is None:
             return None
         try:
@@ -149,7 +149,7 @@ class _Checker:
                 self.bad(field.at("enum"), field.id, "an enum needs an integer or bit field")
             zero = isinstance(kind, Str) and kind.zero
             if isinstance(kind, (Bytes, Str)) and field.contents is None and not (sized or ended or zero):
-                self.bad(field.at("type"), field.id, "nothing says where it ends", "size: len_x")
+                self.bad(field.at("type"), field.id, "nothing shows where it ends", "size: len_x")
             if isinstance(kind, (Prim, Bits)) and field.process is not None:
                 self.bad(field.at("process"), field.id, "`process` needs bytes", "give it a `size`")
             if isinstance(kind, Ref) and field.process is not None and not (sized or ended):

@@ -174,7 +174,7 @@ class _UnitBuilder:
         self.types = Types(builder.model)
         self.peeks = {each.name: each for each in self._peeked()}
         self.bind = Binder(self.types, struct, self.peeks)
-        # every condition stays, as the version is not known yet
+        # every condition stays, as the version is unknown yet
         self.layout: Layout = self.layouts.layout(struct, {})
         self.fields = {spec.id: spec for spec in self.layout.fields}
 
@@ -284,7 +284,7 @@ class _UnitBuilder:
         )
 
     def _absent(self, spec: Field) -> Constant | None:
-        """What a field is that is not there when it is read: where a version lacks it, its default."""
+        """What a field is that is missing when it is read: where a version lacks it, its default."""
         found = self.fields.get(spec.id)
         lacking = found is None or self._conditions(found)[0] is not None
         return self._default(spec) if lacking else self._left_out(spec)
@@ -356,7 +356,7 @@ class _UnitBuilder:
                     assert absent is not None and absent.value is None, (self.struct.name, spec.id)
                     body.insert(0, SetNull(spec.id))
             if tagged_section(self.model, spec) is None:
-                # a layout of no version knows nothing of what other versions refuse
+                # a layout of no version is independent of what other versions refuse
                 body += self._nulls(self.struct.field(spec.id) or spec)
             yield from body if in_version is None else (When(in_version, tuple(body)),)
             yield from self._after(spec.id)
@@ -725,7 +725,7 @@ def _all_of(test: ex.Expr) -> Iterator[ex.Expr]:
 
 
 def _may_lack_case(spec: Field) -> bool:
-    """Whether there is nothing where a switch has no case."""
+    """Whether there is nothing if a switch has no case."""
     if not isinstance(spec.type, Switch) or spec.type.default is not None:
         return False
     return spec.size is None and not spec.size_eos and spec.codec is None and not spec.tags
@@ -807,7 +807,7 @@ def _run_of_one(step: One) -> Fixed | None:
 
 
 def _fused(run: Fixed, other: Fixed) -> Fixed:
-    """The one, and the other behind it."""
+    """The one, and the other after it."""
     slots = (dataclasses.replace(each, offset=run.size + each.offset) for each in other.slots)
     return Fixed((*run.slots, *slots), run.size + other.size, run.objects + other.objects)
 

@@ -242,7 +242,7 @@ class Layouts:
         return None
 
     def optional(self, struct: Struct, field: Field) -> bool:
-        """Whether a field that is not there is None, and not its default.
+        """Whether a field that is missing is None, and not its default.
 
         So it is where more than the version decides it, and no `-default` says otherwise. What a length of
         its own says to be absent is empty, and what `-nullable` says is null.
@@ -304,7 +304,7 @@ class Layouts:
 
 
 def _nulls(versions: VersionRange | None, version: int | None) -> VersionRange | None:
-    """None where null is allowed, or nothing is said of it; an empty range where it is refused."""
+    """None if null is allowed, or nothing is reported about it; an empty range where it is refused."""
     if versions is None or version is None or version in versions:
         return None
     return VersionRange.parse("none")

@@ -38,9 +38,9 @@ class Extent:
     """Where a field stands.
 
     Attributes:
-        path: the field's name, behind those of the fixed types that it is in: `attributes.compression`.
-        offset: bytes from the start of the type; None where that varies.
-        size: its bytes, where it is there; None where that varies. Of bit fields: all that share it.
+        path: the field's name, after those of the fixed types that it is in: `attributes.compression`.
+        offset: bytes from the start of the type; None if that varies.
+        size: its bytes, where it is there; None if that varies. Of bit fields: all that share it.
         bits: of a bit field, how far it is from the right of those bytes, and its width.
         number: of one number of fixed width, its wire type and order.
     """
@@ -57,7 +57,7 @@ class Places:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        # Of units that are told nothing, found once: types that hold two of another double the work.
+        # Of units that are given nothing, found once: types that hold two of another double the work.
         self._sizes: dict[str, int | None] = {}
 
     @staticmethod
@@ -72,7 +72,7 @@ class Places:
         ]
 
     def layouts(self, unit: Unit) -> list[tuple[Known, tuple[int, ...], tuple[Extent, ...]]]:
-        """The distinct layouts of a unit: the flags that it is told, the versions of it, and its fields."""
+        """The distinct layouts of a unit: the flags that it is given, the versions of it, and its fields."""
         found: dict[tuple[object, ...], tuple[Known, list[int], tuple[Extent, ...]]] = {}
         for names in self.known(unit):
             flags = {name: value for name, value in names.items() if name != unit.version_name}
@@ -86,11 +86,11 @@ class Places:
         return self._walk(steps, 0, names or {})[0]
 
     def size(self, unit: Unit, names: Known | None = None) -> int | None:
-        """The bytes of a unit; None where they vary."""
+        """The bytes of a unit; None if they vary."""
         return self._walk(unit.steps, 0, names or {})[1]
 
     def _walk(self, steps: Iterable[Step], at: int | None, names: Known) -> tuple[list[Extent], int | None]:
-        """The fields, and where they end; None where that varies."""
+        """The fields, and where they end; None if that varies."""
         found: list[Extent] = []
         for step in steps:
             match step:
@@ -118,7 +118,7 @@ class Places:
         return found, at
 
     def _size(self, element: Element, names: Known) -> int | None:
-        """The bytes of a value; None where they vary."""
+        """The bytes of a value; None if they vary."""
         match element:
             case FixedNumber(wire):
                 return WIRE[wire].size

@@ -79,7 +79,7 @@ class UnitPrinter(ABC, Generic[S]):
     Attributes:
         kept: the fields of its object; none where it stands for the value of one.
         ranged: lengths and checksums of what is there, which a writer knows when that is written.
-        computed: fields that a writer computes where they are not given.
+        computed: fields that a writer computes if not given.
     """
 
     apart: ClassVar[str] = "."
@@ -116,7 +116,7 @@ class UnitPrinter(ABC, Generic[S]):
 
     @abstractmethod
     def local(self, name: str) -> str:
-        """The variable of a field, or of what a unit is told."""
+        """The variable of a field, or of what a unit is given."""
 
     def told(self, value: Value, kind: Type) -> str:
         """A value among the arguments of a unit's function."""
@@ -145,7 +145,7 @@ class UnitPrinter(ABC, Generic[S]):
         return "" if part.plus is None else f"{sign}{self.spell(part.plus, self.spell.binds['*'])}"
 
     def opposite(self, rule: Rule, item: str, slot: Slot | None = None) -> str:
-        """The test that a rule does not hold of a value; that of a slot may speak of fields beside it."""
+        """The test that a rule does not hold of a value; that of a slot may speak of fields next to it."""
         spell = self.spell if slot is None or len(slot.path) == 1 else self.beside(slot)
         return spell.of(item).opposite(rule.test)
 
@@ -172,11 +172,11 @@ class UnitPrinter(ABC, Generic[S]):
         tests += [f"{place} > {versions.last}"] if versions.last < kind.high else []
         return f" {self.spell.words['or']} ".join(tests)
 
-    # -- what units are told ----------------------------------------------------------------------
+    # -- what units are given ----------------------------------------------------------------------
 
     @property
     def arguments(self) -> str:
-        """What it was told itself, after other arguments."""
+        """What it was given itself, after other arguments."""
         return "".join(f", {self.local(each.name)}" for each in self.unit.parameters)
 
     def given(self, arguments: Iterable[Value], unit: str) -> str:
@@ -254,7 +254,7 @@ class UnitPrinter(ABC, Generic[S]):
         return part.kind == "last" if isinstance(part, Derived) else isinstance(part, CheckLast)
 
     def measured(self) -> list[str]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are.
+        """Fields whose bytes are made first, as a length in front of them shows how many there are.
 
         Not what may be compressed, which is `stored`.
         """
@@ -296,7 +296,7 @@ class UnitPrinter(ABC, Generic[S]):
         return list({spelled(each.type): each for each in self.cases_of(choice)}.values())
 
     def has_bytes(self, choice: Choice) -> bool:
-        """Whether bytes are what a value is where there is no case."""
+        """Whether bytes are what a value is if there is no case."""
         open_end = choice.other is None and (choice.size is not None or choice.fills)
         return open_end and all(bare(each.type) != OCTETS for each in choice.cases)
 
@@ -333,11 +333,11 @@ class UnitPrinter(ABC, Generic[S]):
         return self.unit.version is not None and step.slots[-1].path == (self.unit.version.name,)
 
     def peeked_size(self) -> int:
-        """How many bytes are needed for what is looked at before."""
+        """How many bytes are needed for what is checked before."""
         return max(each.offset + self.width(each.wire) for each in self.unit.peeks)
 
     def peeked_names(self) -> str:
-        """A literal of what is looked at before."""
+        """A literal of what is checked before."""
         peeks = sorted(self.unit.peeks, key=lambda each: each.offset)
         return self.literal(", ".join(each.name for each in peeks))
 

@@ -2,7 +2,7 @@
 
 Fields are named by their path from the type that holds the rows: `attributes.compression`, and what its
 content repeats `records.body.key`. A reader of rows gives up where something is wrong: the reader of the type
-says what.
+shows what.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """A list: so many elements of at least `least` bytes, with the columns of an element."""
+    """A list: this many elements of at least `least` bytes, with the columns of an element."""
 
     name: str
     count: Value
@@ -142,9 +142,9 @@ class RowColumn:
     """A column. `source` is a value, or the Span or the Elements that it is: these have no `type`.
 
     Attributes:
-        arrow: the type that the schema asks for, empty where it asks for none.
-        computed: whether it is no field of the row.
-        told: whether it is told of all rows of a unit, and is no part of a row.
+        arrow: the type that the schema asks for, empty if it asks for none.
+        computed: whether it is not a field of the row.
+        told: whether it receives all rows of a unit, and is no part of a row.
     """
 
     name: str
@@ -157,7 +157,7 @@ class RowColumn:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What the head of a unit says of a column in its rows: none is below `first`, none above `last`."""
+    """Bounds of a column in the head of a unit: none is below `first`, none above `last`."""
 
     column: str
     first: Value | None
@@ -190,11 +190,11 @@ class RowPlan:
     Attributes:
         unit: the type that holds rows, or is one.
         head: its steps; the content is not looked into.
-        element: the steps of a row in the content; None where the unit is a row itself.
+        element: the steps of a row in the content; None if the unit is a row itself.
         count: how many rows there are in the content.
         least: the fewest bytes of one.
         packed: the codecs of the content, wherever in the unit that is.
-        content: the field that the content is; empty where the unit is a row itself.
+        content: the field that the content is; empty if the unit is a row itself.
         packed_at: the field that may be compressed.
         hidden: where it holds, the rows are not for users.
         fields: the numbers, spans and lists, by their paths.
@@ -222,7 +222,7 @@ class RowPlan:
 
 
 def rows_of(model: Model, program: Program, schema: Schema, holder: Struct | None = None) -> RowPlan | None:
-    """The rows of a schema's outermost type, or of another one; None where it has none as plain as that."""
+    """The rows of a schema's outermost type, or of another one; None if it has none as plain as that."""
     try:
         return planned_rows(model, program, schema, holder)
     except NoRows:
@@ -333,7 +333,7 @@ class _Builder:
 
     def _steps(self, unit: Unit, at: tuple[str, ...]) -> tuple[RowStep, ...]:
         if unit.parameters or unit.versions is not None or unit.peeks or unit.stands_for is not None:
-            text = "has parameters, versions or values that are looked at before"
+            text = "has parameters, versions or values that are checked before"
             raise NoRows(f"`{unit.name}` {text}", self.model.struct(unit.name).place)
         if unit.packed is not None:
             self.holder = ".".join((*at, unit.packed.name))

@@ -1,6 +1,6 @@
 """Values as text of a programming language: what all languages with infix operators have in common.
 
-A target derives from `Spelling`, and says how tightly its operators bind and how parts of values are spelled.
+A target derives from `Spelling`, and defines operator precedence and the spelling of parts of values.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Spelling(ABC):
 
     @abstractmethod
     def member(self, of: Value, name: str) -> str:
-        """What stands behind an object to name its field."""
+        """What stands after an object to name its field."""
 
     @abstractmethod
     def size(self, of: Value) -> tuple[int, str]:

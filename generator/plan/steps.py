@@ -93,10 +93,10 @@ class Slot:
     """A value of fixed width in a run of such.
 
     Attributes:
-        path: the field's name, behind those of the fields that hold its object.
+        path: the field's name, after those of the fields that hold its object.
         offset, size: in bytes, from the start of the run; bit fields share those of their group.
         wire: the wire type of a number, a flag or a UUID; None of bytes and of bits.
-        order: `be` or `le`; empty where one byte has none; `by` where bytes say it (`ByteOrder`).
+        order: `be` or `le`; empty if one byte has none; `by` where bytes say it (`ByteOrder`).
         bits: how far it is from the lowest bit, and its width.
         contents: the bytes that always stand there.
     """
@@ -161,7 +161,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """How stored bytes become others before they are looked at: `xor`, `zlib`, or a registered name."""
+    """How stored bytes become others before they are checked: `xor`, `zlib`, or a registered name."""
 
     name: str
     arguments: tuple[Value, ...]
@@ -200,7 +200,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """A number of so many bits, which begins where the one before ended, within a byte.
+    """A number of this many bits, which begins where the one before ended, within a byte.
 
     `be` has the most significant bit of a byte first, `le` the least significant.
     """
@@ -219,7 +219,7 @@ class Octets:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """Text of so many bytes; None is up to the end. `encoding` is a name of `wire.ENCODINGS`."""
+    """Text of this many bytes; None is up to the end. `encoding` is a name of `wire.ENCODINGS`."""
 
     size: Size | None
     encoding: str
@@ -230,7 +230,7 @@ class Chars:
 class Nested:
     """What the reader of another unit gives; it must fill `size`, or with `fills` all up to the end.
 
-    In streamed schemas `bounds` says of what bytes; it need not fill these. Without, it ends by itself.
+    In streamed schemas `bounds` reports about what bytes; it need not fill these. Without, it ends by itself.
 
     Attributes:
         parent: what the object has as its parent; None is nothing.
@@ -248,7 +248,7 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case of a switch; `value` is None where it is all other values."""
+    """One case of a switch; `value` is None if it is all other values."""
 
     value: Value | None
     type: Type
@@ -327,7 +327,7 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Bytes that may be compressed, as they are stored; `Unit.packed` says what becomes of them."""
+    """Bytes that may be compressed, as they are stored; `Unit.packed` shows what becomes of them."""
 
     name: str
     size: Size | None
@@ -353,7 +353,7 @@ class SetNull:
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """A rule of a field that is looked at after it, whether it was read or not."""
+    """A rule of a field that is checked after it, whether it was read or not."""
 
     name: str
     rule: Rule
@@ -450,7 +450,7 @@ class Derived:
 
     Attributes:
         kind: length (in bytes), count, presence (1, or `null`), last or most (of `member`).
-        null: what says that `of` is null; None where it cannot be.
+        null: what says that `of` is null; None if it cannot be.
         plus: what is added.
         when: where it is computed; elsewhere it has to be given.
         given: whether objects have the field, so that it is computed only where that is null.
@@ -468,7 +468,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a unit is told by the one that holds it."""
+    """What a unit is given by the one that holds it."""
 
     name: str
     type: Type
@@ -569,13 +569,13 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A type of a schema: what it is told, what it has, and how it is read.
+    """A type of a schema: what it is given, what it has, and how it is read.
 
     Attributes:
         name: the full name, `schema::type`.
         stands_for: the field whose value the unit gives, where it gives no object.
         versions: those that it knows; others are an error before anything else is read.
-        version: where it stands; None where it is a parameter, or there are none.
+        version: where it stands; None if it is a parameter, or there are none.
         least: the fewest bytes.
         derived: what a writer computes before it writes, in this order.
         peeked: values that follow from `peeks` alone, by their names.
@@ -601,7 +601,7 @@ class Unit:
         return next(each for each in self.fields if each.name == name)
 
     def derivation(self, name: str) -> Derived | None:
-        """How a writer computes a field; None where it is given."""
+        """How a writer computes a field; None if it is given."""
         return next((each for each in self.derived if each.name == name), None)
 
     def step_of(self, name: str) -> One | Many:
@@ -656,7 +656,7 @@ class Unit:
         return [each for each in found if each.kept and not each.droppable and each.name not in derived]
 
     def is_of_version(self, test: Value) -> bool:
-        """Whether a condition is on the version and what else the unit is told alone."""
+        """Whether a condition is on the version and what else the unit is given alone."""
         told = {self.version_name, *(each.name for each in self.parameters)}
         return all(each.name in told for each in values_in(test) if isinstance(each, (FieldOf, Peeked)))
 
@@ -668,7 +668,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """All units, by name; those that others hold come first where that is possible."""
+    """All units, by name; those that others hold come first if that is possible."""
 
     units: dict[str, Unit] = field(default_factory=dict)
 

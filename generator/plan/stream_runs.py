@@ -76,7 +76,7 @@ def loose(model: Model) -> bool:
 
 
 def _leaves_bits(struct: Struct, eof: Set[str]) -> bool:
-    """Whether bits that are no whole bytes may stand before another type, or at the end."""
+    """Whether bits that are not whole bytes may stand before another type, or at the end."""
     partial, order, left = False, "", 0
     for spec in struct.fields:
         if isinstance(spec.type, Bits):

@@ -148,7 +148,7 @@ class StreamTypes:
         return Maybe(found) if spec.condition is not None and not isinstance(found, Maybe) else found
 
     def parameter(self, param: Param) -> Type:
-        """The type of a parameter; nothing holds a number to the width that it says."""
+        """The type of a parameter; nothing holds a number to the width that it states."""
         return self.kind(self.kinds.of_param(param))
 
     def kind(self, kind: Kind) -> Type:
@@ -228,7 +228,7 @@ class StreamBinder:
         return self._required(expr, here, argument=False)
 
     def argument(self, expr: ex.Expr, here: Here) -> Value:
-        """A value that a type is told, which must be there."""
+        """A value that a type is given, which must be there."""
         return self._required(expr, here, argument=True)
 
     def _required(self, expr: ex.Expr, here: Here, *, argument: bool) -> Value:

@@ -1,7 +1,7 @@
 """Typed expressions of a plan: every name is bound, every operation knows what it gives.
 
 A whole number has a range instead of a width. Where the range of an operation is wider than what a language
-computes in, its printer has to guard the operation; `wide` says whether 64 bits are enough.
+computes in, its printer has to guard the operation; `wide` shows whether 64 bits are enough.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class FieldOf:
 
 @dataclass(frozen=True, slots=True)
 class Peeked:
-    """A number `offset` bytes after the start of the unit, which is looked at before anything is read."""
+    """A number `offset` bytes after the start of the unit, which is checked before anything is read."""
 
     name: str
     offset: int
@@ -272,7 +272,7 @@ class Required:
 
     Attributes:
         reading: it can be missing only while the object is read: a field that was not read yet.
-        argument: it is told to a type.
+        argument: it is given to a type.
     """
 
     of: Value
@@ -364,7 +364,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class ElementOf:
-    """An element of a list or of bytes. Fails where there is none at that index."""
+    """An element of a list or of bytes. Fails if there is none at that index."""
 
     of: Value
     at: Value
@@ -411,7 +411,7 @@ class Binary:
     """`left op right`; `/` of whole numbers rounds down, and `%` has the sign of the right side.
 
     In streamed schemas `/` and `%` fail for 0, shifts for more than 128 bits; a negative shift is one to the
-    other side. `fails` says whether that is to be looked at.
+    other side. `fails` shows whether that is to be looked at.
     """
 
     op: str
@@ -421,7 +421,7 @@ class Binary:
 
     @property
     def fails(self) -> bool:
-        """Whether the right side is not known to be one that the operation has a result for."""
+        """Whether the right side is unknown to be one that the operation has a result for."""
         if self.op not in ("/", "%", "<<", ">>"):
             return False
         right = self.right.value if isinstance(self.right, Constant) else None
@@ -545,7 +545,7 @@ COMPARISONS = frozenset(OPPOSITE)
 
 
 def opposite_of(test: Value) -> Value | None:
-    """What holds just where a test does not, in as many words; None where that takes a `not`."""
+    """What holds just where a test does not, in as many words; None if that takes a `not`."""
     match test:
         case Unary("not", of):
             return of

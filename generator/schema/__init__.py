@@ -1,1 +1,1 @@
-"""Schemas: from .ksy files to the model, which says what they say and nothing of any target language."""
+"""Schemas: from .ksy files to the model, which shows what they say and nothing of any target language."""

@@ -117,7 +117,7 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     "-until": (_WHOLE, "The last version that has it."),
     "-ignorable": (_FLAG, "A value that a version cannot carry is dropped rather than refused."),
     "-tags": (_map(_or(_NAME, _ref("tag")), _NUMBER), "The typed tags of a tagged section, by number."),
-    "-codec": (_or({"type": "string"}, _ref("-codec")), "The enum field that says how it is compressed."),
+    "-codec": (_or({"type": "string"}, _ref("-codec")), "The enum field that shows how it is compressed."),
     "-inner": ({"type": "string"}, "The type of what is compressed."),
     "-column": (
         _or(_words(False), {"type": "string"}, _ref("-column")),
@@ -156,7 +156,7 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ("-codec", "when"): (_EXPR, "The condition under which they are."),
     ("-row", "columns"): (_list(_or({"type": "string"}, _ref("column of a -row"))), "The columns, in order."),
     ("-row", "unless"): (_EXPR, "Where it holds, the rows of a container are hidden."),
-    ("-row", "bounds"): (_map(_ref("bound of a -row")), "What the container says of a column of its rows."),
+    ("-row", "bounds"): (_map(_ref("bound of a -row")), "Bounds that the container sets for a column."),
     ("-row", "head"): (
         _list(_ref("column of a -row")),
         "Columns with one value for all rows of a container.",
@@ -204,7 +204,7 @@ def _mapping(kind: str) -> dict[str, Any]:
     properties = {}
     for key in sorted(keys.plain | keys.own, key=lambda key: (key.startswith("-"), key)):
         shape, text = _IN.get((kind, key)) or _ANYWHERE[key]
-        # beside a reference, draft 7 ignores what else is said
+        # next to a reference, draft 7 ignores what else is said
         plain = {"allOf": [shape]} if "$ref" in shape else shape
         properties[key] = {**plain, "description": text}
     found: dict[str, Any] = {

@@ -280,7 +280,7 @@ class _Parser:
                 return of
 
     def type_name(self, before: str) -> str:
-        """A type between `<` and `>`, with `[]` behind it for a list of them."""
+        """A type between `<` and `>`, with `[]` after it for a list of them."""
         kind, name, column = self.here
         if kind != "name":
             raise ExprError(f"a type must follow `{before}`", column)
@@ -391,7 +391,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def depth_of(expr: Expr) -> int:
-    """How many expressions are in each other."""
+    """How many expressions nest."""
     deepest, level = 0, [expr]
     while level:
         deepest += 1

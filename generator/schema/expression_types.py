@@ -126,7 +126,7 @@ def types_in(kind: TypeRef) -> Iterator[TypeRef]:
 
 def without_case(spec: Field) -> Field | None:
     """What is read where a switch without `_` has no case: the bytes of its size, just as they are stored but
-    for a process, or nothing where it has no size. So does stock ksc.
+    for a process, or nothing if it has no size. So does stock ksc.
     """
     if spec.size is None and not spec.size_eos:
         return None
@@ -278,7 +278,7 @@ class Kinds:
     # -- expressions ----------------------------------------------------------------------------
 
     def of(self, expr: ex.Expr, scope: Scope) -> Kind:
-        """The kind of an expression's value. Raises KindError where it has none."""
+        """The kind of an expression's value. Raises KindError if it has none."""
         match expr:
             case ex.Literal(value):
                 return _literal(value)
@@ -498,7 +498,7 @@ class Kinds:
             yield from (part for part in parts if part is not None)
 
     def width(self, of: ex.Expr, scope: Scope) -> int:
-        """The bits of a member, for `_sizeof`. Raises KindError where they vary."""
+        """The bits of a member, for `_sizeof`. Raises KindError if they vary."""
         spec = None
         if isinstance(of, ex.Name):
             spec = scope.struct.field(of.name)

@@ -143,7 +143,7 @@ def word_of(value: object) -> str:
 
 def _scalar(node: yaml.ScalarNode) -> Scalar:
     text: str = node.value
-    if node.style:  # of a plain one it is None, or nothing where libyaml reads
+    if node.style:  # of a plain one it is None, or nothing if libyaml reads
         return text
     if text in _WORDS:
         return _WORDS[text]

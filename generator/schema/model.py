@@ -1,6 +1,6 @@
 """The frozen model of a set of schemas: what every pass and every template starts from.
 
-It says what the schemas say, resolved and typed, and nothing of any target language. It is also
+It shows what the schemas say, resolved and typed, and nothing of any target language. It is also
 written as JSON (`to_json`), so that a tool in another language can start from it.
 """
 
@@ -81,12 +81,12 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Raw bytes; the field says how many."""
+    """Raw bytes; the field shows how many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Str:
-    """Text in `encoding`; the field says how many bytes, or a zero character ends it where `zero`."""
+    """Text in `encoding`; the field shows how many bytes, or a zero character ends it where `zero`."""
 
     encoding: str
     zero: bool = False
@@ -137,7 +137,7 @@ class Valid:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """How stored bytes become others before they are looked at: `xor`, `zlib`, or a registered name."""
+    """How stored bytes become others before they are checked: `xor`, `zlib`, or a registered name."""
 
     name: str
     args: tuple[Expr, ...] = ()
@@ -222,7 +222,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a container says of a column of its rows: none is below `first` or above `last`."""
+    """What a container reports about a column of its rows: none is below `first` or above `last`."""
 
     column: str
     first: Expr | None = None
@@ -403,7 +403,7 @@ class Struct:
 class Schema:
     """One .ksy file; `path` is relative to the schema folder, with forward slashes.
 
-    A `streamed` one says what layouts of records cannot: its objects know their stream and their parents.
+    A `streamed` one shows what layouts of records cannot: its objects know their stream and their parents.
     """
 
     id: str
@@ -454,7 +454,7 @@ class Model:
 def to_json(model: Model, mark: str = "") -> str:
     """The model as deterministic JSON: expressions as Kaitai text, defaults left out, keys sorted.
 
-    `mark`, which says who made it, comes first.
+    `mark`, which shows who made it, comes first.
     """
     document: dict[str, Any] = {
         "model_version": MODEL_VERSION,

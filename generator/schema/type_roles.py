@@ -28,7 +28,7 @@ class RowContent:
     """The rows inside a container.
 
     `holder` is the compressible field, `element` what its content repeats, `row` the part of it marked
-    `-row`, `count` the field that says how many there are.
+    `-row`, `count` the field that shows how many there are.
     """
 
     holder: Field

@@ -63,7 +63,7 @@ class Values:
         return None if child.value is None else word_of(child.value)
 
     def words(self, node: Node, key: str) -> Text:
-        """What is meant for people; empty where there is none."""
+        """What is meant for people; empty if there is none."""
         child = node.get(key)
         if child is None:
             return NO_TEXT

@@ -16,7 +16,7 @@ def bits_of(model: Model, name: str) -> int:
 
 
 def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = None) -> int | None:
-    """The bits of a type or a number; None where they vary. `known` is what was found out before."""
+    """The bits of a type or a number; None if they vary. `known` is what was found out before."""
     if "::" not in name and name not in [schema.id for schema in model.schemas]:
         word = name.removesuffix("le").removesuffix("be")
         return int(word[1:]) * (1 if word[0] == "b" else 8)
@@ -37,7 +37,7 @@ def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = No
 
 
 def field_bits(model: Model, spec: Field, known: dict[str, int | None] | None = None) -> int | None:
-    """The bits of a field; None where they vary."""
+    """The bits of a field; None if they vary."""
     if spec.condition is not None or spec.size_eos:
         return None
     count = 1

@@ -24,9 +24,9 @@ class Codec:
             more than a few times that, whatever the bytes say, and raises FormatError.
         compress: from bytes and a level to what is compressed.
         pieces: the same output as an iterator of pieces of a few MiB, so that it can be measured before it is
-            held; None where the codec can only decompress at once.
-        most: an upper bound of the output's size from the headers alone; None where these do not say it.
-        expansion: the most bytes that one compressed byte can become; None where that is not known.
+            held; None if the codec can only decompress at once.
+        most: an upper bound of the output's size from the headers alone; None if these do not say it.
+        expansion: the most bytes that one compressed byte can become; None if that is unknown.
         levels: the levels that may be asked for, as ranges; empty if the codec has none.
         default_level: the level that stands for None; None if the codec has none.
     """

@@ -26,7 +26,7 @@ _MOST_EXPANSION = 1032  # two bits of deflate give at most 258 bytes
 
 
 def _starts_member(data: bytes, pos: int) -> bool:
-    """Say whether a whole, valid member header is at `pos`; if not, Java takes the rest for junk."""
+    """Report whether a whole, valid member header is at `pos`; if not, Java takes the rest for junk."""
     if len(data) - pos < 10 or not data.startswith(_HEADER, pos):
         return False
     flags, at = data[pos + 3], pos + 10

@@ -83,7 +83,7 @@ def _read_header(view: memoryview, *, check: bool) -> tuple[int, int, int]:
 
 
 class _Block(NamedTuple):
-    """A block: where its size stands, where its bytes start and end, and what its frame says of it."""
+    """A block: where its size stands, where its bytes start and end, and what its frame reports about it."""
 
     at: int
     start: int

@@ -207,7 +207,7 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
 
 
 def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
-    """The same, 1 MiB at a time. The library keeps the frame's window beside it, as far as it fills."""
+    """The same, 1 MiB at a time. The library keeps the frame's window next to it, as far as it fills."""
     view = memoryview(data)
     total = 0
     for frame in _frames(view):

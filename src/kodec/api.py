@@ -1,4 +1,4 @@
-"""The names of `kodec` itself, which are imported from there; `kodec.repair` and others have more."""
+"""The names of `kodec` itself, imported from there; `kodec.repair` and its siblings have more."""
 
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode

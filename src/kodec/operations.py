@@ -1,4 +1,4 @@
-"""What operators ask of the files alone; logs trimmed, compacted, converted, edited and given to a broker."""
+"""Operations on log files without a broker: trim, compact, convert, edit, adopt, and read their state."""
 
 from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
 from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction

@@ -1,4 +1,4 @@
-"""Logs checked, recovered as a broker would, and salvaged."""
+"""Check logs, recover them as a broker would, and salvage them."""
 
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex

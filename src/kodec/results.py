@@ -1,4 +1,4 @@
-"""What functions of `kodec` give, by name: for annotations."""
+"""The result types of `kodec`'s functions, for annotations."""
 
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.directories.partition import LogRead

@@ -1,4 +1,4 @@
-"""Keys and values by the schemas that they were written with: Avro, Protobuf, JSON Schema."""
+"""Decode keys and values with the schemas of their writers: Avro, Protobuf, JSON Schema."""
 
 from kodec.log.values.decoder import DecodedValue, ValueDecoder
 from kodec.log.values.schema_folder import SchemaFolder

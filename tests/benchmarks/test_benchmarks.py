@@ -86,7 +86,7 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
             for times in reader["times"].values():
                 assert times["least"] <= times["median"] <= times["most"]
     if kodec.backend() == "native":
-        # each target has its figures, but for those beside a peer that is not there
+        # each target has its figures, but for those next to a peer that is missing
         targets = [each for each in bench.targets.TARGETS if each.base not in report["absent"]]
         assert len(report["targets"]) == len(targets)
     assert set(report["facts"]) == {"date", "commit", "cpu", "cores", "system", "python", "libraries"}

@@ -174,7 +174,7 @@ def test_generate_writes_then_has_nothing_to_do_then_notices_a_change(tmp_path: 
     )
     arguments = ("generate", "--schemas", "schemas", "--out", "out")
     assert "new" in run(*arguments, cwd=tmp_path).stdout
-    assert "nothing has changed" in run(*arguments, cwd=tmp_path).stdout
+    assert "no changes" in run(*arguments, cwd=tmp_path).stdout
     assert run(*arguments, "--check", cwd=tmp_path).returncode == 0
     module = tmp_path / "out" / "point.py"
     module.write_text(module.read_text("utf-8").replace("x: int = 0", "x: int = 1"), encoding="utf-8")

@@ -47,7 +47,7 @@ def test_redact_says_what_still_holds_a_match(logs: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "say which records"),
+        ([], 2, "choose records"),
         (["--key", "a", "--topic", "none"], 1, "has no topic none"),
         (["--offset", "5..3"], 2, "3 is below 5"),
         (["--where", "offset ="], 2, "invalid syntax"),

@@ -107,9 +107,9 @@ def test_another_kind_stays_bytes_with_the_reason(capsys: pytest.CaptureFixture[
 def test_mistakes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     other = Path(__file__).parents[1] / "data/kafka-4.3.1/logs"
     for arguments, code, said in [
-        ([str(other), "--value-format", "avro"], 1, "there is no topic _schemas here"),
+        ([str(other), "--value-format", "avro"], 1, "no topic _schemas here"),
         ([str(other), "--schemas", "nothing"], 1, "neither a URL, nor a folder"),
-        ([str(LOGS), "--key-format", "avro", "--key", "a"], 2, "--key is no avro: use --where"),
+        ([str(LOGS), "--key-format", "avro", "--key", "a"], 2, "--key is not avro: use --where"),
         ([str(LOGS), "--reader-schema", str(tmp_path / "x.avsc")], 1, "x.avsc"),
     ]:
         assert main(["find", *arguments]) == code

@@ -27,7 +27,7 @@ PARTS = [
 MODULE = "generated/log/record_batch.py"
 BROKEN = {
     "no Python": "def (:\n",
-    "names that are not there": "from kodec.runtime.varint import nothing\n",
+    "names that are missing": "from kodec.runtime.varint import nothing\n",
     "raises": "raise RuntimeError('broken')\n",
     "without its names": "",
     "missing": None,

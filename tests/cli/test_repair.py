@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """What a killed broker left, with nonsense behind one of its logs."""
+    """What a killed broker left, with nonsense after one of its logs."""
     root = tmp_path / "logs"
     shutil.copytree(DATA / "crashed", root)
     with (root / "transactions-0" / f"{0:020d}.log").open("ab") as file:
@@ -121,7 +121,7 @@ def test_recover_stops_where_a_broker_runs(root: Path, capsys: pytest.CaptureFix
         )
     assert done.returncode == 1
     assert "in use: a broker" in done.stderr
-    # Nothing is said to be done that is not: no line of a change, and none of them counted.
+    # Nothing is reported as done that is not: no line of a change, and none of them counted.
     (ending,) = done.stdout.splitlines()
     assert re.search(r": 0 of \d+ changes done$", ending)
 

@@ -95,8 +95,8 @@ def test_compact(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
         before = list(log.records())
     code, out, err = run(capsys, *words)
     assert (code, err) == (0, "")
-    assert "compacted-0: keys from 0 to 87, 30 of them, 1 time through the log" in out
-    assert "0 records go" in out
+    assert "compacted-0: keys from 0 to 87, 30 of them, 1 pass through the log" in out
+    assert "0 records removed" in out
     assert out.endswith("10.3 KiB become 10.3 KiB: done\n")
     with kodec.PartitionLog(root / "compacted-0") as log:
         assert list(log.records()) == before
@@ -112,7 +112,7 @@ def test_compact_says_when_the_keys_do_not_fit(root: Path, capsys: pytest.Captur
     words = ("compact", root / "compacted-0", "--from-start", "--buffer-bytes", 256)
     code, out, _ = run(capsys, *words)
     assert code == 3
-    assert "the keys do not fit --buffer-bytes: this is the first time through the log, up to" in out
+    assert "the keys do not fit --buffer-bytes: this is the first pass through the log, up to" in out
     code, out, _ = run(capsys, *words, "--apply", "--json")
     (facts,) = objects(out)
     assert facts["rounds"] > 3
@@ -125,8 +125,8 @@ def test_convert(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     words += ("--compression", "gzip")
     code, out, err = run(capsys, *words, "--apply")
     assert code == 0, err
-    assert "28 control records that are gone, first in 00000000000000000000.log at offset 8" in out
-    assert "20 records of aborted transactions that every reader sees now" in out
+    assert "28 control records that are dropped, first in 00000000000000000000.log at offset 8" in out
+    assert "20 records of aborted transactions that become visible" in out
     assert out.endswith(f"transactions-0: done in {out_folder / 'transactions-0'}\n")
     with kodec.PartitionLog(out_folder / "transactions-0") as log:
         assert {each.magic for each in log.batches()} == {1}

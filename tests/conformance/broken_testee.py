@@ -1,4 +1,4 @@
-"""A testee that reads messages of one byte, and goes wrong in each way that there is; the mode says which."""
+"""A testee that reads messages of one byte, and fails in every possible way; the mode selects which."""
 
 from __future__ import annotations
 

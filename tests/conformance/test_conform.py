@@ -110,7 +110,7 @@ def test_known_failures_and_unexpected_passes(suite: Suite, tmp_path: Path) -> N
     assert report.unexpected == ("one/* (refuse): known to fail (cannot tell), and it passes",)
     assert not report.is_right
     path.write_text('{"known": [{"vectors": "one/*"}]}')
-    with pytest.raises(ValueError, match="no file of known failures"):
+    with pytest.raises(ValueError, match="not a file of known failures"):
         read_known(path)
 
 
@@ -174,7 +174,7 @@ def test_values_are_the_same_in_any_form_of_json(wanted: object, found: object, 
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{", "no file of vectors"),
+        ("{", "not a file of vectors"),
         ('{"vectors_version": 1, "vectors": []}', "version 1, not 2"),
         ('{"vectors_version": 2}', "no 'vectors'"),
     ],

@@ -34,7 +34,7 @@ from kodec.runtime.streams import StreamNode
 
 __all__ = ["Finding", "NoOracle", "Note", "Reader", "inputs", "judge", "led", "same"]
 
-# elements that may be empty need as many bytes behind them, and what was behind a layout is not written back
+# elements that may be empty need as many bytes after them, and what was after a layout is not written back
 WITHOUT_BYTES = "bytes present"
 NODES = 8000
 DEPTH = 12
@@ -176,7 +176,7 @@ class Reader:
         return Finding("agree", notes=tuple(sorted(comparison.notes)))
 
     def written(self, data: bytes) -> Finding:
-        """What comes of writing what was read, with all its instances."""
+        """The result of writing what was read, with all its instances."""
         try:
             value = self.read_ours(data)
         except FormatError:
@@ -207,7 +207,7 @@ class Reader:
 
 
 def why_stricter(error: FormatError) -> str | None:
-    """The rule of docs/schema-language.md by which we refuse what ksc reads; None where there is none."""
+    """The rule of docs/schema-language.md by which we refuse what ksc reads; None if there is none."""
     have = error.have
     match error:
         case LimitExceeded(limit="bytes present") if error.need > have:  # type: ignore[operator]  # numbers
@@ -230,7 +230,7 @@ def why_stricter(error: FormatError) -> str | None:
 
 
 def why_laxer(error: BaseException, mine: Any) -> str | None:
-    """The rule by which ksc refuses what we read as `mine`; None where there is none."""
+    """The rule by which ksc refuses what we read as `mine`; None if there is none."""
     match error:
         case UnicodeDecodeError() if _has(mine, lambda value: isinstance(value, str) and _escaped(value)):
             return "text that is not of its encoding"

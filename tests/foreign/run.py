@@ -4,7 +4,7 @@
 
 The corpora are the repositories kaitai_struct_tests and kaitai_struct_formats of the Kaitai project: folders,
 or URLs that git can clone. They stay outside. A schema is taken, or refused by name; one that is
-taken is read from the test's own bytes (from made ones where there are none), also cut and changed, and is
+taken is read from the test's own bytes (from generated ones if there are none), also cut and changed, and is
 written back.
 """
 
@@ -70,7 +70,7 @@ class Corpus:
 
 
 def fetched(source: str) -> Path:
-    """The folder of a corpus. Raises: CalledProcessError where git cannot have it."""
+    """The folder of a corpus. Raises: CalledProcessError if git cannot have it."""
     if Path(source).is_dir():
         return Path(source)
     place = CACHE / source.rstrip("/").rpartition("/")[2].removesuffix(".git")
@@ -116,7 +116,7 @@ def as_exceptions(results: list[Result]) -> str:
 
 
 def arguments(tree: dict[str, Any]) -> dict[str, Any] | None:
-    """Something for each parameter of the outermost type; None where one is an object."""
+    """Something for each parameter of the outermost type; None if one is an object."""
     found: dict[str, Any] = {}
     for param in tree.get("params") or []:
         kind = str(param.get("type", "bytes"))
@@ -280,7 +280,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tests", default=URL.format("kaitai_struct_tests"))
     parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
-    parser.add_argument("--table", type=Path, help="the file whose table is written anew")
+    parser.add_argument("--table", type=Path, help="the file whose table is rewritten")
     parser.add_argument("--quick", action="store_true", help="whole samples only")
     parser.add_argument("--corpus", choices=("tests", "gallery"), help="only this one")
     parser.add_argument("--exceptions", type=Path, help="a file for all differences that a rule explains")

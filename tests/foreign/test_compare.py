@@ -68,7 +68,7 @@ def test_every_member_of_ksc_is_compared(readers: Readers, monkeypatch: pytest.M
             patch.setattr(reader.ours, name, found)
             finding = reader.judge(b"\x01ab\0")
             assert finding.verdict == "wrong" and finding.reason.startswith(f".{name}: ")
-    # one that ours does not have at all, and one that is no number
+    # one that ours does not have at all, and one that is not a number
     for name in ("twice", "behind"):
         with monkeypatch.context() as patch:
             patch.delattr(reader.ours, name)

@@ -1,4 +1,4 @@
-"""Files of any schema as Arrow columns: what becomes what, the cache, native and pure, the command."""
+"""Files of any schema as Arrow columns: mappings, the cache, native and pure, the command."""
 
 from __future__ import annotations
 
@@ -172,13 +172,13 @@ def test_columns_are_paths_also_of_instances_and_alternatives(
     [
         ("item", None, "did you mean `items`"),
         ("magic", None, "has no `magic`"),
-        ("items.a", None, "it is no list"),
-        ("items.a.b", None, "`a` is no object"),
+        ("items.a", None, "it is not a list"),
+        ("items.a.b", None, "`a` is not an object"),
         (None, ["a.b"], "inside a plain value"),
         (None, ["body.nope"], "none of the alternatives inner, other, bytes"),
         (None, ["list.x"], "inside a list"),
-        (None, ["a", "a"], "one twice"),
-        (None, [], "none, or"),
+        (None, ["a", "a"], "repeated"),
+        (None, [], "empty or"),
     ],
 )
 def test_rows_and_columns_that_are_not_there(
@@ -200,7 +200,7 @@ def test_lists_are_named_where_there_are_several(made: Callable[[str], kodec.for
     )
     assert found.lists == ("a", "b")
     data = bytes([2, 1, 7, 0, 2, 8, 9])
-    with pytest.raises(ValueError, match="say which list is the rows: a, b"):
+    with pytest.raises(ValueError, match="choose the list of rows: a, b"):
         found.scan(data)
     assert [row["v"] for row in rows(found.scan(data, "a"))] == [1, 0]
     assert [row["q"] for row in rows(found.scan(data, "b.w"))] == [8, 9]
@@ -274,7 +274,7 @@ ROWS_AND_TYPES = (
 
 @pytest.fixture
 def only_new_objects() -> Iterator[None]:
-    """The collector, and `gc.get_objects`, leave out the many objects that are there already."""
+    """The collector, and `gc.get_objects`, leave out the many objects that already exist."""
     gc.collect()
     gc.freeze()
     yield
@@ -626,7 +626,7 @@ def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
     assert pq.read_table(to)["number"].to_pylist() == [1, 2]
 
     code, _, err = command("--schema", TELEGRAMS, source, "--to", to)
-    assert code == 1 and "is there; overwrite replaces it" in err
+    assert code == 1 and "exists; overwrite replaces it" in err
     code, _, err = command("--schema", TELEGRAMS, source, "--to", source, "--overwrite")
     assert code == 2 and "is what" in " ".join(err.replace("│", " ").split())  # wrapped, as its path is long
 

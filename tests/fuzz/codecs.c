@@ -1,4 +1,4 @@
-/* Fuzz target for what decompresses LZ4 and snappy: the first byte says which, and how much may come out. */
+/* Fuzz target for what decompresses LZ4 and snappy: the first byte shows which, and how much may come out. */
 #include "kodec_codecs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -128,7 +128,7 @@ def run(command: list[str], inputs: int, seed: int, schemas: Path) -> int:
 
 
 def _peak(pid: int) -> int:
-    """The most memory that a process has taken, in MiB; 0 where the system does not say."""
+    """The most memory that a process has taken, in MiB; 0 if the system does not say."""
     status = Path(f"/proc/{pid}/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) >> 10

@@ -243,11 +243,11 @@ def broken(rng: random.Random, data: bytes) -> bytes:
     return bytes(found)
 
 
-# -- what comes of it -----------------------------------------------------------------------------
+# -- the result -----------------------------------------------------------------------------
 
 
 def said(value: object) -> str:
-    """What a value says of itself: an object of which a part was deleted cannot."""
+    """What a value reports about itself: an object of which a part was deleted cannot."""
     try:
         return repr(value)
     except AttributeError as error:
@@ -412,7 +412,7 @@ def questions(seed: str) -> Iterator[tuple[Any, random.Random]]:
 
 
 def sanitized(command: str, folder: Path) -> dict[str, str] | None:
-    """Build the native code with sanitizers; the environment for Python to load it, None where it cannot."""
+    """Build the native code with sanitizers; the environment for Python to load it, None if it cannot."""
     module = folder / f"messages{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = [f"-I{sysconfig.get_path('include')}", f"-I{include_dir()}"]
     source = str(Path(include_dir(), "messages.c"))

@@ -74,7 +74,7 @@ def compiler(command: str | None = None, *, fuzzer: bool = True) -> Compiler | N
 
 
 def fuzz(tool: Compiler, program: Path, inputs: Path, seconds: float, found: Path, seed: int = 1) -> int:
-    """Run a target over the inputs and changed ones; what it returns is 0 where all is well.
+    """Run a target over the inputs and changed ones; what it returns is 0 if all is well.
 
     An input that fails is left in the folder `found`.
     """

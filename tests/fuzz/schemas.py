@@ -252,7 +252,7 @@ def changed(draw: random.Random, tree: Any) -> Any:
 def answer(schemas: Files, ksc: Path | None, seed: int) -> tuple[str, str]:
     """What came of a schema: taken (and compared), refused, or a finding with its words.
 
-    `ksc` is the folder of what stock ksc made of it, None where that refuses it.
+    `ksc` is the folder of what stock ksc made of it, None if that refuses it.
     """
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
@@ -374,7 +374,7 @@ def lists_in(value: StreamNode, nested: int = 8) -> Iterator[tuple[str, list[Any
 
 
 def alone(schemas: Files, ksc: Path | None, seed: int) -> tuple[str, str]:
-    """`answer` in a process of its own, which may take so many seconds of a core."""
+    """`answer` in a process of its own, which may take this many seconds of a core."""
     mine, other = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=_send, args=(other, schemas, ksc, seed))
     process.start()
@@ -400,7 +400,7 @@ def _send(pipe: Connection, schemas: Files, ksc: Path | None, seed: int) -> None
 
 
 def stock(batch: list[Files], folder: Path) -> list[Path | None]:
-    """What ksc makes of each schema; None where it refuses it, or cannot be asked."""
+    """What ksc makes of each schema; None if it refuses it, or cannot be asked."""
     jobs: list[tuple[int, Path, dict[str, Any]]] = []
     for index, (_, files) in enumerate(batch):
         try:
@@ -469,7 +469,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--count", type=int, default=1 << 60, help="at most so many")
+    parser.add_argument("--count", type=int, default=1 << 60, help="at most this many")
     parser.add_argument("--keep", type=Path, default=ROOT / ".cache" / "fuzz" / "schemas")
     parser.add_argument("--corpus", type=Path, action="append", default=[], help="more schemas to mutate")
     given = parser.parse_args(arguments)

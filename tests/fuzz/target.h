@@ -306,7 +306,7 @@ static void cut_and_go_on(const asked *a, const uint8_t *buf, size_t size) {
   for (int i = 0; i < COLUMNS; i++) MUST(found[i] == expected[i]);
 }
 
-/* Running out of memory at any point says so, keeps what was there, and leaks nothing. */
+/* Running out of memory at any point reports it, keeps what was there, and leaks nothing. */
 static void run_out_of_memory(const asked *a, const uint8_t *buf, size_t size) {
   KERNEL(columns) c = {0};
   fuzz_left = a->memory;

@@ -58,7 +58,7 @@ def never(*_: object, **__: object) -> Any:
 
 
 def strictly(kind: Any) -> tuple[Any, Any, Any]:
-    """The native methods of a class, with nothing behind them."""
+    """The native methods of a class, with nothing after them."""
     assert native is not None
     peers: dict[type, Any] = {}
     module = sys.modules[kind.__module__]

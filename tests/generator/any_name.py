@@ -20,11 +20,11 @@ KEPT = tuple(name.rpartition("/")[2] for name in FIXED)
 EXPRESSIONS = ("and", "false", "none", "not", "null", "or", "true")
 """Words that mean something else in an expression or in YAML, or as the name of a codec."""
 METHODS = ("as", "length", "size", "to_i", "value")
-"""Words that are no field behind a dot."""
+"""Words that are no field after a dot."""
 KAITAI = re.compile(r"[usbf]\d+(_?[bl]e)?|strz?")
 """Words that are no type of a schema's own."""
 STEP = 8
-"""The fewest names in one type: so many words are new to it in each round."""
+"""The fewest names in one type: this many words are new to it in each round."""
 _STRINGS = re.compile(r'"""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 
 
@@ -33,7 +33,7 @@ def sources(names: Iterable[str]) -> dict[str, str]:
 
 
 def vocabulary(texts: Iterable[str], comments: str, fold: bool) -> list[str]:
-    """The words of generated code that a schema could have as a name; a `z001` in one is a name beside it.
+    """The words of generated code that a schema could have as a name; a `z001` in one is a name next to it.
 
     Of words that differ in numbers, or in the name inside them, there are two.
     """

@@ -90,7 +90,7 @@ def oracle() -> ModuleType:
 
 @pytest.fixture
 def ksc(oracle: ModuleType, tmp_path: Path) -> Callable[..., Any]:
-    """`ksc(folder)(id)` is stock ksc's Python class for a schema; skips where there is no Node."""
+    """`ksc(folder)(id)` is stock ksc's Python class for a schema; skips if there is no Node."""
 
     def compiled(folder: Path) -> Callable[[str], Any]:
         out = tmp_path / f"ksc_{next(_number)}"

@@ -133,7 +133,7 @@ def test_kernels(tmp_path: Path) -> None:
     }
     data["z000"].append(bytes.fromhex(GZIP))
     first: list[Any] | None = None
-    # a column of heads cannot have these names: a problem says so
+    # a column of heads cannot have these names: a problem reports it
     kept = {*words, *C_WORDS, *WORDS} - {"position", "size"}
     called = [{}, *rounds(texts, sorted(kept), step=60)]
     for index, names in enumerate(called):

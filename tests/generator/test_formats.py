@@ -1,4 +1,4 @@
-"""The generator knows no Kafka: a log of sensors with checksums, compression, rows and versions."""
+"""The generator is independent of Kafka: a log of sensors with checksums, compression, rows and versions."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def _yaml(tree: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def _read_by_libyaml() -> Iterator[None]:
-    """Half of the time went into parsing; what is judged here is what comes of it. Surrogates stay as they were."""
+    """Half of the time went into parsing; what is judged here is the result. Surrogates stay as they were."""
     slow, fast = yaml.SafeLoader, yaml.CSafeLoader
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml, "SafeLoader", lambda text: (slow if "\\uD8" in text else fast)(text))
@@ -250,7 +250,7 @@ def _read_by_libyaml() -> Iterator[None]:
 
 
 def accepted(folder: Path, wanted: tuple[Place, ...], payload: str) -> bool:
-    """Whether the schemas are taken; where not, it is by a problem that says so, shown in plain signs."""
+    """Whether the schemas are taken; where not, it is by a problem that reports it, shown in plain signs."""
     ours = {place[0] for place in wanted}
     trees = {name: tree for name, tree in mutated(wanted, payload).items() if name in ours}
     try:
@@ -277,7 +277,7 @@ def made(folder: Path, wanted: tuple[Place, ...], payload: str) -> Output:
 
 
 def python_shape(source: str) -> str:
-    """The tree of a module, its strings blank. That the mark is in no name is looked at on the way."""
+    """The tree of a module, its strings blank. That the mark is in no name is checked on the way."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         for name, value in ast.iter_fields(node):

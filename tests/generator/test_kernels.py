@@ -204,7 +204,7 @@ SAME = (
 
 
 def weather_rows(unit: Any) -> Rows:
-    """The rows of a block, by the rules of the schema's `-row` written anew."""
+    """The rows of a block, by the rules of the schema's `-row` written again."""
     found: Rows = []
     for r in [] if unit.flags.is_test else unit.readings:
         row = {name: getattr(r, name) for name in SAME}

@@ -1,4 +1,4 @@
-"""Every construct that is not supported, and every mistake that is looked for, is a named problem with its place."""
+"""Every construct that is not supported, and every mistake that is searched for, is a named problem with its place."""
 
 # ruff: noqa: E501  (a schema on one line is easier to compare with its bytes)
 
@@ -79,7 +79,7 @@ OF_LAYOUTS = (
     "valid by what may be absent",
 )
 
-# Mistakes that are looked for: schema, line:column, path, message, hint
+# Mistakes that are searched for: schema, line:column, path, message, hint
 WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "unknown - key": ("seq:\n- {id: a, type: u1, -derived: x}\n", "5:21", "x.a", "unknown extension key `-derived`", "did you mean `-derive`?"),
     "unknown - key of a type": ("-version: 0-4\nseq: []\n", "4:1", "x", "unknown extension key `-version`", "did you mean `-versions`?"),
@@ -391,7 +391,7 @@ def test_types_that_are_in_each_other_too_deep(problems: Find, tmp_path: Path) -
         (tmp_path / str(index) / "x.ksy").write_text("meta: {id: x}\n" + text)
         assert "class T98(" in render_all(tmp_path / str(index)).modules["x.py"]
     (found,) = problems(chain(150))
-    assert found.text == "types are in each other too deep: 101, with those that hold each other 101"
+    assert found.text == "types nest too deep: 101, with those that hold each other 101"
     (found,) = problems(chain(1500, circle))
     assert "with those that hold each other 1500" in found.text
 

@@ -25,7 +25,7 @@ FORMATS = Path(__file__).resolve().parent / "formats"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What was generated, without what Python and the build of a kernel leave beside it."""
+    """What was generated, without what Python and the build of a kernel leave next to it."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -139,7 +139,7 @@ NEW_FIELD = f"""\
 
 @pytest.fixture(scope="module")
 def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """The project's schemas with one more version of OffsetCommitValue: a field more, and a tag more."""
+    """The project's schemas with one more version of OffsetCommitValue: another field, and another tag."""
     folder = tmp_path_factory.mktemp("evolved")
     shutil.copytree(SCHEMAS, folder / "schemas", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
     places = {"tests": folder / "tests", "package": "evolved"}

@@ -99,7 +99,7 @@ def test_the_logs_have_what_a_reader_has_to_know() -> None:
 @pytest.mark.parametrize("language", TOOLS)
 def test_an_example_reads_real_logs_to_their_ends(kit: Path, language: str, tmp_path: Path) -> None:
     program = compiled(kit, language)
-    # control records end it, so that there is a whole batch behind the damage
+    # control records end it, so that there is a whole batch after the damage
     whole = next(path for path in LOGS if "kafka-4.3.1" in str(path) and "transactions-0" in str(path))
     data = whole.read_bytes()
     torn, wrong = tmp_path / "torn.log", tmp_path / "wrong.log"

@@ -1,4 +1,4 @@
-"""The kit: what is in it, that it is the same each time, and what it says of an earlier one."""
+"""The kit: what is in it, that it is the same each time, and what it reports about an earlier one."""
 
 from __future__ import annotations
 
@@ -106,13 +106,13 @@ def test_what_generate_has_written_stays(schemas: Path, tmp_path: Path) -> None:
     """It has a manifest too, which names files."""
     generate(schemas, tmp_path / "mine")
     before = {path: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
-    with pytest.raises(FileExistsError, match="is no kit"):
+    with pytest.raises(FileExistsError, match="is not a kit"):
         write_folder(make_kit(schemas, targets=["go"]), tmp_path / "mine")
     assert {path: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("README.md", "was changed"), ("code/go/order_types.go", "of no kit")]
+    ("path", "said"), [("README.md", "was changed"), ("code/go/order_types.go", "belongs to no kit")]
 )
 def test_what_somebody_changed_in_a_kit_stays(schemas: Path, tmp_path: Path, path: str, said: str) -> None:
     kit = make_kit(schemas, targets=["go"])
@@ -142,7 +142,7 @@ def test_a_folder_of_somebody_else_stays(schemas: Path, tmp_path: Path) -> None:
 def test_an_archive_that_leads_outside_is_refused(schemas: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
         archive.writestr("../MANIFEST.json", "{}")
-    with pytest.raises(ValueError, match="cannot be of a kit"):
+    with pytest.raises(ValueError, match="cannot belong to a kit"):
         make_kit(schemas, targets=[], previous=tmp_path / "bad.zip")
 
 

@@ -221,7 +221,10 @@ def test_lost_comments_are_said(tmp_path: Path, schemas: Path, capsys: pytest.Ca
     text = definition().replace("float64", "int64")
     source = jar(tmp_path, text, "4.5.0")
     assert main(["import-kafka", str(source), "--schemas", str(schemas)]) == 3
-    assert "is gone or not the only one, and so is the comment: # of what?" in capsys.readouterr().err
+    assert (
+        "this comment's line is gone or no longer unique, so it is removed: # of what?"
+        in capsys.readouterr().err
+    )
 
 
 def test_what_a_folder_lacks_of_primitives_comes_with_it(tmp_path: Path) -> None:
@@ -248,7 +251,7 @@ def test_keys_that_definitions_do_not_call_keys_are_named(
     source = jar(tmp_path, definition(type="data", name="GroupThingKey", validVersions="7"), "3.9.1")
     assert main(["import-kafka", str(source), "--schemas", str(schemas)]) == 3
     said = capsys.readouterr().err
-    assert "kafka-group-coordinator-3.9.1.jar does not say which messages are keys" in said
+    assert "kafka-group-coordinator-3.9.1.jar does not state which messages are keys" in said
     assert "GroupThingKey" in said
     assert main(["import-kafka", str(jar(tmp_path, definition())), "--schemas", str(schemas)]) == 3
     assert "keys" not in capsys.readouterr().err
@@ -290,7 +293,7 @@ def test_all_definitions_of_a_jar_are_bounded(tmp_path: Path, monkeypatch: pytes
 
 
 def test_damaged_entries_of_any_kind_are_our_error(tmp_path: Path) -> None:
-    """Every byte of a jar changed: definitions, or an error that says which file it is."""
+    """Every byte of a jar changed: definitions, or an error that shows which file it is."""
     data = jar(tmp_path, definition()).read_bytes()
     path = tmp_path / "broken.jar"
     for at in range(len(data)):
@@ -331,7 +334,7 @@ def test_a_new_release_becomes_a_suite_in_one_command(tmp_path: Path, schemas: P
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
     assert done.stdout == (tmp_path / "kit" / "CHANGELOG.md").read_text()
     assert "- changed: `schemas/messages/group_thing_value.ksy`" in done.stdout
-    assert "Compatible: every version that was there means what it meant." in done.stdout
+    assert "Compatible: every existing version keeps its meaning." in done.stdout
     suite = from_folder(tmp_path / "kit" / "vectors")
     newest = [
         each.value for each in suite.vectors if each.id.startswith("group_thing_value@4/") and each.value

@@ -80,7 +80,7 @@ public final class Dump {
         return "{\"value\":[" + kind.get(data, 0) + "," + kind.most + "," + kind.size + "," + json(made) + "]}";
     }
 
-    /** What comes of each proper prefix: the error, or "" for a value. */
+    /** The result of each proper prefix: the error, or "" for a value. */
     private static String cuts(String[] words, byte[] data) throws Exception {
         StringJoiner found = new StringJoiner(",", "{\"cuts\":[", "]}");
         for (int size = 0; size < data.length; size++) {

@@ -317,7 +317,7 @@ def test_a_segment_is_read_whole(ask: Ask) -> None:
 
 
 def rows_of(data: bytes) -> Any:
-    """The rows of a batch by the careful reader; None where that refuses it."""
+    """The rows of a batch by the careful reader; None if that refuses it."""
     try:
         batch = record_batch.RecordBatch.from_bytes(data, ReadOptions(verify=False))
     except FormatError:

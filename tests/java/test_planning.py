@@ -243,7 +243,7 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (Path(f"{logs}/[tu]-*"), {}),
         (Path(f"{logs}/{{t,u}}-0/*.log"), {}),
         (Path(f"{logs}/[!t]-?"), {}),
-        (Path(f"{logs}/a*"), {}),  # is no topic's name: the source in Python says so
+        (Path(f"{logs}/a*"), {}),  # is no topic's name: the source in Python reports it
         (logs / stray, {}),
         (logs / stray / f"{10:020d}.log", {}),
         (logs / "t-0" / f"{10:020d}.log", {"kafka.isolation.level": "read_committed"}),
@@ -401,7 +401,7 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
             case(log({0: ended(2, delta)}, index), first, ".crc: stored")
             case(log({0: ended(2, delta)}, index), {**first, **skip}, range(30, 50))
         case(log({0: ended(4, delta)}), {"kafka.isolation.level": "read_committed"}, ".crc: stored")
-        # where the log ends, and with it which transactions are open, is not known of a header that cannot be
+        # where the log ends, and with it which transactions are open, is unknown of a header that cannot be
         right = range(40) if delta >= 0 else ".crc: stored"
         case(log({0: ended(4, delta)}), {"kafka.isolation.level": "read_committed", **skip}, right)
         case(log({0: ended(4, delta)}), {}, ".crc: stored", first=45)
@@ -423,7 +423,7 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
     for base in (35, 25):
         case(log({0: moved(4, base)}), {"maxRecordsPerPartition": "7"}, "offsets ascend")
     case(log({0: moved(4, 35)}), {"minPartitions": "3", "mode": "permissive"}, range(40))
-    # only what is behind the end is wrong
+    # only what is after the end is wrong
     ends = {"endingOffsets": '{"t":{"0":20}}', "maxPartitionBytes": "100"}
     case(log({0: moved(2, 19)}), ends, range(20))
     # what is torn begins with the bytes of a task of its own
@@ -575,7 +575,7 @@ def test_remote_storage(ask: Ask, tmp_path: Path) -> None:
         {"subscribe": "other"},
     ]
     cases: list[Case] = [(place, options) for place in places for options in choices]
-    # a topic that is not there, of each place, and transformed segments, whose words are the same
+    # a topic that is missing, of each place, and transformed segments, whose words are the same
     assert compare(ask, cases) == len(places)
 
 

@@ -230,7 +230,7 @@ def test_damage_is_told_alike(ask: Ask, broken: list[Path]) -> None:
 
 
 def preallocated(path: Path, size: int, changed: int | None = None) -> Path:
-    """A log of one batch with a hole behind it, in which one byte is not zero."""
+    """A log of one batch with a hole after it, in which one byte is not zero."""
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
         file.write(kodec.encode([kodec.Record(value=b"x")]))
@@ -276,7 +276,7 @@ def test_damage_is_skipped_alike(ask: Ask, broken: list[Path]) -> None:
 
 
 def without_libraries(rows: Any) -> Any:
-    """The rows, where what a library says of compressed data is its own."""
+    """The rows, where what a library reports about compressed data is its own."""
     found = []
     for each in rows:
         if len(each) == 4:

@@ -6,7 +6,7 @@ compiles all schemas to each language, and has that language's compiler check th
 Kaitai's runtime for it. Prints one line for each language, then what is refused. A language whose
 compiler or runtime is not here is named, and counts as no failure.
 
-Runtimes are looked for in DIR (else .cache/ksc-runtimes), each in a folder of its repository's name.
+Runtimes are searched for in DIR (else .cache/ksc-runtimes), each in a folder of its repository's name.
 Maven fetches that of Java, whose checksum is pinned. JavaScript's comes with `make node`; Python and PHP
 are compiled without one. C#, Go and Rust have no check here: it would build their runtimes, which are in no
 registry.
@@ -45,7 +45,7 @@ class Language:
     """A language of ksc's: the program that compiles it, and how that is asked.
 
     `compile` gets the folder of sources and that of the runtime; it yields a text for each refused source.
-    Without a `repository` nothing is looked for in the folder of runtimes.
+    Without a `repository` nothing is searched for in the folder of runtimes.
     """
 
     target: str

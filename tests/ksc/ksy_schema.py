@@ -28,7 +28,7 @@ def check(data: bytes) -> bytes:
 
 
 def read() -> bytes | None:
-    """The schema's text, or None where it was not downloaded. Raises: ValueError if it is another one."""
+    """The schema's text, or None if it was not downloaded. Raises: ValueError if it is another one."""
     return check(PLACE.read_bytes()) if PLACE.is_file() else None
 
 

@@ -112,7 +112,7 @@ def with_kafka_python(address: str, topic: str, count: int, release: str) -> lis
     except CannotRead:
         raise
     except Exception as error:
-        # Whatever a client of others raises is what it says of our bytes.
+        # Whatever a client of others raises is what it reports about our bytes.
         raise CannotRead(_said(error, address)) from error
     finally:
         consumer.close()

@@ -27,7 +27,7 @@ Results = dict[str, Any]
 
 
 def kodec_reads(data: Path, generation: Generation) -> dict[tuple[int, str], Cell]:
-    """Compare what kodec reads of a golden directory with what the generation itself said of it."""
+    """Compare what kodec reads of a golden directory with what the generation itself reported about it."""
     release = data / f"kafka-{kafka_version(generation)}"
     cells = {}
     for magic in (0, 1, 2):

@@ -1,4 +1,4 @@
-"""Lets the tests here import the modules beside them."""
+"""Lets the tests here import the modules next to them."""
 
 from __future__ import annotations
 

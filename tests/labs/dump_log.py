@@ -88,7 +88,7 @@ class DumpedRecord:
     """One `| offset: ...` line.
 
     Sizes are bytes, -1 = null; timestamps ms; `header_keys` is joined by commas as printed. `key` and
-    `payload` are None where nothing was printed. A control record has `control_type` (the name kodec uses),
+    `payload` are None if nothing was printed. A control record has `control_type` (the name kodec uses),
     and `coordinator_epoch` (end-of-transaction markers) or `control_data` (the JSON of a KRaft record).
     """
 
@@ -442,7 +442,7 @@ def _facts(line: str, words: dict[str, str], ignored: set[str]) -> dict[str, Any
         if word in _TIMES:
             facts["timestamp_type"], facts["timestamp"] = word, int(text)
         elif word in words:
-            # A record of 2.8 has two; one says of the record what the other says of the message.
+            # A record of 2.8 has two; one reports about the record what the other reports about the message.
             facts[words[word]] = _value(words[word], text)
         elif word not in ignored:
             return None

@@ -37,7 +37,7 @@ STARTED = re.compile(r"\[Kafka ?Server [^\]]*\],? started")
 
 
 class Unusable(Exception):
-    """Something the lab needs is not on the machine, or the making failed; the text says what."""
+    """Something the lab needs is not on the machine, or the making failed; the text shows what."""
 
 
 class Refused(Exception):
@@ -119,7 +119,7 @@ def kafka_version(generation: Generation | None = None) -> str:
 
 
 def work_of(generation: Generation) -> Path:
-    """The folder in which a generation is run; made where it is not there."""
+    """The folder in which a generation is run; made if missing."""
     work = CACHE / "work" / generation.name
     work.mkdir(parents=True, exist_ok=True)
     return work
@@ -211,7 +211,7 @@ def wait_for(what: str, ready: Callable[[], bool], seconds: float) -> None:
 
 
 def require_pinned(jars: Path) -> None:
-    """Hold every jar against its pinned SHA-256; differential/jvm.py says how. Raises its WrongJar."""
+    """Hold every jar against its pinned SHA-256; differential/jvm.py shows how. Raises its WrongJar."""
     spec = importlib.util.spec_from_file_location("kodec_pinned_jars", HERE / "differential" / "jvm.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -306,7 +306,7 @@ class Toolbox:
             "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={self.temporary}", f"-DLOG_DIR={self.work}",
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
             f"-Dlog4j.configuration={(LAB_SOURCES / 'log4j.properties').as_uri()}",
-            # Else the old clients of ZooKeeper look for a Kerberos that is not there.
+            # Else the old clients of ZooKeeper look for a Kerberos that is missing.
             "-Dzookeeper.sasl.client=false",
             "-cp", os.pathsep.join([str(self.classes), str(self.jars / "*")]), main, *arguments,
         ]  # fmt: skip
@@ -388,7 +388,7 @@ class Broker:
         return f"127.0.0.1:{self.port}"
 
     def format(self, zookeeper: str = "") -> None:
-        """Write the configuration and, where there is no ZooKeeper, format the storage."""
+        """Write the configuration and, if there is no ZooKeeper, format the storage."""
         generation = self.tools.generation
         listeners = f"PLAINTEXT://{self.address}"
         text = COMMON + (ZOOKEEPER if generation.zookeeper else KRAFT)

@@ -19,7 +19,7 @@ from raw_produce import ProduceRefused, RawProducer
 
 import kodec
 
-# The levels of each codec that are tried beside the default one.
+# The levels of each codec that are tried next to the default one.
 LEVELS: dict[str, tuple[int | None, ...]] = {
     "none": (None,),
     "gzip": (None, 1, 6, 9),
@@ -37,7 +37,7 @@ ZSTD_SINCE = "zstd came with Kafka 2.1"
 
 
 class Differs(Exception):
-    """A judge took our bytes for something else than what they are; the text says where."""
+    """A judge took our bytes for something else than what they are; the text shows where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Case:
 
 @dataclass(slots=True)
 class Cell:
-    """What one judge said of one magic and codec: passed, refused, failed or impossible, and why."""
+    """What one judge reported about one magic and codec: passed, refused, failed or impossible, and why."""
 
     state: str = "passed"
     reason: str = ""

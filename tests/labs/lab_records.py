@@ -64,11 +64,11 @@ def edge_cases(*, headers: bool) -> list[list[Record]]:
 
 
 def huge() -> list[Record]:
-    """A record of more than one LZ4 block of 64 KiB, and a tiny one behind it."""
+    """A record of more than one LZ4 block of 64 KiB, and a tiny one after it."""
     lines = "".join(f"line {number} of a huge record\n" for number in range(2_600))
     return [record(START, "huge", lines), record(START + 1, "t", "")]
 
 
 def numbered(tag: str, count: int, first: int = 0, keys: int = 10) -> list[Record]:
-    """Plain records: key `k<n>`, a value that says which it is."""
+    """Plain records: key `k<n>`, a value that shows which it is."""
     return [record(START + n * 10, f"k{n % keys}", f"{tag} value {n}") for n in range(first, first + count)]

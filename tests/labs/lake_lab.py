@@ -50,7 +50,7 @@ def tables(folder: Path) -> list[LakeTable]:
 
 
 def jars() -> Path:
-    """The folder with what Spark needs, fetched where it is not there."""
+    """The folder with what Spark needs, fetched if missing."""
     folder = CACHE.parent / "lake-jars"
     mvn = find_program("mvn", "Apache Maven fetches what Spark needs for both formats")
     for artifact in ARTIFACTS:
@@ -124,7 +124,7 @@ def killed(work: Path) -> int:
 
 
 def wanted(topics: set[str]) -> list[Any]:
-    """The records as our reader has them, which other labs hold against Kafka's own."""
+    """The records as our reader has them, which other labs compare with Kafka's own."""
 
     def shown(data: bytes | None) -> str | None:
         return None if data is None else data.hex().upper()

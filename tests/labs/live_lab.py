@@ -8,7 +8,7 @@ transactions, while one reader after another reads all of it, again and again. E
 who sent it, its number, whether its transaction was to be committed, and a checksum. A finding is an error, a
 verdict of damage, a record that was not sent so, that is given twice or in another order, or that is missing.
 
-Exit code: 0 where nothing was found, 1 where something was, 2 where Kafka cannot be run.
+Exit code: 0 if nothing was found, 1 where something was, 2 where Kafka cannot be run.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Known:
 
 
 class Work(threading.Thread):
-    """Produces to all topics until it is told to end."""
+    """Produces to all topics until it is given to end."""
 
     def __init__(self, clients: Clients) -> None:
         super().__init__(name="work")
@@ -198,7 +198,7 @@ class Judge:
         now: Callable[[str], Numbers] = lambda topic: {},
         there: Callable[[str], Iterable[Row]] = lambda topic: (),
     ) -> None:
-        """`now` says what of a topic is acknowledged when asked, `there` gives what is in its log then."""
+        """`now` shows what of a topic is acknowledged when asked, `there` gives what is in its log then."""
         self.now = now
         self.there = there
         self.seen: dict[str, dict[int, int]] = defaultdict(dict)
@@ -212,7 +212,7 @@ class Judge:
         *,
         committed: bool = False,
     ) -> None:
-        """`before` is None where not all of the topic was read. Raises: Wrong."""
+        """`before` is None if not all of the topic was read. Raises: Wrong."""
         topic, seen = BY_NAME[name], self.seen[name]
         last_offset = -1
         numbers: dict[tuple[str, str], int] = {}

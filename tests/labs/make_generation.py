@@ -1,4 +1,4 @@
-"""Makes the golden log directory of one older generation of Kafka, with what that generation said of it."""
+"""Makes the golden log directory of one older generation of Kafka, with that generation's own reports."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Writer:
             self.transactions()
 
     def transactions(self) -> None:
-        """Interleaved: commits, aborts, an abort behind an older open transaction; one stays open."""
+        """Interleaved: commits, aborts, an abort after an older open transaction; one stays open."""
         do = self.cluster.clients.do
         name = "transactions"
         self.topic(name, "commits, aborts, records between them, an open transaction at the end")
@@ -171,7 +171,7 @@ class Writer:
             do("close", sender)
 
     def leave_open(self) -> None:
-        """A transaction that is never ended, with a committed and an aborted one behind it."""
+        """A transaction that is never ended, with a committed and an aborted one after it."""
         name = "transactions"
         sender = self.open("none", "payments-open")
         self.cluster.clients.do("begin", sender)

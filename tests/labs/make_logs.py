@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes real Kafka log directories with a real broker, and keeps what Kafka's own tools said of them."""
+"""Makes real Kafka log directories with a real broker, and keeps the reports of Kafka's own tools."""
 
 from __future__ import annotations
 

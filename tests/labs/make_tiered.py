@@ -48,7 +48,7 @@ log.retention.check.interval.ms=500
 
 
 class TieredToolbox(Toolbox):
-    """Kafka's jars, and beside them the one of its tests that holds LocalTieredStorage."""
+    """Kafka's jars, and next to them the one of its tests that holds LocalTieredStorage."""
 
     def fetch(self) -> None:
         super().fetch()
@@ -65,7 +65,7 @@ class TieredToolbox(Toolbox):
 
 
 class TieredBroker(Broker):
-    """A broker that copies closed segments to a folder beside its logs."""
+    """A broker that copies closed segments to a folder next to its logs."""
 
     def format(self, zookeeper: str = "") -> None:
         super().format(zookeeper)

@@ -1,4 +1,4 @@
-"""Makes a broker with groups, transactions and metadata, and keeps what Kafka's tools said of them."""
+"""Makes a broker with groups, transactions and metadata, and keeps what Kafka's tools reported about them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kodec.log.views.metadata import read_metadata
 from kodec.log.views.transactions import read_transactions
 
 SIZE_LIMIT = 400 * 1024
-# Several partitions of the coordinators' topics; transactions that the coordinator has not been told of.
+# Several partitions of the coordinators' topics; transactions that the coordinator has not been notified of.
 SETTINGS = """\
 offsets.topic.num.partitions=3
 transaction.state.log.num.partitions=2

@@ -31,7 +31,7 @@ ERRORS = {
 
 
 class ProduceRefused(Exception):
-    """The broker answered with an error, or closed the connection; the text says which."""
+    """The broker answered with an error, or closed the connection; the text shows which."""
 
 
 class RawProducer:

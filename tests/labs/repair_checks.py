@@ -1,4 +1,4 @@
-"""What is asked of a log of ours that a broker was given, and of the broker's that lies beside it."""
+"""What is asked of a log of ours that a broker was given, and of the broker's that lies next to it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from kodec.log.files.checkpoints import (
 
 @dataclass(slots=True)
 class Verdicts:
-    """What each judge said of each case: rows of part, case, judge, state and reason."""
+    """What each judge reported about each case: rows of part, case, judge, state and reason."""
 
     rows: list[dict[str, str]] = field(default_factory=list)
 
@@ -152,7 +152,7 @@ def write_ours(lab: Lab, created: Path, epochs: Iterable[int] = (1,)) -> repair_
 
 
 def strip(ours: Path, root: Path) -> None:
-    """Put our logs into a broker's directory without what lies beside them, which it then has to make."""
+    """Put our logs into a broker's directory without what lies next to them, which it then has to make."""
     for case in repair_writer.CASES:
         for folder in sorted(ours.glob(f"{case.name}-[0-9]*")):
             shutil.rmtree(root / folder.name)

@@ -43,7 +43,7 @@ class Compacted:
     settings: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     arguments: dict[str, Any] = field(default_factory=dict)
-    # What lies behind the part that can be cleaned stays uncleanable.
+    # What lies after the part that can be cleaned stays uncleanable.
     blocked: bool = False
     # Cleaned by the broker already before both go on from there.
     before: bool = False
@@ -291,7 +291,7 @@ def compact(case: Compacted, folder: Path, now: int, *, keep_format: bool = Fals
 
 
 def moment(case: Compacted, cleaned: Path, before: Path) -> int | None:
-    """When the broker has cleaned, by the delete horizons that it wrote; None where there are no new ones."""
+    """When the broker has cleaned, by the delete horizons that it wrote; None if there are no new ones."""
     known = {horizon for horizon in _horizons(before) if horizon is not None}
     new = {horizon for horizon in _horizons(cleaned) if horizon is not None} - known
     retention = case.arguments.get("delete_retention_ms", DAY)

@@ -1,4 +1,4 @@
-"""What a crash leaves of a broker's log: blocks lost, nonsense appended, wrong files beside it."""
+"""What a crash leaves of a broker's log: blocks lost, nonsense appended, wrong files next to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Damage:
     """A topic that is damaged, and how.
 
     `forgotten`: the recovery point is lost too, so that all segments are read. `fatal`: a broker does not
-    start with it. `hides` says what a broker makes of it that does not see it. In both cases all that was
+    start with it. `hides` shows what a broker makes of it that does not see it. In both cases all that was
     acknowledged is to be read.
     """
 
@@ -42,7 +42,7 @@ def _last(folder: Path) -> Path:
 
 
 def _closed(folder: Path) -> Path:
-    """A segment amid the last ones, behind the recovery point."""
+    """A segment amid the last ones, after the recovery point."""
     return _segments(folder)[-3].log
 
 
@@ -149,7 +149,7 @@ def _wrong_entry(folder: Path) -> None:
 
 
 def _old_entry(folder: Path) -> None:
-    """An entry that is there already: right by its checksum, but its offset is not the next one."""
+    """An entry that already exists: right by its checksum, but its offset is not the next one."""
     log = _last(folder)
     _change(log, _used(log), bytes(next(iter(kodec.read_batches(log))).data))
 

@@ -1,4 +1,4 @@
-"""Judges of logs that kodec has written or repaired: what Kafka says of them, and where two differ."""
+"""Judges of logs that kodec has written or repaired: what Kafka reports about them, and where two differ."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def compare_rows(have: list[Read], need: list[Read]) -> None:
         raise Differs(f"{len(have)} records instead of {len(need)}")
 
 
-# What a broker says of a log when it opens one that is not in order.
+# What a broker reports about a log when it opens one that is not in order.
 _REPAIRS = re.compile(
     r"orphaned|corrupt|could not find|invalid|truncat|deleting|recovering file|interrupted swap|"
     r"splitting|failed|mismatch",
@@ -153,7 +153,7 @@ def _judge_file(file: Path, name: str, texts: Path) -> None:
     if file.suffix in (".index", ".timeindex"):
         for way, expected in (("sanity", f"{name} passed sanity check.\n"), ("verify", "")):
             text = (texts / f"{name}.{way}.txt").read_text(encoding="utf-8").partition("\n")[2]
-            # An empty index says so in each way.
+            # An empty index reports it in each way.
             if text not in (expected, f"{name} is empty.\n"):
                 raise Differs(f"{way}: {text.strip()[:200]}")
 
@@ -217,7 +217,7 @@ def compare_files(ours: Path, theirs: Path, kinds: Iterable[str]) -> list[str]:
 
 
 def producers(path: Path) -> dict[int, tuple[int, ...]]:
-    """What a snapshot says of each producer."""
+    """What a snapshot reports about each producer."""
     return {
         each.producer_id: (
             each.producer_epoch,

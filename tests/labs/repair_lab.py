@@ -464,7 +464,7 @@ def judge_old_salvage(work: Path, repository: Path | None, verdicts: Verdicts) -
 
 
 def make(works: dict[str, Path], repository: Path | None, results: Path) -> list[str]:
-    """Run all, save the results and, beside them, the page. Returns what failed. Raises: Unusable.
+    """Run all, save the results and, next to them, the page. Returns what failed. Raises: Unusable.
 
     `works` has a work directory for each generation.
     """

@@ -210,7 +210,7 @@ def salvage(case: Salvaged, source: Path, root: Path, lost: set[int]) -> list[in
         if each["firstOffset"] is not None:
             last = each["lastOffset"]
             said.update(range(each["firstOffset"], max(lost) + 1 if last is None else last + 1))
-    # Of a segment that is not there nothing is said of its bytes: `verify` tells the gap.
+    # Of a segment that is missing nothing is reported about its bytes: `verify` tells the gap.
     if case.harm is not _lost_segment and not lost <= said:
         raise Differs(f"not reported: {sorted(lost - said)[:5]}")
     if said & kept:
@@ -226,7 +226,7 @@ def expected(
 ) -> dict[str, list[Read]]:
     """What a consumer is to read in each isolation level, by what it read before the damage.
 
-    Where the end of a transaction is lost, what is decided is another matter: kodec says what it has to be.
+    Where the end of a transaction is lost, what is decided is another matter: kodec shows what it has to be.
     """
     rows = {level: [row for row in before[level] if row.offset not in lost] for level in judges.LEVELS}
     if ends:

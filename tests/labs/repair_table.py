@@ -1,4 +1,4 @@
-"""Keeps what Kafka said of logs that kodec wrote or repaired, and makes a page of docs of it."""
+"""Keeps what Kafka reported about logs that kodec wrote or repaired, and makes a page of docs of it."""
 
 from __future__ import annotations
 

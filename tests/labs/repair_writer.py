@@ -39,13 +39,13 @@ class Read(NamedTuple):
 @dataclass(slots=True)
 class _Written:
     row: Read
-    # Of a transaction: its producer; None once it is committed, or where there is none.
+    # Of a transaction: its producer; None once it is committed, or if there is none.
     producer: int | None = None
     aborted: bool = False
 
 
 class Script:
-    """Appends to one log and says what of it can be read.
+    """Appends to one log and shows what of it can be read.
 
     Attributes: `written` is what was appended, `sequences` the next sequence of each producer.
     """
@@ -99,7 +99,7 @@ class Script:
                 one.producer, one.aborted = None, one.aborted or not commit
 
     def rows(self, isolation: str) -> list[Read]:
-        """What a consumer has to read: in `read_committed` nothing aborted, nothing behind an open one."""
+        """What a consumer has to read: in `read_committed` nothing aborted, nothing after an open one."""
         if isolation == "read_uncommitted":
             return [one.row for one in self.written]
         rows = []

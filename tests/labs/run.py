@@ -176,7 +176,7 @@ def update(out: Path) -> None:
 
 
 def update_repair() -> None:
-    """Put what Kafka says of what kodec repairs in the place of what is committed."""
+    """Put what Kafka reports about what kodec repairs in the place of what is committed."""
     shutil.copyfile(CACHE / "repair.json", repair_table.RESULTS)
     shutil.copyfile(CACHE / "repair.md", repair_table.PAGE)
 

@@ -5,7 +5,7 @@ The server is Versity's gateway, which Go builds here; what Hadoop needs for s3a
 pinned by hash. Between Spark and the server a proxy counts requests and bytes.
 
 Usage: s3_lab.py [--megabytes N] [--delay MS]
-Exit code: 0 where all is as it must be, 1 where not, 2 where the server cannot be run.
+Exit code: 0 if all is as it must be, 1 where not, 2 where the server cannot be run.
 """
 
 from __future__ import annotations
@@ -412,7 +412,7 @@ def one_row(lab: Lab, megabytes: int, delay: float) -> None:
 
 
 def large(folder: Path, size: int) -> int:
-    """A log directory with one segment of so many bytes and its indexes; how many records."""
+    """A log directory with one segment of this many bytes and its indexes; how many records."""
     value = b"v" * 1000
     count = 0
     with kodec.LogDirectoryWriter(folder, config=kodec.LogConfig(segment_bytes=(1 << 31) - 1)) as directory:
@@ -448,7 +448,7 @@ def mistakes(lab: Lab) -> None:
             require(f"{what} is said, {text[:600]}", bool(re.search(words, text, re.IGNORECASE)), True)
         else:
             raise Wrong(f"{what}: no error")
-    say("10 mistakes are told at load")
+    say("10 mistakes are given at load")
 
 
 def vanished(lab: Lab) -> None:
@@ -470,7 +470,7 @@ def vanished(lab: Lab) -> None:
     try:
         planned.collect()
     except Exception as error:
-        require("what is gone is told", "were deleted meanwhile" in str(error), True)
+        require("what is gone is given", "were deleted meanwhile" in str(error), True)
     else:
         raise Wrong("a segment that a planned query lacks is not told")
     lenient = lab.frame(lab.url("vanishing"), failOnDataLoss="false").select("offset")
@@ -483,7 +483,7 @@ def vanished(lab: Lab) -> None:
         lab.frame(lab.url("vanishing")).count()
         lab.frame(lab.url("vanishing")).collect()
     except Exception as error:
-        require("a hole is told", "in no segment, and not for compaction" in str(error), True)
+        require("a hole is given", "in no segment, and not for compaction" in str(error), True)
     else:
         raise Wrong("a hole in the log is not told")
     say("segments that vanish: an error, and without failOnDataLoss the rest; a hole is an error")
@@ -494,7 +494,7 @@ def lists(lab: Lab) -> None:
     lab.upload(DATA / "kafka-4.3.1" / "logs", "listed")
     there = lab.url("listed")
     _, text = spent(lab.meter, lambda: lab.frame(there).collect())
-    # what is said of a gap is looked at anew
+    # what is reported about a gap is checked anew
     often = {name for name, count in lab.meter.lists.items() if count != 2 and "/compacted-" not in name}
     require("folders that are not listed twice", often, set())
     say(f"all rows of {len(lab.meter.lists)} folders: {text}")
@@ -536,7 +536,7 @@ def without_hadoop_aws() -> None:
 
 
 def jobs() -> None:
-    """Jobs work on paths of the machine: they say so, write nothing, and exit with 2."""
+    """Jobs work on paths of the machine: they report it, write nothing, and exit with 2."""
     there = f"s3a://{BUCKET}/kafka-4.3.1/logs"
     local = str(DATA / "kafka-4.3.1" / "logs")
     program = str(Path(sys.executable).with_name("kodec"))

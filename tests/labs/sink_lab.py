@@ -72,7 +72,7 @@ def write(root: Path, checkpoint: Path) -> None:
 
 
 def adopt(cluster: Cluster, written: Path) -> None:
-    """Raises: Unusable where something stands in the way."""
+    """Raises: Unusable if something stands in the way."""
     logs = cluster.broker.logs
     late = plan_adoption(written, logs, metadata=metadata_of(cluster), retention_ms=604_800_000)
     if late.problems:

@@ -3,8 +3,8 @@
 
     python tests/labs/spark_connector.py --rows 1000000
 
-CPU is that of the driver and all under it; the broker's, which runs apart, is told beside.
-Exit code: 0 where the rows are the same, 1 where not, 2 where Kafka cannot be run.
+CPU is that of the driver and all under it; the broker's, which runs apart, is given beside.
+Exit code: 0 if the rows are the same, 1 where not, 2 where Kafka cannot be run.
 """
 
 from __future__ import annotations

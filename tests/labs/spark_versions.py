@@ -40,7 +40,7 @@ def environment(version: str) -> Path:
 
 
 def made_environment(folder: Path, *packages: str) -> Path:
-    """The Python of an environment with these packages, made where it is not there."""
+    """The Python of an environment with these packages, made if missing."""
     python = folder / "bin" / "python"
     done = folder / "installed"
     if not done.is_file() or done.read_text() not in ("", " ".join(packages)):

@@ -1,4 +1,4 @@
-"""What the generated readers make of real Kafka files, compared with what kafka-dump-log said of them."""
+"""The generated readers' results for real Kafka files, compared with those of kafka-dump-log."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_the_generations_with_old_formats_are_committed() -> None:
 
 @pytest.mark.parametrize(("file", "text"), LOGS, ids=real_logs.label)
 def test_batches_agree(file: Path, text: Path) -> None:
-    # Before 2.8 the bytes behind the last batch are not spoken of.
+    # Before 2.8 the bytes after the last batch are not spoken of.
     printed = real_logs.entries(text).entries
     for entry, batch in zip(printed, kodec.read_batches(file), strict=True):
         facts = dict(entry.facts)

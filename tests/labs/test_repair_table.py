@@ -1,4 +1,4 @@
-"""Tests of the table of what Kafka says of logs that kodec wrote or repaired, without a broker."""
+"""Tests of the table of what Kafka reports about logs that kodec wrote or repaired, without a broker."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class _Table:
         yield "}"
 
     def asked(self, unit: Unit) -> Iterator[str]:
-        """The functions of the table, for a type that is told nothing but its version."""
+        """The functions of the table, for a type that is given nothing but its version."""
         name = self.types.names.type(unit)
         told = f", ({self.types.of(unit.parameters[0].type)})version" if unit.parameters else ""
         yield f"static void start_{name}(void *value) {{ {name}_init(value); }}"

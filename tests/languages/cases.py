@@ -35,9 +35,9 @@ class Case:
     """Bytes of a type, and what they are.
 
     Attributes:
-        version: of a type that is told it.
-        value: as vectors have it; None where they are refused.
-        written: what the value is written as; None where it is refused.
+        version: of a type that is given it.
+        value: as vectors have it; None if they are refused.
+        written: what the value is written as; None if it is refused.
         error: (code, path, byte) where they are refused.
     """
 
@@ -92,7 +92,7 @@ def case_of(kind: Any, name: str, data: bytes, version: int | None = None) -> Ca
 
 
 class Anything(frozenset[str]):
-    """Every path: an answer may leave out what a version lacks; the suite of vectors says which that is."""
+    """Every path: an answer may leave out what a version lacks; the suite of vectors shows which that is."""
 
     def __contains__(self, path: object) -> bool:
         return True

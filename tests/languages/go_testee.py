@@ -33,7 +33,7 @@ def build(schemas: Path, folder: Path) -> list[str]:
 
 
 def _types(schemas: Path) -> str:
-    """The tables of types that are told nothing but their version, and of the fields of all structs."""
+    """The tables of types that are given nothing but their version, and of the fields of all structs."""
     model = load(schemas)
     program = program_of(model)
     names = Names(model)

@@ -57,7 +57,7 @@ def build(schemas: Path, folder: Path) -> list[str]:
 
 
 def _types(schemas: Path) -> str:
-    """The tables of types that are told nothing but their version, and of the fields of all records."""
+    """The tables of types that are given nothing but their version, and of the fields of all records."""
     model = load(schemas)
     program = program_of(model)
     names = Names(model, PACKAGE)

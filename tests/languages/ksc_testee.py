@@ -1,6 +1,6 @@
 """Testees of the readers that the stock Kaitai compiler makes of schemas: decode only, as they come.
 
-Each language has a `dump` program in `ksc/`, which says what a reader gives; `ksc/bridge.py` puts that into
+Each language has a `dump` program in `ksc/`, which shows what a reader gives; `ksc/bridge.py` puts that into
 the form of vectors by a table, which is made of the schemas here.
 """
 
@@ -58,7 +58,7 @@ class Ksc:
 def build(folder_of_schemas: Path, folder: Path, language: str) -> tuple[list[str], list[Failure]]:
     """The command that runs the testee in a language of `LANGUAGES`, and the schemas that ksc refuses.
 
-    Raises: Missing; CalledProcessError where a compiler refuses the readers.
+    Raises: Missing; CalledProcessError if a compiler refuses the readers.
     """
     ksc = LANGUAGES[language]
     failures = compile_schemas(folder, (language,), folder_of_schemas)
@@ -191,7 +191,7 @@ def count(folder_of_schemas: Path) -> int:
 
 
 def _table(model: Model) -> dict[str, Any]:
-    """Each type by its name: its class, what it is told, its shape; and the types that can be asked for."""
+    """Each type by its name: its class, what it is given, its shape; and the types that can be asked for."""
     program = program_of(model)
     types = {
         struct.name: {

@@ -104,7 +104,7 @@ def observed() -> str:
 
 
 def _beyond(program: Program, entry: bytes) -> dict[str, Any] | None:
-    """The error of an entry that grows beyond the limit; None where it does not."""
+    """The error of an entry that grows beyond the limit; None if it does not."""
     try:
         PlanReader(program, entry, ReadOptions(decompressed_bytes=LIMIT)).read(
             "log_segment::entry", len(entry)

@@ -51,7 +51,7 @@ _HEADS = {
     "streams": ("language", "schemas", "decoded", "refused"),
 }
 _VERSIONS = {"languages": 2, "judges": 1, "streams": 0}
-"""How many columns of each table say versions, behind the name."""
+"""How many columns of each table say versions, after the name."""
 _LIMITS = Limits(60.0, start=300.0)
 
 Build = Callable[[Path, Path], tuple[list[str], int]]
@@ -97,7 +97,7 @@ def _python(*before: str) -> Build:
 
 
 def _ours(module: str) -> Build:
-    """What `build` of one of the modules beside this one makes."""
+    """What `build` of one of the modules next to this one makes."""
 
     def build(schemas: Path, folder: Path) -> tuple[list[str], int]:
         return importlib.import_module(f"tests.languages.{module}").build(schemas, folder), 0
@@ -146,7 +146,7 @@ LANGUAGES = (
 
 
 def _testee(module: str, *arguments: str, path: str = "") -> list[str]:
-    """The command of a testee in Python beside this file."""
+    """The command of a testee in Python next to this file."""
     return ["env", f"PYTHONPATH={ROOT}{path}", sys.executable, "-m", f"tests.languages.{module}", *arguments]
 
 
@@ -179,7 +179,7 @@ JUDGES = (
 
 
 def _missing(language: Language) -> str:
-    """What is missing; empty where nothing is."""
+    """What is missing; empty if nothing is."""
     lacks = [each for each in language.needs if not is_here(each)]
     known = language.name.startswith(("ksc-", "py", "pure"))
     if (

@@ -44,7 +44,7 @@ def build(schemas: Path, folder: Path, *, release: bool = False) -> list[str]:
 
 
 def _types(schemas: Path) -> str:
-    """Each type as JSON and back, and the table of those that are told nothing but their version."""
+    """Each type as JSON and back, and the table of those that are given nothing but their version."""
     program = program_of(load(schemas))
     types = Types(Names(load(schemas)), program)
     lines = ["use crate::{decoded, encoded, hear_into, is_of, object, Codec, Spoken, Wrong};"]

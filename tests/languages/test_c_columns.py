@@ -1,4 +1,4 @@
-"""Rows as Arrow columns by the C library, and back, beside those of kodec itself and of real logs."""
+"""Rows as Arrow columns by the C library, and back, next to those of kodec itself and of real logs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from .compilers import is_here
 pytestmark = [pytest.mark.languages, pytest.mark.xdist_group("new version")]
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-# what a testee is built with; without it the language is left out here, and its own tests say so
+# what a testee is built with; without it the language is left out here, and its own tests report it
 COMPILERS = {"c": "cc", "go": "go", "java": "javac", "rust": "cargo", "typescript": "node"}
 MESSAGE = "messages/offset_commit_value.ksy"
 NEW = "offset_commit_value"

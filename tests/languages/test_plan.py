@@ -59,7 +59,7 @@ def numbers_stand_where_the_plan_says(program: Program, case: Case) -> int:
     version = case.version if unit.version is None else int(case.value[unit.version_name])
     known = {} if version is None else {unit.version_name: version}
     assert case.written is None or places.size(unit, known) in (None, len(case.written))
-    # what stands there only where another field says so
+    # what stands there only where another field reports it
     maybe = {
         name
         for step in steps_in(unit.steps)

@@ -1,4 +1,4 @@
-"""The check of docs/languages.md: another count is told, another version of a compiler is not."""
+"""The check of docs/languages.md: another count is given, another version of a compiler is not."""
 
 from __future__ import annotations
 

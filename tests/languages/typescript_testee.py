@@ -78,7 +78,7 @@ def build(schemas: Path, folder: Path) -> list[str]:
 
 
 def table(schemas: Path) -> str:
-    """The types that are told nothing but their version, and what the fields of all of them are."""
+    """The types that are given nothing but their version, and what the fields of all of them are."""
     model = load(schemas)
     program = program_of(model)
     names = Names(model)

@@ -21,7 +21,7 @@ class Sample:
 
     Attributes:
         rows: (offset, timestamp, name of the timestamp's type, key, value, headers), in file order.
-        batches: what `batches.json` says of each entry.
+        batches: what `batches.json` reports about each entry.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """A model of what is on a disk, while programs believe what the system shows them: files, names, fsyncs.
 
-A folder is watched from its present state on, which counts as being on the disk. Each change to it is told
+A folder is watched from its present state on, which counts as being on the disk. Each change to it is given
 here (see `faults`). `crash` then gives one of the states in which a machine that goes down may leave it:
 
 - of a file's writes and truncations that no fsync has covered, any may be there, in part too; where one that
@@ -142,7 +142,7 @@ class Disk:
         node = self._nodes.get(folder)
         return node if isinstance(node, _Folder) else None
 
-    # -- what is told ------------------------------------------------------------------------------
+    # -- what is given ------------------------------------------------------------------------------
 
     def created(self, folder: Identity, name: str, made: os.stat_result) -> None:
         """A new file or folder has a name."""

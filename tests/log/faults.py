@@ -49,7 +49,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class Call(NamedTuple):
-    """A call: its name and the name of the file it was for, "" where that is not known."""
+    """A call: its name and the name of the file it was for, "" if that is unknown."""
 
     name: str
     file: str
@@ -63,7 +63,7 @@ class Faults:
         error: the error number that it fails with.
         calls: which are counted.
         forever: each later call of the same name fails too, as on a full disk.
-        short: a write that is to fail does not: it writes a part and says so.
+        short: a write that is to fail does not: it writes a part and reports it.
         root: the folder of which the disk is to be known.
         disk: the same, as known already.
         dies: called in the place of an error: it does not return, as the process ends there.
@@ -224,7 +224,7 @@ class Faults:
             self.disk.wrote(_of(given[0]), at, half[:done])
         return done
 
-    # -- what the disk is told: before a call, and, by what each returns, after it --------------------
+    # -- what the disk is given: before a call, and, by what each returns, after it --------------------
 
     @staticmethod
     def _note_open(disk: Disk, given: tuple[Any, ...], named: dict[str, Any]) -> Callable[[Any], None]:

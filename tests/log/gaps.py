@@ -147,7 +147,7 @@ CAUSES = [
     ),
     # what batches show
     Cause("compaction left a batch with holes behind the gap", made(delete(20), replace(30, *HOLES)), ()),
-    Cause("compaction left a gap between batches behind it", made(delete(20), replace(30, *JUMPS)), ()),
+    Cause("compaction left a gap between batches after it", made(delete(20), replace(30, *JUMPS)), ()),
     Cause("the same in messages of v0", made(delete(20), replace(30, batch([30, 33, 39], magic=0))), ()),
     Cause(
         "compaction left nothing of the start of the next one", made(delete(20), replace(30, HOLES[1])), ()
@@ -264,7 +264,7 @@ CAUSES = [
         ((20, 29),),
     ),
     Cause("what a conversion says cannot be read", made(delete(20), omitted("20 29\n")), ((20, 29),)),
-    # damage beside it
+    # damage next to it
     Cause(
         "a batch is damaged before the gap, and a good one follows it",
         made(delete(20), flip(10, 70, 0x01)),

@@ -6,7 +6,7 @@ convert and recover. Each is a child made by fork, and most of them meet somethi
 (EIO, ENOSPC, a short write, an fsync that fails or lies), or the process ends at a call, in the middle of a
 write too, or another process comes in between two calls: it reads the log, in which all is that was
 acknowledged, and tries to write, compact, trim or recover it, which is refused or changes nothing. Then,
-sometimes, the machine goes down: `disk` says what may be left. After each recovery:
+sometimes, the machine goes down: `disk` shows what may be left. After each recovery:
 
 - each record that was acknowledged as durable is there, or, where the machine stayed up, each whose append
   has returned; but for those that a compaction had a newer one for, and those that a trim was to delete;
@@ -60,7 +60,7 @@ _write = os.write
 class Row(NamedTuple):
     """A record, as it was appended or is served.
 
-    `kind` is "data", "transaction" for data of one, whose end may not be what it was told, or "marker".
+    `kind` is "data", "transaction" for data of one, whose end may not be what it was given, or "marker".
     """
 
     key: bytes | None
@@ -250,7 +250,7 @@ def process(work: str, folder: Path, disk: Disk, seed: str, how: dict[str, Any])
 
 
 def _forked(work: Callable[[Give], None]) -> Any:
-    """What a child gives back, which ends with it as if it were killed; None where it ends otherwise."""
+    """What a child gives back, which ends with it as if it were killed; None if it ends otherwise."""
     reading, writing_end = os.pipe()
 
     def give(result: object) -> NoReturn:
@@ -331,7 +331,7 @@ def require(holds: object, what: str) -> None:
 
 @dataclass
 class Model:
-    """What was said of a log.
+    """What was reported about a log.
 
     Attributes:
         due: the records that must be there, by offset: acknowledged, and not lost with the machine since.
@@ -618,7 +618,7 @@ class History:
         with kodec.PartitionLog(self.folder) as log:
             problems = [str(each) for each in verify_partition(log) if not each.note]
         if self.model.holes or self.model.compacted:
-            # A compaction that ended with its process before its checkpoint: nothing there tells of it.
+            # A compaction that ended with its process before its checkpoint: nothing there reports it.
             problems = [each for each in problems if "no gap between segments" not in each]
         if self.model.holes:
             # A snapshot that was on the disk knows the transaction whose first batch was not.
@@ -630,7 +630,7 @@ class History:
             require(lied or (plan.truncated_bytes == 0 and not plan.refused), f"from the start: {plan.steps}")
         self.model.settle(found, end)
         if lied:
-            # What the disk has not got is not known: it may show at the next end of the machine only.
+            # What the disk has not got is unknown: it may show at the next end of the machine only.
             self.disk = Disk(self.base)
             self.model.lied = False
 
@@ -644,7 +644,7 @@ class History:
             path.unlink()
 
     def served(self) -> dict[int, Row] | None:
-        """What the log holds as it is; None where it is to be recovered."""
+        """What the log holds as it is; None if it is to be recovered."""
         try:
             return rows(self.folder)[0]
         except (KodecError, OSError, ValueError):

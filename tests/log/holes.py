@@ -10,7 +10,7 @@ often. A shift removes some, or puts some in between. A cut ends the log early. 
 - in skip mode no record is given that was not there, at its offset, and each byte is given, skipped or torn;
 - a cut, which is how a crash leaves a log, is a torn tail for both modes, and never an error.
 
-`python -m tests.log.holes --count 10000 --seed 1` says how often that was so, and how many of the batches
+`python -m tests.log.holes --count 10000 --seed 1` shows how often that was so, and how many of the batches
 that no byte was changed of were given.
 """
 
@@ -54,7 +54,7 @@ class Log(NamedTuple):
     rows: list[list[Row]]
     newer_inside: bool = False
     """Whether values hold a newer format than the log's own. Then the first batch is left as it is: before it
-    there is nothing that tells what the log's own is."""
+    there is nothing that reports what the log's own is."""
 
 
 def rows_of(records: list[kodec.Record]) -> list[Row]:
@@ -221,7 +221,7 @@ class Told:
 
 @contextmanager
 def as_segment(log: Log, data: bytes, rng: random.Random) -> Iterator[Path]:
-    """The bytes as a segment's file, with the next segment beside it, or one some offsets further on."""
+    """The bytes as a segment's file, with the next segment next to it, or one some offsets further on."""
     offsets = [row.offset for rows in log.rows for row in rows] or [0]
     with tempfile.TemporaryDirectory(prefix="kodec-holes-") as folder:
         after = max(offsets) + rng.choice((1, 1, 1, 4))

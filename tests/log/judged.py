@@ -10,7 +10,7 @@ from typing import Any
 from kodec.log.reading.reader import read_batches
 
 KEPT = Path(__file__).parents[1] / "data" / "cleaned-4.3.1.json.gz"
-# Indexes are made anew by each, and what a snapshot holds is not the cleaner's.
+# Indexes are made again by each, and what a snapshot holds is not the cleaner's.
 _KINDS = (".log", ".txnindex")
 
 

@@ -46,7 +46,7 @@ def make_log(folder: Path) -> None:
 
 
 def run(kills: int, seed: int, root: Path) -> Counter[str]:
-    """So many kills; how many of them hit what. Raises AssertionError where something is lost or wrong."""
+    """So many kills; how many of them hit what. Raises AssertionError if something is lost or wrong."""
     draw = random.Random(seed)
     source = root / "source" / "topic-0"
     make_log(source)

@@ -5,7 +5,7 @@ two logs of a directory, kills it (SIGKILL) after a random time, sometimes lets 
 as when the machine goes down, sometimes adds nonsense, kills recoveries too, and then recovers and checks:
 
 - every record of an append that has returned is there, or, where the machine went down, every record below
-  the recovery point that the child was told;
+  the recovery point that the child was given;
 - every record that is served is one that was appended, at its offset, and none is missing between;
 - `verify` has nothing to say, and a second recovery has nothing to do.
 """
@@ -170,7 +170,7 @@ def _child(work: str, root: Path, seed: int, pipe: int) -> None:
 
     def fsync(fd: int) -> None:
         status = os.fstat(fd)
-        # What is there before the call is on the disk after it.
+        # What exists before the call is on the disk after it.
         names = sorted(os.listdir(fd)) if stat.S_ISDIR(status.st_mode) else []
         real(fd)
         if stat.S_ISDIR(status.st_mode):
@@ -219,7 +219,7 @@ def killed(work: str, root: Path, seed: int, milliseconds: float, told: Told) ->
 
 
 def lose(folder: Path, told: Told, chance: random.Random) -> None:
-    """Let what was not fsynced be lost: names, and bytes behind the size at the last fsync."""
+    """Let what was not fsynced be lost: names, and bytes after the size at the last fsync."""
     known = told.names.get(folder.stat().st_ino, set())
     for path in sorted(folder.iterdir()):
         if path.name not in known and chance.random() < 0.5:
@@ -282,7 +282,7 @@ def check(root: Path, needed: dict[int, int], made: dict[int, int]) -> int:
 
 
 def run(kills: int, seed: int, base: Path, *, progress: Callable[[str], None] = lambda _: None) -> Report:
-    """Kill so often, in a folder `base`. Raises AssertionError where something does not hold."""
+    """Kill so often, in a folder `base`. Raises AssertionError if something does not hold."""
     chance = random.Random(seed)
     report = Report()
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""What callers get wrong every day: an error of ours, which says what to give instead."""
+"""What callers get wrong every day: an error of ours, which shows what to give instead."""
 
 from __future__ import annotations
 
@@ -79,20 +79,20 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: any_kodec.operations.explain_retention(log(), metadata=LOGS),
-        r"what read_metadata\(path\) returns",
+        r"the result of read_metadata\(path\)",
     ),
     (lambda: kodec.LogDirectory(LOGS).partition("order", 0), "no topic order .*did you mean orders"),
-    (lambda: kodec.LogDirectory(LOGS).partition("orders", 99), "of orders there are partitions 0, 1"),
+    (lambda: kodec.LogDirectory(LOGS).partition("orders", 99), "orders has partitions 0, 1"),
     (lambda: any_kodec.LogDirectory(LOGS).partition("orders", "0"), r"as in partition\('orders', 0\)"),
     (lambda: kodec.LogDirectory(FOLDER), "a topic-partition's folder, which kodec.PartitionLog reads"),
     (lambda: list(kodec.repair.plan_recoveries(FOLDER)), "a topic-partition's folder"),
-    (lambda: any_kodec.LogDirectory([LOGS]), "a path is needed, not list"),
-    (lambda: kodec.LogDirectory(), "a log directory is needed"),
-    (lambda: any_kodec.PartitionLog(None), "a path is needed, not NoneType"),
-    (lambda: any_kodec.repair.plan_recovery(log()), "a path is needed, not PartitionLog: give its `path`"),
-    (lambda: any_kodec.repair.plan_salvage(FOLDER, None), "a path is needed, not NoneType"),
-    (lambda: any_kodec.Segment.of(None), "a path is needed"),
-    (lambda: log().read("0"), "offset: a whole number is needed, not str"),
+    (lambda: any_kodec.LogDirectory([LOGS]), "expected a path, not list"),
+    (lambda: kodec.LogDirectory(), "give a log directory"),
+    (lambda: any_kodec.PartitionLog(None), "expected a path, not NoneType"),
+    (lambda: any_kodec.repair.plan_recovery(log()), "expected a path, not PartitionLog: pass its `path`"),
+    (lambda: any_kodec.repair.plan_salvage(FOLDER, None), "expected a path, not NoneType"),
+    (lambda: any_kodec.Segment.of(None), "expected a path"),
+    (lambda: log().read("0"), "offset: expected a whole number, not str"),
     (lambda: list(log().records(isolation="committed")), "isolation='committed': expected"),
     (
         lambda: any_kodec.read_records([7]),
@@ -101,24 +101,24 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (opened, "open it with mode 'rb'"),
     (lambda: any_kodec.read_records(SEGMENT, on_error="ignore"), "on_error='ignore': expected"),
     (lambda: any_kodec.read_records(SEGMENT, limits=5), r"limits: kodec.Limits\(...\) is needed, not int"),
-    (lambda: any_kodec.Limits(batch_bytes="5"), "batch_bytes: a whole number is needed, not str"),
-    (lambda: kodec.Limits(elements=-5), "elements=-5: at least 0"),
-    (lambda: any_kodec.LogConfig(segment_bytes="5"), "segment_bytes: a whole number is needed"),
+    (lambda: any_kodec.Limits(batch_bytes="5"), "batch_bytes: expected a whole number, not str"),
+    (lambda: kodec.Limits(elements=-5), "elements=-5: expected at least 0"),
+    (lambda: any_kodec.LogConfig(segment_bytes="5"), "segment_bytes: expected a whole number"),
     (
         lambda: kodec.read_table(SEGMENT, ["valu"]),
-        "no such column: 'valu'; there are topic, partition, offset",
+        "no such column: 'valu'; the columns are topic, partition, offset",
     ),
     (
         lambda: list(
             any_kodec.operations.convert_batches(str(SEGMENT), kodec.operations.ConvertOptions(magic=1))
         ),
-        r"what read_batches\(source\) returns",
+        r"the result of read_batches\(source\)",
     ),
     (
         lambda: list(
             any_kodec.operations.convert_batches(SEGMENT.read_bytes(), kodec.operations.ConvertOptions())
         ),
-        r"what read_batches\(source\) returns",
+        r"the result of read_batches\(source\)",
     ),
     (
         lambda: kodec.operations.plan_conversion(
@@ -134,14 +134,14 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: any_kodec.operations.plan_trim(FOLDER, retention_ms="5"),
-        "retention_ms: a whole number is needed",
+        "retention_ms: expected a whole number",
     ),
     (lambda: any_kodec.operations.plan_trim(FOLDER, retention_ms=datetime.timedelta(1)), "not timedelta"),
-    (lambda: any_kodec.repair.plan_reindex(FOLDER, segments=0), "segments: a list of base offsets"),
+    (lambda: any_kodec.repair.plan_reindex(FOLDER, segments=0), "segments: expected a list of base offsets"),
     (lambda: kodec.repair.plan_reindex(FOLDER, segments=[5]), "segments: 5 is no base offset of"),
-    (lambda: any_kodec.operations.read_metadata(LOGS, end_offset="5"), "end_offset: a whole number"),
+    (lambda: any_kodec.operations.read_metadata(LOGS, end_offset="5"), "end_offset: expected a whole number"),
     (lambda: any_kodec.partition_of("key", 3), "a key is bytes, not str"),
-    (lambda: kodec.partition_of(b"key", 0), "partitions=0: at least 1"),
+    (lambda: kodec.partition_of(b"key", 0), "partitions=0: expected at least 1"),
 ]
 
 
@@ -157,17 +157,17 @@ def test_what_such_errors_are_beside() -> None:
     assert issubclass(NoSuchPartition, KeyError) and issubclass(EncodeError, ValueError)
     with pytest.raises(NoSuchPartition) as raised:
         kodec.LogDirectory(LOGS).partition("orders", 99)
-    assert str(raised.value) == "orders-99: of orders there are partitions 0, 1, 2"
+    assert str(raised.value) == "orders-99: orders has partitions 0, 1, 2"
 
 
 def test_of_a_writer(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"config: kodec.LogConfig\(...\) is needed, not dict"):
         any_kodec.LogWriter(tmp_path / "orders-0", config={"segment_bytes": 5})
-    with pytest.raises(ArgumentError, match="leader_epoch: a whole number"):
+    with pytest.raises(ArgumentError, match="leader_epoch: expected a whole number"):
         any_kodec.LogWriter(tmp_path / "orders-0", leader_epoch="1")
     assert list(tmp_path.iterdir()) == []
     with kodec.LogDirectoryWriter(tmp_path) as directory:
-        with pytest.raises(ArgumentError, match="partition: a whole number is needed, not str"):
+        with pytest.raises(ArgumentError, match="partition: expected a whole number, not str"):
             directory.partition("orders", "0")  # type: ignore[arg-type]
         with pytest.raises(EncodeError, match=r"need a list of kodec.Record, have 'Record'"):
             directory.partition("orders", 0).append(ONE[0])  # type: ignore[arg-type]

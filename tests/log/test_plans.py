@@ -1,4 +1,4 @@
-"""Plans: `apply` does nothing where anything has changed since that the plan was made from."""
+"""Plans: `apply` does nothing if anything has changed since that the plan was made from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOPIC = kodec.TopicPartition("topic", 0)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Four segments of keys that repeat, an index missing and a torn tail behind the last batch."""
+    """Four segments of keys that repeat, an index missing and a torn tail after the last batch."""
     keys = [(b"k%d" % (n % 3), b"v") for n in range(10)]
     path = made.make(tmp_path / "logs" / "topic-0", [(at * 10, [batch(at * 10, keys)]) for at in range(4)])
     (path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
@@ -246,7 +246,7 @@ def test_an_error_in_the_middle_says_how_far_it_came(folder: Path) -> None:
         ):
             plan.apply(done=done.append)
         (note,) = error.value.__notes__
-        assert f"{len(done)} of {len(plan.steps)} changes were done, the rest were not" in note
+        assert f"{len(done)} of {len(plan.steps)} changes were made, the rest were not" in note
         # and it can be gone on with
         plan_recovery(copy).apply()
         assert not plan_recovery(copy).has_changes

@@ -17,7 +17,7 @@ copy() {
     (cd "$root" && tar cf - --exclude='*.so' --exclude=__pycache__ $folders src tests setup.py pyproject.toml \
         MANIFEST.in Makefile LICENSE NOTICE README.md CHANGELOG.md) | tar xf - -C "$1"
 }
-# Says what a fresh environment of Python $1 makes of what the other words install.
+# Reports what works in a fresh environment of Python $1 after installing the other arguments.
 try() {
     expected=$1 python=$2
     shift 2

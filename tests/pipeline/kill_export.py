@@ -57,7 +57,7 @@ while True:
     assert files(out) in ([new] if ended else [old, new]), kills
     if ended:
         break
-    # what was left is in nobody's way, and what was finished is taken over
+    # what was left is in no one's way, and what was finished is taken over
     assert run(logs, out, -1, resume=resume)
     assert files(out) == new, kills
     kills += 1

@@ -105,7 +105,7 @@ def test_one_offset_that_is_missing(logs: Path, write_segment: Write, lost: str)
 
 
 def test_one_offset_that_is_missing_in_tasks(logs: Path, write_segment: Write) -> None:
-    """The task that has it says so, and no other."""
+    """The task that has it reports it, and no other."""
     write_segment(logs / "t-0", 10, 9)
     one = KafkaLogDataSource({"path": str(logs), "columns": "offset", "maxRecordsPerPartition": "1"})
     reader = one.reader(one.schema())

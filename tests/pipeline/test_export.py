@@ -115,11 +115,11 @@ def test_no_export_writes_into_over_or_above_what_it_reads(
     shutil.copytree(DATA / "kafka-4.3.1" / "logs" / "orders-0", logs / "orders-0")
     (logs / "meta.properties").write_text("version=1\n")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ValueError, match="what is read"):
+    with pytest.raises(ValueError, match="the source"):
         export(logs / source, logs / where, overwrite=True)
     (tmp_path / "link").symlink_to(logs)
     assert main(["export", str(logs / source), "--to", str(tmp_path / "link" / where), "--overwrite"]) == 1
-    assert "what is read" in capsys.readouterr().err
+    assert "the source" in capsys.readouterr().err
     (tmp_path / "link").unlink()
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -66,7 +66,7 @@ def broken(folder: Path) -> None:
 def test_a_plain_session(tmp_path: Path) -> None:
     broken(tmp_path / "broken")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
-    # What Spark calls `python3` has kodec, and that is all that it is told of.
+    # What Spark calls `python3` has kodec, and that is all that it receives.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**kept, "JAVA_HOME": str(java_home()), "SPARK_LOCAL_IP": "127.0.0.1", "PATH": path}
     done = subprocess.run(
@@ -82,6 +82,6 @@ def test_a_plain_session(tmp_path: Path) -> None:
     if not JAR.is_file():
         pytest.skip("no JDK is here: only the source in Python was added")
     assert found.pop("sql") > found["rows"] > found.pop("filtered") > 0
-    # what a task throws is told, though the driver's own loader does not know the jar
+    # what a task throws is given, though the driver's own loader does not know the jar
     assert found.pop("damaged") and found.pop("missing")
     assert found == {"served": "jvm", "rows": found["rows"], "decoded": True, "streamed": found["rows"]}

@@ -105,7 +105,7 @@ def test_the_command_prints_the_same_by_spark(
         assert main(["verify", *paths, "--engine", "spark"]) == 1
         assert capsys.readouterr().out == wanted
     assert main(["verify", "logs", "--master", "local[2]"]) == 2
-    assert "--master is for --engine spark" in capsys.readouterr().err
+    assert "--master needs --engine spark" in capsys.readouterr().err
 
 
 def test_what_is_done_in_this_process_needs_no_spark(damaged: Path, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_conversion_that_fails_leaves_nothing(damaged: Path) -> None:
     with pytest.raises(kodec.errors.CrcMismatch, match=r"orders-0/0+\.log"):
         convert(folders, damaged.parent / "out", ConvertOptions(compression="zstd"), engine=engine)
     assert trees(damaged.parent) == before
-    with pytest.raises(ValueError, match="inside of what is read"):
+    with pytest.raises(ValueError, match="inside the source"):
         convert(folders, damaged / "out", ConvertOptions(compression="zstd"), engine=engine)
     with pytest.raises(ValueError, match="there twice"):
         convert([folders[0]] * 2, damaged.parent / "out", ConvertOptions(magic=1), engine=engine)
@@ -265,7 +265,10 @@ def test_a_restore_refuses_offsets_that_overlap(tmp_path: Path) -> None:
     ):
         restore(tmp_path / "parquet", tmp_path / "logs", engine="local")
     assert [path.name for path in tmp_path.iterdir()] == ["parquet"]
-    for wrong, text in ((tmp_path / "parquet" / "logs", "inside of"), (tmp_path, "holds what is read")):
+    for wrong, text in (
+        (tmp_path / "parquet" / "logs", "inside the source"),
+        (tmp_path, "contains the source"),
+    ):
         with pytest.raises(ValueError, match=text):
             restore(tmp_path / "parquet", wrong, engine="local")
     with pytest.raises(ValueError, match="no folder named like topic=orders/partition=0"):

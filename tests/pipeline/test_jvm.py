@@ -1,4 +1,4 @@
-"""The source for the JVM inside Spark: what Spark asks of it, held against the one in Python without Spark.
+"""The source for the JVM inside Spark: what Spark asks of it, compared with the one in Python without Spark.
 
 What it makes of options, damage and streams is compared in tests/java, without a session.
 """

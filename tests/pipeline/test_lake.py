@@ -313,9 +313,11 @@ def test_a_log_that_went_back_or_is_another_one_is_refused(
     before = offsets(make())
     folder = logs / "orders-0"
     (folder / f"{10:020d}.log").rename(logs.parent / "kept")
-    with pytest.raises(lake.LogChanged, match=r"orders-0 .* ends at offset 10, .* up to 20: it was cut back"):
+    with pytest.raises(
+        lake.LogChanged, match=r"orders-0 .* ends at offset 10, .* up to 20: it was truncated"
+    ):
         append_to_lake(logs, make(), on_error="skip")
-    # written anew, by a leader of another epoch, beyond where it was
+    # written again, by a leader of another epoch, beyond where it was
     write_segment(folder, 10, 15)
     of_broker(folder, "AAAAAAAAAAAAAAAAAAAAAQ", "0 0", "3 10")
     with pytest.raises(lake.LogChanged, match="offset 19 of leader epoch 3, the table of 0"):
@@ -486,20 +488,20 @@ def test_the_command_appends(
     assert main(words) == 0
     assert "0 records" in capsys.readouterr().out
     for more, why in (
-        (["--overwrite"], "--overwrite does not go with"),
-        (["--engine", "spark"], "--engine spark does not go with"),
-        (["--interval", "1"], "--interval is for --follow"),
-        (["--property", "x"], "say NAME=VALUE"),
+        (["--overwrite"], "--overwrite is not supported with"),
+        (["--engine", "spark"], "--engine spark is not supported with"),
+        (["--interval", "1"], "--interval needs --follow"),
+        (["--property", "x"], "write NAME=VALUE"),
     ):
         assert main([*words, *more]) == 2
         assert why in " ".join(capsys.readouterr().err.split())
     (logs / "orders-0" / f"{10:020d}.log").unlink()
     assert main(words) == 1
-    assert "it was cut back" in capsys.readouterr().err
+    assert "it was truncated" in capsys.readouterr().err
 
 
 def test_a_table_is_not_made_in_what_is_read(logs: Path) -> None:
-    with pytest.raises(ValueError, match="what is read"):
+    with pytest.raises(ValueError, match="the source"):
         append_to_lake(logs, delta_table(str(logs / "lake")))
 
 

@@ -1,4 +1,4 @@
-"""What each option of Spark's Kafka source chooses, held against Kafka's own consumer where there is one."""
+"""What each option of Spark's Kafka source chooses, compared with Kafka's own consumer if there is one."""
 
 from __future__ import annotations
 

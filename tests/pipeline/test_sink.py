@@ -310,14 +310,14 @@ def test_a_path_where_no_log_directory_can_be_is_said_first(tmp_path: Path) -> N
     (tmp_path / "some-1" / "00000000000000000000.log").touch()
     for path, text in (
         ("file", "file is a file"),
-        ("broker/out", "is inside of .*broker, a broker's log directory"),
+        ("broker/out", "is inside .*broker, a broker's log directory"),
         ("broker/orders-0/out", "a broker's log directory"),
         ("some-1/out", "a topic-partition's folder"),
     ):
         with pytest.raises(OptionError, match=f"path: .*{text}"):
             sink(tmp_path / path)
     for name in ("broker/out", "some-1/out"):
-        with pytest.raises(ValueError, match="is inside of"):
+        with pytest.raises(ValueError, match="is inside"):
             export(LOGS, tmp_path / name, engine="local")
     assert sink(tmp_path / "broker").options.root == tmp_path / "broker"
 

@@ -129,7 +129,7 @@ def test_rows_of_a_real_brokers_log_are_those_of_read_records(logs: Path) -> Non
 
 @pytest.mark.parametrize("headers", [False, True])
 def test_batches_have_the_very_schema_that_spark_checks(log_dir: Path, headers: bool) -> None:
-    # Spark 4.1 knows no other time zone there.
+    # Spark 4.1 supports no other time zone there.
     zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     wanted = to_arrow_schema(schema(headers=headers), **zone)
     batches = read(log_dir, includeHeaders=str(headers).lower())
@@ -219,7 +219,7 @@ def test_a_directory_without_logs_is_told(tmp_path: Path) -> None:
 def test_a_planned_scan_of_a_preallocated_segment_ends_where_it_ended(
     more: int, columns: str, tmp_path: Path
 ) -> None:
-    """What a broker has written since into the zeros behind the end is not of the scan."""
+    """What a broker has written since into the zeros after the end is not of the scan."""
     log = tmp_path / "logs/t-0" / f"{0:020d}.log"
     log.parent.mkdir(parents=True)
     before, after = (

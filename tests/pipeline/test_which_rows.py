@@ -339,7 +339,7 @@ def test_transformed_segments_are_refused_by_name(what: str, tmp_path: Path) -> 
 
 
 def test_segments_that_are_deleted_meanwhile(tmp_path: Path, write_segment: Write) -> None:
-    """A broker appends, rolls and deletes: each load ends, with offsets in order, or says which were lost."""
+    """A broker appends, rolls and deletes: each load ends, with offsets in order, or names the lost ones."""
     folder = tmp_path / "logs" / "t-0"
     write_segment(folder, 0, 10)
     over = threading.Event()

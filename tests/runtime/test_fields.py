@@ -139,7 +139,7 @@ def test_a_run_names_the_value_that_does_not_fit() -> None:
         with pytest.raises(EncodeError) as caught:
             run.packed(*values)
         assert caught.value.path == name
-    # a float of 32 bits keeps its bits where it is no number
+    # a float of 32 bits keeps its bits where it is not a number
     odd = bytes.fromhex("00 0000 ffa00001")
     assert run.packed(*run.unpack_from(odd)) == odd
 

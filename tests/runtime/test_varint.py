@@ -188,7 +188,7 @@ def test_bits_that_do_not_fit_are_dropped(kind: Kind) -> None:
 def test_a_cut_at_every_byte_is_truncated(kind: Kind) -> None:
     wire = kind.write(kind.low if kind.zigzag else kind.high)
     for cut in range(len(wire)):
-        # The bytes behind `end` belong to someone else, and must not be read.
+        # The bytes after `end` belong to someone else, and must not be read.
         with pytest.raises(Truncated) as caught:
             kind.read(b"\x00\x00" + wire, 2, 2 + cut)
         error = caught.value

@@ -36,7 +36,7 @@ def errors(validator: jsonschema.Draft7Validator, spec: Any) -> list[str]:
 def test_every_schema_fits_and_a_misspelt_key_does_not(
     oracle: ModuleType, validator: jsonschema.Draft7Validator
 ) -> None:
-    # one test, so that where the schema cannot be had, one skip says so
+    # one test, so that where the schema cannot be had, one skip reports it
     schemas = oracle.schemas()
     assert {name: errors(validator, oracle.load_yaml(path)) for name, path in schemas.items()} == {
         name: [] for name in schemas

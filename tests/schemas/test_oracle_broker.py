@@ -1,4 +1,4 @@
-"""Stock ksc's readers, made from our schemas, agree with what kafka-dump-log said of a broker's files."""
+"""Stock ksc's readers, made from our schemas, agree with kafka-dump-log about a broker's files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPES = {
 
 @pytest.fixture(scope="module", params=BROKERS, ids=lambda path: path.name)
 def broker(request: pytest.FixtureRequest) -> Path:
-    """A folder with `logs` that a broker closed and, under `dump`, what kafka-dump-log said of each file."""
+    """A folder with `logs` that a broker closed and, under `dump`, kafka-dump-log on each file."""
     assert isinstance(request.param, Path)
     return request.param
 

@@ -62,7 +62,7 @@ each_checker = pytest.mark.parametrize("said", [mypy, pyright], indirect=True)
 
 @pytest.fixture(scope="module")
 def said(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What a checker says of both files."""
+    """What a checker reports about both files."""
     folder = tmp_path_factory.mktemp("typing")
     for name in (PROGRAM, WRONG):
         shutil.copy(HERE / name, folder)

@@ -1,6 +1,6 @@
 """Wrong uses of kodec, never run: mypy and Pyright must report each line that is marked, and no other."""
 
-# ruff: noqa: B018  (an attribute that is not there is a wrong use by itself)
+# ruff: noqa: B018  (an attribute that is missing is a wrong use by itself)
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The generated Rust beside the crate kafka-protocol, on the same bytes."""
+"""The generated Rust next to the crate kafka-protocol, on the same bytes."""

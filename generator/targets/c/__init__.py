@@ -62,7 +62,7 @@ class _C:
     files = tuple(f"{FOLDER}/*{end}" for end in (".c", ".h", "CMakeLists.txt", ".pc.in"))
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
-        """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, objects that hold themselves."""
+        """Streamed schemas, non-UTF-8 text, numbers beyond 64 bits, objects that hold themselves."""
         yield from read_from_streams(request.model, request.model.schemas, "C types yet")
         for schema in request.model.schemas:
             for enum in schema.enums:
@@ -207,7 +207,7 @@ class _C:
 
 
 def _tested(printers: list[Printer], types: Types) -> Iterator[dict[str, Any]]:
-    """The types of objects that are told nothing but their version."""
+    """The types of objects that are given nothing but their version."""
     for each in printers:
         unit, told = each.unit, each.unit.parameters
         if unit.stands_for is not None or [part.name for part in told] not in ([], [unit.version_name]):
@@ -271,7 +271,7 @@ def _held(program: Program, unit: Unit, *, by_value: bool) -> set[str]:
 
 
 def _parts_first(program: Program) -> list[str]:
-    """The names of units, each behind those whose structs are parts of its own."""
+    """The names of units, each after those whose structs are parts of its own."""
     found: dict[str, None] = {}
 
     def add(name: str, around: tuple[str, ...]) -> None:

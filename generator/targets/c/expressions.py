@@ -109,7 +109,7 @@ class Types:
         return self.of(kind).removesuffix("_t").removeprefix(PREFIX).replace(" ", "_").replace("*", "p")
 
     def of(self, kind: Type) -> str:
-        """The type of a value as a struct has it; what may be null is pointed to, or can say so itself."""
+        """The type of a value as a struct has it; what may be null is pointed to, or can report it itself."""
         if isinstance(kind, Maybe):
             text = self.of(kind.of)
             return text if self.says_null(kind) else f"const {text} *"

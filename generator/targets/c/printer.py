@@ -68,7 +68,7 @@ class Defaults:
         return f"{{{', '.join(found)}}}" if found else "{0}"
 
     def _value(self, kind: Type, constant: Constant | None, *, absent: bool) -> str:
-        """What a field is set to; nothing where that is all bits 0."""
+        """What a field is set to; nothing if that is all bits 0."""
         if constant is None:
             inner = bare(kind)
             if isinstance(inner, ObjectOf):
@@ -252,7 +252,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"kd_store_{order or 'be'}({at}, (uint64_t){value}, {form.least});"
 
     def limits(self, wire: str) -> tuple[str, str] | None:
-        """The least and the largest number; None where int64_t has no other."""
+        """The least and the largest number; None if int64_t has no other."""
         found = WIRE[wire].range
         assert found is not None
         return None if Whole(*found) == WIDE else (literal(found[0]), literal(min(found[1], WIDE.high)))
@@ -301,7 +301,7 @@ class Printer(UnitPrinter[Expressions]):
     def hex(self, number: int) -> str:
         return hex(number)
 
-    # -- versions and what is looked at before -------------------------------------------------------
+    # -- versions and what is checked before -------------------------------------------------------
 
     # -- rules ------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ _TEMPLATES = Templates("kodec.generator.targets.documents")
 
 
 class _Documents:
-    """A page for each schema beside its path, and an index of them."""
+    """A page for each schema next to its path, and an index of them."""
 
     name = "documents"
     files = ("*.md",)

@@ -339,7 +339,7 @@ class _Pages:
         raise TypeError(kind)
 
     def notes(self, struct: Struct, spec: Field) -> Iterator[str]:
-        """All that is said of a field, sentence by sentence."""
+        """All that is reported about a field, sentence by sentence."""
         if spec.doc:
             said = cell(spec.doc)
             yield said if said[-1:] in ".!?:" else f"{said}."

@@ -31,7 +31,7 @@ def places(model: Model, struct: Struct) -> Iterator[tuple[Field, int | None]]:
 
 
 def size_of(spec: Field, known: int | None, show: _Show) -> str:
-    """The cell that says how many bytes one value of a field takes; all of it `known` bits."""
+    """The cell that shows how many bytes one value of a field takes; all of it `known` bits."""
     if isinstance(spec.type, Bits):
         return ""
     if spec.contents is not None:
@@ -47,7 +47,7 @@ def size_of(spec: Field, known: int | None, show: _Show) -> str:
 
 
 def position(instance: Instance, show: _Show) -> str:
-    """The cell that says where an instance is read."""
+    """The cell that shows where an instance is read."""
     at = "where the stream stands" if instance.position is None else show(instance.position)
     return at if instance.io is None else f"{at} of {show(instance.io)}"
 

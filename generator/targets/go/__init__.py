@@ -29,14 +29,14 @@ _IMPORTS = ("bytes", "encoding/binary", "math", "reflect")
 
 
 class _Go:
-    """A file for each schema, and the runtime beside them."""
+    """A file for each schema, and the runtime next to them."""
 
     name = "go"
     files = ("*.go",)
     options: ClassVar[dict[str, str]] = {"package": "the name of the Go package; `formats`"}
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
-        """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits."""
+        """Streamed schemas, texts that are not UTF-8, numbers beyond 64 bits."""
         plan = self.plan(request)
         if _NAME.fullmatch(plan.name) is None or plan.name in WORDS.split():
             raise ValueError(f"`{plan.name}` is no name of a Go package: letters, digits, `_`, in lower case")

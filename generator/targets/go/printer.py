@@ -164,7 +164,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"int{bits}({raw})" if form.signed else raw
 
     def store(self, wire: str, order: str, value: str, at: str = "") -> str:
-        """`b` with a number, a flag or a UUID behind it; or the statement that puts a number `at` bytes."""
+        """`b` with a number, a flag or a UUID after it; or the statement that puts a number `at` bytes."""
         form = WIRE[wire]
         bits = 8 * form.least
         if form.kind == "UUID":
@@ -187,7 +187,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"pointer({text})" if self.is_pointer(kind) else text
 
     def reading(self, element: Element, kind: Type, name: str) -> str:
-        """What reads an element that is no object and no switch; `name` is the Go of its name in errors."""
+        """Code that reads an element other than an object or switch; `name` is its name in errors, in Go."""
         match element:
             case Nested(unit, arguments):
                 return f"read{self.names.type(unit)}(r{self.given(arguments, unit)})"
@@ -221,7 +221,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"{bits}{f'>>{shift}' if shift else ''}&{mask} != 0"
 
     def store_bits(self, group: list[Slot]) -> str:
-        """`b` with the bit fields of a group behind it."""
+        """`b` with the bit fields of a group after it."""
         parts = []
         for each in group:
             assert each.bits is not None
@@ -236,7 +236,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"endOf{exported(check.last)}" if check.last else self.here
 
     def where(self, check: CheckCount | CheckLast | CheckMost) -> str:
-        """The test that a field has to say what follows from a list; empty where it always has."""
+        """The test that a field has to say what follows from a list; empty if it always has."""
         tests = [f"!r.opt.IgnoreDerived && len({self.field(check.of)}) != 0"]
         tests = [] if isinstance(check, CheckCount) else tests
         tests += [] if check.when is None else [self.spell(check.when, self.spell.binds["and"])]

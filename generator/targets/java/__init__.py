@@ -186,7 +186,7 @@ def _unspeakable(struct: Struct, model: Model, unit: Unit) -> Iterator[SchemaPro
 
 
 def _optional(unit: Unit, struct: Struct) -> Iterator[str]:
-    """Fields that nothing stands for where they are not there."""
+    """Fields that nothing stands for if missing."""
     for when in unit.steps:
         for step in steps_in(when.steps) if isinstance(when, When) else ():
             spec = struct.field(getattr(step, "name", ""))
@@ -231,7 +231,7 @@ def _about(schema: Schema, struct: Struct) -> str:
 
 
 def _docs(model: Model, unit: Unit, schema: Schema) -> dict[str, str]:
-    """Javadoc of a type (under the empty name), its components and what is looked at before it is read."""
+    """Javadoc of a type (under the empty name), its components and what is checked before it is read."""
     struct = model.struct(unit.name)
     found = {"": _about(schema, struct)}
     if struct.topic:

@@ -98,7 +98,7 @@ def literal(value: object, kind: Type) -> str:
 
 
 def plain_type(kind: Type) -> str:
-    """The type of a value that is no object and no list; a number's where it may be null."""
+    """The type of a value that is not an object and no list; a number's where it may be null."""
     match scalar(kind):
         case Whole() as whole:
             return "int" if is_int(whole) else "long"
@@ -161,7 +161,7 @@ class Expressions(Spelling):
     binds = Precedence("or", "and", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "*")
 
     def condition(self, value: Value, binds: int = 0) -> str:
-        """Java that is true or false; a number is true where it is not 0."""
+        """Java that is true or false; a number is true if it is not 0."""
         if scalar(value.type) == FLAG:
             return self(value, binds)
         return f"{self(value, self.binds['=='])} != 0"

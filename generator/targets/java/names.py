@@ -16,7 +16,7 @@ _WORDS = """
     package private protected public return short static strictfp super switch synchronized this throw
     throws transient try void volatile while true false null _ var yield record sealed permits
 """.split()  # noqa: SIM905  # fifty words on fifty lines are no list to read
-# what methods call things beside the fields
+# what methods call things next to the fields
 _LOCALS = Reserved(
     _WORDS,
     """
@@ -119,7 +119,7 @@ class Names:
                 if struct is schema.root:
                     self.types[struct.name] = top
                     continue
-                # two types of one name are told apart by the types that they are in
+                # two types of one name are distinguished by the types that they are in
                 name = struct.id if ids[struct.id] == 1 else "_".join(struct.name.split("::")[1:])
                 self.types[struct.name] = taken.claim(_CLASSES.free(camel(name)))
             for enum in schema.enums:

@@ -267,7 +267,7 @@ class Printer:
         return java_literal(", ".join(each.name for each in self.peeks()))
 
     def peeked(self) -> Iterator[tuple[str, str]]:
-        """(name, Java) of what follows from numbers that are looked at."""
+        """(name, Java) of what follows from numbers that are checked."""
         for name, value in self.unit.peeked:
             yield name, Expressions(field=lambda each: f"{self.peek(each)}(buf, at)")(value)
 
@@ -458,7 +458,7 @@ class Printer:
             yield self.field_type(tag.name), self.local(tag.name), self.absent(tag.name)
 
     def alone(self, step: When) -> bool:
-        """Whether each step under a condition is one expression, so that it can stand behind a `?`."""
+        """Whether each step under a condition is one expression, so that it can stand after a `?`."""
         return all(
             (isinstance(each, (One, Many)) and not each.rules and self.is_used(each.name))
             or (isinstance(each, Tagged) and not each.tags)
@@ -605,7 +605,7 @@ class Printer:
         return "\n        | ".join(parts)
 
     def measured(self) -> list[str]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        """Fields whose bytes are made first, as a length in front of them shows how many there are."""
         found = []
         for each in self.unit.derived:
             packed = self.unit.packed
@@ -615,7 +615,7 @@ class Printer:
         return list(dict.fromkeys(found))
 
     def encoding(self, name: str) -> str:
-        """The encoding of a measured field that is text; empty where it is none."""
+        """The encoding of a measured field that is text; empty if it is none."""
         element = self.unit.step_of(name).element
         return element.encoding if isinstance(element, Chars) else ""
 
@@ -824,7 +824,7 @@ class Printer:
         return self.put(Nested(packed.unit, ()), value, ObjectOf(packed.unit), EMPTY, to)
 
     def content_measured(self) -> bool:
-        """Whether a length in front of the content says how many bytes it takes."""
+        """Whether a length in front of the content shows how many bytes it takes."""
         packed = self.unit.packed
         lengths = (each.of for each in self.unit.derived if each.kind == "length")
         return packed is not None and packed.name in lengths

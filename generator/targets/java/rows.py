@@ -263,7 +263,7 @@ class RowsPrinter:
                 return False
         return len(self.columns) > 0 and len(self.plan.columns) <= MOST_COLUMNS
 
-    # -- what the head says of the rows -------------------------------------------------------------
+    # -- what the head reports about the rows -------------------------------------------------------------
 
     def bounds(self) -> Iterator[tuple[str, str, str, str]]:
         """(method, column, word, value)."""

@@ -48,7 +48,7 @@ class _Native:
 
     @staticmethod
     def _schemas(request: Request) -> list[Schema]:
-        """The schemas that are named. Raises ValueError for one that is not there."""
+        """The schemas that are named. Raises ValueError for one that is missing."""
         schemas = {schema.id: schema for schema in request.model.schemas}
         for name in request.kernels:
             if name not in schemas:

@@ -17,7 +17,7 @@ def render_kernel(planned: PlannedKernel) -> dict[str, str]:
     return {
         name: _TEMPLATES.render(f"{template}.j2", k=kernel, f=planned.kernel, mark=first)
         for name, template in (
-            # it says which fields a stop can name, which its header lists
+            # it shows which fields a stop can name, which its header lists
             (f"{kernel.name}_core.c", "core.c"),
             (f"{kernel.name}_core.h", "core.h"),
             (f"{kernel.name}.c", "module.c"),

@@ -40,7 +40,7 @@ _LEAST = -(2**63)
 
 
 class Expressions:
-    """Spells values. Raises NoRows for what is no number.
+    """Spells values. Raises NoRows for what is not a number.
 
     Args:
         place: the C text of a field, by its path.

@@ -75,7 +75,7 @@ class PlannedKernel:
     Attributes:
         unit, row, element: the types of a unit, of a row and of what a unit's content repeats; for comments.
         plan: the rows.
-        kernel: what is printed beside them.
+        kernel: what is printed next to them.
         names: the fields that a stop can name; they are there when the code has been printed.
     """
 
@@ -314,7 +314,7 @@ class PlannedKernel:
         )
 
     def _bounds(self, columns: tuple[ColumnPlan, ...]) -> Iterator[BoundPlan]:
-        """What the container says of a column."""
+        """What the container reports about a column."""
         for bound in self.plan.bounds:
             column = next((each for each in columns if each.name == bound.column), None)
             if column is not None:
@@ -355,12 +355,12 @@ class PlannedKernel:
                 return self.places(path)
             value = None if known.ruled or kind_of(made) == "blob" else default_of(known.default)
             if value is None:
-                raise NoRows(f"no column says what `{path}` is")
+                raise NoRows(f"no column shows what `{path}` is")
             return value
 
         def row_limit(path: str) -> str:
             if path not in limits:
-                raise NoRows(f"no column says what `{path}` is")
+                raise NoRows(f"no column shows what `{path}` is")
             return limits[path]
 
         def pair(path: str) -> tuple[str, str]:
@@ -381,7 +381,7 @@ class PlannedKernel:
         return WritingPlan(inputs, row, unit, tuple(self._derived(row)), before)
 
     def _feed(self, column: ColumnPlan, fed: dict[str, str], limits: dict[str, str]) -> bool:
-        """Note which field the column gives when it is written; false where it gives none."""
+        """Note which field the column gives when it is written; false if it gives none."""
         name = f"in->{column.c_name}"
         match column:
             case ListColumn():
@@ -418,7 +418,7 @@ class PlannedKernel:
         return {each for each in paths if self.plan.element is None or self.places.in_content(each)}
 
     def _derived(self, writer: Writer) -> Iterator[DerivedPlan]:
-        """What a head says of its rows: the last, or the largest, of one of their fields."""
+        """What a head reports about its rows: the last, or the largest, of one of their fields."""
         text = Expressions(self.places, bounded=False)
         for path, known in self.plan.fields.items():
             derived = known.derived
@@ -439,7 +439,7 @@ def _is_whole(made: Slot | RowNumber) -> bool:
 
 
 def _constant_before(sizes: list[str], of_content: str) -> int | None:
-    """How many bytes of a unit are before its content; None where that is not always the same."""
+    """How many bytes of a unit are before its content; None if that is not always the same."""
     before = 0
     for size in sizes:
         if of_content in size:

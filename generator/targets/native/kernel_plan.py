@@ -1,4 +1,4 @@
-"""What the templates of a kernel see beside the steps of the plan: its columns, with the C that gives values.
+"""Data for the templates of a kernel besides the steps of the plan: its columns and the C for their values.
 
 A template asks a step or a column for its `kind`. `field` is the constant by which a stop names a field.
 """
@@ -28,9 +28,9 @@ class Number:
         value: C that gives it, of type `value_type`; `checked` where that may not fit `c_type`.
         format: Arrow's; `width` in bytes.
         filtered: whether rows can be left out by its value.
-        path: the field that it is, `stored` as i, u, f or d; empty where it is computed by `expression`.
+        path: the field that it is, `stored` as i, u, f or d; empty if it is computed by `expression`.
         within: in heads, where in the unit's struct it is.
-        computed: in heads, whether it is said of the rows rather than stored.
+        computed: in heads, whether it is reported about the rows rather than stored.
     """
 
     kind: ClassVar[str] = "number"
@@ -57,7 +57,7 @@ class Number:
 
     @property
     def accepted(self) -> str:
-        """A C string of the Arrow formats that it is written from, each behind a blank."""
+        """A C string of the Arrow formats that it is written from, each after a blank."""
         return _formats(self.format, *((self.format[:4], "l") if self.format.startswith("ts") else ()))
 
 
@@ -155,7 +155,7 @@ class CodecPlan:
 
 @dataclass(frozen=True, slots=True)
 class BoundPlan:
-    """What a unit says of a column of its rows."""
+    """What a unit reports about a column of its rows."""
 
     constant: str
     column: str
@@ -175,7 +175,7 @@ class RowsInside:
 
 @dataclass(frozen=True, slots=True)
 class DerivedPlan:
-    """What a head says of its rows: the last, or the largest (`how`), of one of their fields."""
+    """What a head reports about its rows: the last, or the largest (`how`), of one of their fields."""
 
     name: str
     c_name: str
@@ -191,7 +191,7 @@ class WritingPlan:
 
     Attributes:
         row, unit: what spells their steps.
-        before: how many bytes of a unit are before its content; None where that is not always the same.
+        before: how many bytes of a unit are before its content; None if that is not always the same.
     """
 
     inputs: tuple[ColumnPlan, ...]
@@ -203,16 +203,16 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
-    """What a kernel is printed from beside the plan of its rows.
+    """What a kernel is printed from next to the plan of its rows.
 
     Attributes:
-        inside: the rows in a unit; None where a unit is itself a row.
+        inside: the rows in a unit; None if a unit is itself a row.
         codec: of its compressible field.
         columns, heads: of rows, and of the numbers in a unit's head.
         object_columns: the columns that the objects of rows have too, the first ones.
         unless: where it holds, a unit's rows are not for users.
-        bounds: what a unit says of the columns of its rows.
-        write: None where the kernel cannot write.
+        bounds: what a unit reports about the columns of its rows.
+        write: None if the kernel cannot write.
         objects: whether rows are given as objects too.
     """
 

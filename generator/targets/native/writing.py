@@ -29,7 +29,7 @@ _C_VALUES = {"uint": "uint64_t", "float": "double", "double": "double"}
 
 
 class Writer:
-    """What the templates ask to write the steps of a row, or of a unit. Raises NoRows where a kernel cannot.
+    """What the templates ask to write the steps of a row, or of a unit. Raises NoRows if a kernel cannot.
 
     Args:
         source: what is written.
@@ -163,7 +163,7 @@ class Writer:
         assert derived is not None
         of = derived.of
         if derived.kind == "count":
-            # of content that is bytes already, whoever made it says how many
+            # of content that is bytes already, whoever made it shows how many
             value = self.count(of) if of in self._sized else self.source(path)
         elif derived.kind == "length" and of in self._sized:
             value = f"(int64_t){self.size(of)}"
@@ -174,7 +174,7 @@ class Writer:
                     raise NoRows(f"`{path}` does not say null")
                 value = f"({self.span(of)}.data == NULL ? {derived.null} : {value})"
         else:
-            raise NoRows(f"`{path}` is of what is not there")
+            raise NoRows(f"`{path}` is of what is missing")
         return value if derived.plus is None else f"kd_add({value}, {self.text.number(derived.plus)}, &wrong)"
 
     # -- sizes ------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ class Writer:
         return f"kd_zigzag({value})" if zigzag else f"(uint64_t)(uint32_t){value}"
 
     def fits(self, wire: str, path: str) -> str:
-        """The C type that a number must fit; empty where it does."""
+        """The C type that a number must fit; empty if it does."""
         form = WIRE[wire].c
         return "" if form is None or path in self._ranged else form.fits or ""
 
@@ -300,6 +300,6 @@ def _own(steps: Iterable[RowStep]) -> Iterator[tuple[str, Slot | RowNumber | Spa
 
 
 def default_of(default: Constant | None) -> str | None:
-    """C text of what a number is that nobody says; None where there is none."""
+    """C text of what a number is that nobody says; None if there is none."""
     value = None if default is None else default.value
     return literal(int(value)) if isinstance(value, int | float) else None

@@ -119,7 +119,7 @@ _Read = Slot | One | Many | Tagged | Stored
 
 
 def contract_tests(back: ModelIndex, schema: Schema, package: str) -> ContractTests | None:
-    """The tests of a schema's types; None where it has none of its own."""
+    """The tests of a schema's types; None if it has none of its own."""
     view = ContractTests(schema, package)
     maker = _Maker(back, view)
     for unit in back.units(schema):
@@ -239,7 +239,7 @@ class _Maker:
         return [(name, f"st.none() | {text}" if signed else text)]
 
     def _tagged(self, unit: Unit, section: Tagged) -> list[tuple[str, str]]:
-        # a tag that another version has is unknown where it is not there
+        # a tag that another version has is unknown if missing
         found = [
             (attribute(tag.name), self._single(unit, tag.name, tag.type, tag.element, ()))
             for tag in section.tags

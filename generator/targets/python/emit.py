@@ -47,7 +47,7 @@ def _import_line(start: str, names: list[str]) -> str:
 
 
 def _params(params: tuple[tuple[str, str], ...]) -> str:
-    """What a function takes behind its options, which nobody may leave out then."""
+    """What a function takes after its options, which nobody may leave out then."""
     return "".join(f", {name}: {kind}" for name, kind in params)
 
 

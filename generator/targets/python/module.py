@@ -136,7 +136,7 @@ class Module(Types):
         )
 
     def _base(self, unit: Unit) -> str:
-        """The class that has the methods; empty where the parameters are others."""
+        """The class that has the methods; empty if the parameters are others."""
         return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
             tuple(self.parameters(unit)), ""
         )

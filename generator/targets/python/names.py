@@ -45,7 +45,7 @@ _LOCALS = Reserved(
     value_of
     """.split(),  # noqa: SIM905  # fifty words on fifty lines are no list to read
     *RUNTIME.values(),
-    # of these the templates make names by putting a schema name behind them
+    # of these the templates make names by putting a schema name after them
     prefixes=(
         "read_",
         "write_",

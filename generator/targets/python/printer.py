@@ -79,7 +79,7 @@ class Printer:
         steps = list(steps_in(unit.steps))
         self.ranges = [each for each in steps if isinstance(each, (CheckLength, Checksum))]
         self.ranged = {each.name for each in self.ranges}
-        # what may be None where it is used: a condition on other fields says whether it is there
+        # what may be None if it is used: a condition on other fields shows whether it exists
         self.optional = {
             each.name
             for each in unit.fields
@@ -107,7 +107,7 @@ class Printer:
         return self.text(value, binds=BINDS["+"])
 
     def compared(self, value: Value) -> str:
-        """A value beside a comparison."""
+        """A value next to a comparison."""
         return self.text(value, binds=BINDS["|"])
 
     def shown(self, name: str) -> str:
@@ -444,7 +444,7 @@ class Printer:
         return text + self.plus(check.plus)
 
     def disagreement(self, check: _CHECKED) -> str:
-        """What an error says of it."""
+        """What an error reports about it."""
         if isinstance(check, CheckCount):
             return f"not what count_of({check.of}) gives"
         kind = "last" if isinstance(check, CheckLast) else "max"

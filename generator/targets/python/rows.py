@@ -2,7 +2,7 @@
 
 A reader of rows looks at no field twice and checks no bound that a later check covers: each part must end
 where its length says, the last one where the data ends, and what is past the end raises. When anything is
-wrong it gives up, and the reader of the type says what and where.
+wrong it gives up, and the reader of the type shows what and where.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ __all__ = ["RowsPrinter", "rows_printer"]
 
 
 def rows_printer(printer: Printer, plan: RowPlan) -> RowsPrinter | None:
-    """What the templates ask of the rows of a unit; None where the reader of the type has to do."""
+    """What the templates ask of the rows of a unit; None if the reader of the type has to do."""
     if plan.element is None and printer.module.back.places.size(printer.unit) is not None:
         return None  # what has one size is read as fast by the reader of the type
     try:
@@ -76,7 +76,7 @@ class _Column:
 
 
 class RowsPrinter:
-    """Raises NoRows where the rows are not as plain as a straight loop needs."""
+    """Raises NoRows if the rows are not as plain as a straight loop needs."""
 
     def __init__(self, printer: Printer, plan: RowPlan) -> None:
         if plan.element is None and plan.hidden is not None:
@@ -334,7 +334,7 @@ class RowsPrinter:
         for step in steps_within(self.steps):
             measures = isinstance(step, RowNumber) and self._measures(step)
             if isinstance(step, (RowNumber, Span)) and step.name not in made and not measures:
-                raise NoRows(f"no column says what `{step.name}` is")
+                raise NoRows(f"no column shows what `{step.name}` is")
 
     # -- units that are rows ----------------------------------------------------------------------
 
@@ -399,7 +399,7 @@ class RowsPrinter:
 
     @property
     def plain(self) -> str:
-        """The test that a unit is compressed; empty where none is."""
+        """The test that a unit is compressed; empty if none is."""
         packed = self.plan.packed
         if packed is None:
             return ""

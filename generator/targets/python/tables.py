@@ -1,7 +1,7 @@
 """What the native reader and writer of messages go by: the fields of each class as they stand on the wire.
 
 A row is a field: its attribute, what it is on the wire, and the versions that have it so, where not all
-have. `kodec.runtime.messages` says what rows are. All classes of a module are in its table, or it has
+have. `kodec.runtime.messages` shows what rows are. All classes of a module are in its table, or it has
 none: then they are read and written in Python alone.
 """
 
@@ -87,7 +87,7 @@ def is_of_messages(schema: Schema) -> bool:
 
 
 def message_tables(back: ModelIndex, schema: Schema) -> dict[str, list[str]]:
-    """The rows of each class; empty where the schema is none of messages, or needs more than there is."""
+    """The rows of each class; empty if the schema is none of messages, or needs more than there is."""
     if not is_of_messages(schema):
         return {}
     tables = _Tables(back, schema)

@@ -73,7 +73,7 @@ class Types(Context):
         return found
 
     def _read(self, unit: Unit, spec: FieldPlan) -> Type:
-        """The type of what is read: stored bytes may stand where content is, nothing where no case is."""
+        """The type of what is read: stored bytes may stand where content is, nothing if no case is."""
         kind = spec.type
         if unit.packed is not None and unit.packed.name == spec.name:
             bare = kind.of if isinstance(kind, Maybe) else kind
@@ -92,7 +92,7 @@ class Types(Context):
         return [each.name for each in self.program.units[unit].fields if each.kept]
 
     def parameters(self, unit: Unit) -> list[tuple[str, str]]:
-        """What a unit is told: names and types."""
+        """What a unit is given: names and types."""
         return [(local(each.name), self.type_text(each.type)) for each in unit.parameters]
 
     def function(self, verb: str, unit: str) -> str:
@@ -147,7 +147,7 @@ class Types(Context):
         return repr(value.value)
 
     def zero(self, kind: Type, size: int) -> str:
-        """The value of a new object where none is said: empty, or so many bytes."""
+        """The value of a new object where none is said: empty, or this many bytes."""
         match kind:
             case Whole() | EnumOf():
                 return "0"
@@ -158,7 +158,7 @@ class Types(Context):
             case ListOf():
                 return "[]"
             case OneOf(kinds):
-                # content that is no list is there once it is given
+                # content that is not a list is there once it is given
                 listed = [each for each in kinds if isinstance(each, ListOf)]
                 return self.zero(listed[0] if listed else OCTETS if OCTETS in kinds else kinds[0], 0)
             case Maybe(of):

@@ -118,7 +118,7 @@ class Writer(Printer):
         raise AssertionError(name)
 
     def not_in_versions(self, tag: TagPlan) -> str:
-        """The condition under which a version does not have a tag; empty where all do."""
+        """The condition under which a version does not have a tag; empty if all do."""
         test = self._test_of(tag)
         return "" if test is None else self.text(Unary("not", test, FLAG))
 
@@ -141,7 +141,7 @@ class Writer(Printer):
         ]
 
     def measured(self) -> list[One | Many]:
-        """Fields whose bytes are made first, as a length in front of them says how many there are."""
+        """Fields whose bytes are made first, as a length in front of them shows how many there are."""
         lengths = {each.of for each in self.unit.derived if each.kind == "length"}
         return [
             each
@@ -241,7 +241,7 @@ class Writer(Printer):
 
     @property
     def lacking(self) -> str:
-        """What an error says of a field that a version lacks, as Python."""
+        """What an error reports about a field that a version lacks, as Python."""
         return (
             f'f"not in version {{{self.version}}}"'
             if self.unit.versions is not None
@@ -361,7 +361,7 @@ class Writer(Printer):
         return None if other is None or self._is_object(source, other) else other
 
     def raw(self, choice: Choice, source: str) -> str:
-        """The test that bytes stand where a switch has no case; empty where they do not."""
+        """The test that bytes stand where a switch has no case; empty if they do not."""
         if (choice.size is None and not choice.fills) or choice.other is not None:
             return ""
         test = f"isinstance({source}, bytes)"
@@ -380,14 +380,14 @@ class Writer(Printer):
         return f"{source} is not None" + ("" if choice.peeked else f" or {any_of}")
 
     def _is_object(self, source: str, case: Case) -> str:
-        """The test, behind an `and`, that there is an object of a class where one is written."""
+        """The test, after an `and`, that there is an object of a class where one is written."""
         kind = case.type
         if isinstance(case.element, Nested) and isinstance(kind, ObjectOf):
             return f" and isinstance({source}, {self.module.type_text(kind)})"
         return ""
 
     def value(self, element: Element, source: str, name: str) -> str:
-        """A value as it is put behind what is written."""
+        """A value as it is put after what is written."""
         if isinstance(element, FixedNumber) and is_uuid(element.wire):
             return f"{source}.bytes"
         if isinstance(element, Chars) and not source.startswith("bytes_of_"):

@@ -41,7 +41,7 @@ _CHECKSUMS = {"crc32": 'crc32fast = "1.5"', "crc32c": 'crc32c = "0.6"'}
 
 
 def _lacking(part: object) -> str:
-    """Why a part of a unit cannot be printed; nothing where it can."""
+    """Why a part of a unit cannot be printed; nothing if it can."""
     match part:
         case Chars(_, encoding) if ENCODINGS[encoding].errors == "strict":
             # a `Text` holds the bytes of the others as they are
@@ -54,14 +54,14 @@ def _lacking(part: object) -> str:
 
 
 class _Rust:
-    """A module for each schema, the runtime beside them, and what Cargo asks for."""
+    """A module for each schema, the runtime next to them, and what Cargo asks for."""
 
     name = "rust"
     files = ("*.rs", "Cargo.toml")
     options: ClassVar[dict[str, str]] = {"crate": "the name of the Rust crate; `formats`"}
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
-        """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits, parts of what may be null."""
+        """Streamed schemas, texts that are not UTF-8, numbers beyond 64 bits, parts of what may be null."""
         plan = self.plan(request)
         if _NAME.fullmatch(plan.name) is None:
             text = "letters, digits, `_` and `-`, in lower case"

@@ -17,7 +17,7 @@ _WORDS = """
     super trait true try type typeof unsafe unsized use virtual where while yield
 """.split()  # noqa: SIM905  # fifty words on fifty lines are no list to read
 _MEMBERS = Reserved(_WORDS)
-# what functions call things beside the fields; `run` and `x` are places in templates
+# what functions call things next to the fields; `run` and `x` are places in templates
 _LOCALS = Reserved(
     _WORDS,
     """

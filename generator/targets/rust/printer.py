@@ -294,7 +294,7 @@ class Printer(UnitPrinter[Expressions]):
         return [each[0] for each in run.groups]
 
     def peek(self, wire: str, order: str, offset: int) -> str:
-        """A number that is looked at before it is read."""
+        """A number that is checked before it is read."""
         own = number_type(wire)
         return f"{own}::from_{order or 'be'}_bytes(rt::part(&r.buf[r.pos..], {offset}))"
 
@@ -396,7 +396,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"({text} << {slot.bits[0]})" if slot.bits[0] else text
 
     def too_wide(self, slot: Slot) -> str:
-        """The test that a value does not fit its bits; nothing where it always does."""
+        """The test that a value does not fit its bits; nothing if it always does."""
         assert slot.bits is not None
         width, text = slot.bits[1], self.place(slot)
         if isinstance(slot.type, EnumOf):
@@ -421,7 +421,7 @@ class Printer(UnitPrinter[Expressions]):
         return [getattr(last, "name", None)] == self.measured() and not self.unit.ranges
 
     def packs_late(self) -> bool:
-        """Whether nothing in front of what may be compressed says how long it is."""
+        """Whether nothing in front of what may be compressed shows how long it is."""
         packed = self.unit.packed
         lengths = {each.of for each in self.unit.derived if each.kind == "length"}
         return packed is not None and packed.parsed and packed.name not in lengths

@@ -28,7 +28,7 @@ _CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*(?s:.*?)\*/')
 
 
 class _TypeScript:
-    """An npm package: a module for each schema, the runtime and its tests beside them."""
+    """An npm package: a module for each schema, the runtime and its tests next to them."""
 
     name = "typescript"
     files = ("*.ts", "package.json", "tsconfig.json")
@@ -79,7 +79,7 @@ class _TypeScript:
 
     @staticmethod
     def _body(plan: Package, names: Names, schema: Schema) -> str:
-        """The types of a schema, each after an empty line; nothing where it has none."""
+        """The types of a schema, each after an empty line; nothing if it has none."""
         units = plan.program.units_of(schema)
         body = "".join(_enum(names, schema, each) for each in schema.enums) if units else ""
         marked = marked_types(plan.program)

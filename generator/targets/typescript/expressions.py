@@ -96,7 +96,7 @@ class Expressions(Spelling):
     """Values of one unit.
 
     Attributes:
-        stored: the type with which a field is kept, which may be wider than what a value says of it.
+        stored: the type with which a field is kept, which may be wider than what a value reports about it.
     """
 
     binds = Precedence("or and", "== != < <= > >=", " ".join(_BITWISE), "+ -", "*")
@@ -165,7 +165,7 @@ class Expressions(Spelling):
         return self(part, big=self._has_big_sides(of))
 
     def _has_big_sides(self, of: Binary) -> bool | None:
-        """Whether both sides of an operation are spelled as `bigint`; None where that is no matter."""
+        """Whether both sides of an operation are spelled as `bigint`; None if that is no matter."""
         if of.op in COMPARISONS:
             numbers = is_number(of.left.type) and is_number(of.right.type)
             return self.is_big(of.left) or self.is_big(of.right) if numbers else None

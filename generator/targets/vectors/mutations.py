@@ -44,7 +44,7 @@ class Mutation:
 
     Attributes:
         what: what was changed.
-        why: why an implementation may take or refuse them; None where what the plan says of them must be.
+        why: why an implementation may take or refuse them; None if what the plan reports about them must be.
     """
 
     what: str
@@ -70,7 +70,7 @@ def mutations(unit: Unit, data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]
 
 
 def _cuts(data: bytes, leaves: list[Leaf]) -> Iterator[Mutation]:
-    """The beginnings that end in front of a part, or inside it, at most so many."""
+    """The beginnings that end in front of a part, or inside it, at most this many."""
     places: dict[int, str] = {}
     for leaf in leaves:
         if leaf.end > leaf.start:

@@ -43,7 +43,7 @@ CODES: dict[type[Exception], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """What docs/conformance.md says of a vector; `kodec.conformance` reads them again."""
+    """What docs/conformance.md reports about a vector; `kodec.conformance` reads them again."""
 
     id: str
     type: str
@@ -105,7 +105,7 @@ def _of_schema(model: Model, program: Program, schema: Schema, units: Iterable[U
     for unit in units:
         told = [each.name for each in unit.parameters if each.name != unit.version_name]
         if told:
-            without.append((unit.name, f"it is told `{told[0]}` from outside"))
+            without.append((unit.name, f"it is given `{told[0]}` from outside"))
             continue
         of = _OfType(model, program, unit)
         of.make()
@@ -234,7 +234,7 @@ class _OfType:
         self._judge(version, Mutation("a byte more than the value", data + b"\x00"), exact=True)
 
     def _other_versions(self, first: int, last: int, data: bytes) -> None:
-        """Versions that the type does not have, where they are told."""
+        """Versions that the type does not have, where they are given."""
         if self.unit.told_version:
             for version in (first - 1, last + 1):
                 self._judge(version, Mutation(f"version {version}, which the type does not have", data))

@@ -69,7 +69,7 @@ _LONG = 130
 
 
 class NoSample(Exception):
-    """The values of the type depend on each other in a way that is not made here; the text says how."""
+    """The values of the type depend on each other in a way that is not made here; the text shows how."""
 
 
 class Samples:

@@ -46,7 +46,7 @@ def _of_schema(model: Model, kinds: Kinds, program: Program, schema: Schema) -> 
     without: list[tuple[str, str]] = []
     for struct in schema.structs:
         if struct.params:
-            without.append((struct.name, f"it is told `{struct.params[0].id}` from outside"))
+            without.append((struct.name, f"it is given `{struct.params[0].id}` from outside"))
         elif kinds.needs_others(struct):
             without.append((struct.name, "it is read as a part of what holds it"))
         else:
@@ -101,7 +101,7 @@ def _vector(
 
 
 def _shown(value: Any) -> Any:
-    """What the plan's reader gives, for JSON: the fields of objects; null for one that is not there."""
+    """What the plan's reader gives, for JSON: the fields of objects; null for one that is missing."""
     if isinstance(value, Node):
         return {each.name: _shown(value.values.get(each.name)) for each in value.unit.fields}
     if isinstance(value, list):

@@ -18,7 +18,7 @@ __all__ = ["command", "run"]
 # As in `main`.
 _BAD_USAGE = 2
 
-# A verb's function, where it is not called as its module.
+# A verb whose function has another name than its module.
 _FUNCTIONS = {"groups": "list_groups", "ls": "list_logs"}
 
 
@@ -36,9 +36,9 @@ def command(verb: str) -> Command:
 
 
 def run(words: Sequence[str]) -> int:
-    """Parse and run; the exit code. Bad usage is reported on stderr."""
+    """Parse and run; return the exit code. Bad usage is reported on stderr."""
     if (url := _url(words)) is not None:
-        text = "commands read and write file systems of this machine, those that are mounted too"
+        text = "commands read and write file systems of this machine, including mounted ones"
         warn(f"kodec: {url} is not a path of this machine: {text}")
         return _BAD_USAGE
     verb, *rest = words
@@ -67,7 +67,7 @@ def _misused(called: Command | None, error: UsageError) -> int:
 
 
 def _url(given: Sequence[str]) -> str | None:
-    """An argument that is a URL where a path is expected; else None."""
+    """An argument that is a URL where a path is expected, or None."""
     for before, word in pairwise(["", *given]):
         value = word.removeprefix("--to=")
         of_an_option = before.startswith("-") and before != "--to"

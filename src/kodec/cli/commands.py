@@ -1,4 +1,4 @@
-"""The verbs of `kodec`, in the groups of the help, and what each is for. Imports nothing that is slow."""
+"""The verbs of `kodec` with a line of help each, in groups. Imports nothing slow."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections.abc import Mapping
 
 __all__ = ["GROUPS", "VERBS", "help_page", "may_style"]
 
-# What one does every day first. A verb is in the module of its name, with `_` for `-`.
+# Everyday verbs first. A verb's module has its name, with `_` for `-`.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Look and find": {
         "ls": "A log directory at a glance: offsets, times, bytes, health",
-        "report": "A page: contents, health, sizes, times, gaps, savings",
+        "report": "One page: contents, health, sizes, times, gaps, savings",
         "find": "Find records by offset, time, key, value, header, producer",
         "dump": "Print the batches and records of log files",
-        "explain": "Which bytes of a file are which field, in hex or as a page",
+        "explain": "Map the bytes of a file to fields, in hex or as a page",
         "inventory": "List all segments: offsets, counts, times, codecs, gaps",
     },
-    "Ask what a broker would say": {
+    "Read a broker's state": {
         "offsets": "Committed offsets of groups, with the lag",
         "groups": "Groups of all protocols, their state and members",
         "transactions": "Transactional ids, open transactions, last stable offsets",
         "producers": "Idempotent and transactional producers of partitions",
         "metadata": "A KRaft cluster: brokers, topics, configs, leaders",
-        "epochs": "Leader epochs, as checkpoints and as batches say",
+        "epochs": "Leader epochs, from checkpoints and from batches",
         "retention": "Which segments retention would delete now, and why",
     },
     "Check and repair": {
         "verify": "Check checksums, offsets, indexes, snapshots, checkpoints",
-        "recover": "Repair what was not shut down cleanly, as a broker does",
+        "recover": "Repair logs after an unclean shutdown, as a broker does",
         "salvage": "Copy every good batch of damaged logs to new ones",
         "reindex": "Rebuild indexes and producer snapshots from logs",
     },
@@ -37,22 +37,22 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "trim": "Delete the oldest segments by offset, size or time",
         "compact": "Keep the last value of each key, as the log cleaner does",
         "redact": "Erase chosen records from closed segments; offsets stay",
-        "load": "Lines of `dump --edit-format`, edited, to a log directory",
-        "convert": "Another message format or codec; offsets stay",
+        "load": "Write edited lines of `dump --edit-format` as a log directory",
+        "convert": "Rewrite in another message format or codec; offsets stay",
         "adopt": "Copy logs into the log directory of a stopped broker",
     },
     "Export and restore": {
-        "export": "Records to Parquet, CSV, JSON Lines, Iceberg or Delta",
-        "compact-view": "The latest record of each key to Parquet",
-        "restore": "Parquet or Arrow IPC back to a log directory",
-        "scan": "Rows of any file that a schema describes to Parquet",
+        "export": "Write records to Parquet, CSV, JSON Lines, Iceberg or Delta",
+        "compact-view": "Write the latest record of each key to Parquet",
+        "restore": "Write Parquet or Arrow IPC back as a log directory",
+        "scan": "Write rows of any file with a schema to Parquet",
     },
     "Schemas": {
-        "generate": "Readers and writers, pages, vectors from schemas",
-        "check-evolution": "Whether a change of schemas is compatible",
-        "conform": "Ask a program what it makes of test vectors",
+        "generate": "Generate readers, writers, pages and vectors from schemas",
+        "check-evolution": "Check whether a change of schemas is compatible",
+        "conform": "Run a program against test vectors",
         "handoff": "Pack schemas for teams that write other languages",
-        "import-kafka": "Schemas from Kafka's own message definitions",
+        "import-kafka": "Write schemas from Kafka's own message definitions",
     },
 }
 
@@ -60,7 +60,7 @@ VERBS: Mapping[str, str] = {verb: says for group in GROUPS.values() for verb, sa
 
 
 def help_page() -> str:
-    """What `kodec --help` prints; 80 columns."""
+    """The output of `kodec --help`, 80 columns wide."""
     bold, plain = ("\x1b[1m", "\x1b[0m") if may_style() else ("", "")
     wide = max(map(len, VERBS))
     lines = [
@@ -75,7 +75,7 @@ def help_page() -> str:
         "",
         f"{bold}Options{plain}",
         f"  {'VERB --help':{wide}}  Arguments, options, examples and exit codes of a verb",
-        f"  {'--version':{wide}}  Show the version and leave",
+        f"  {'--version':{wide}}  Show the version and exit",
         "  --install-completion, --show-completion",
         f"  {'':{wide}}  Complete verbs and options in the shell",
     ]
@@ -83,5 +83,5 @@ def help_page() -> str:
 
 
 def may_style() -> bool:
-    """Whether a person looks at stdout who wants styles: https://no-color.org."""
+    """Whether stdout is a terminal whose user has not disabled styles: https://no-color.org."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,4 +1,4 @@
-"""The option --compression: of Kafka's batches, of Parquet, and of other files."""
+"""The option --compression for Kafka's batches, for Parquet and for other files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kodec.log.batches.batch import CODECS
 
 __all__ = ["BATCHES", "FILES", "PARQUET"]
 
-# As in `kodec.pipeline.files.COMPRESSIONS`, whose module takes long to import.
+# As in `kodec.pipeline.files.COMPRESSIONS`, whose module is slow to import.
 _OF_PARQUET = ("zstd", "snappy", "gzip", "lz4", "none")
 
 
@@ -19,4 +19,4 @@ def _option(names: Sequence[str], what: str) -> Option:
 
 BATCHES = _option(CODECS, "")
 PARQUET = _option(_OF_PARQUET, "Of Parquet: ")
-FILES = _option(_OF_PARQUET, "Of Parquet and Arrow zstd, else none, where not given: ")
+FILES = _option(_OF_PARQUET, "Default: zstd for Parquet and Arrow, none for others: ")

@@ -1,4 +1,4 @@
-"""Where a verb works: here, or in Spark's workers."""
+"""Where a verb runs: in this process or in Spark's workers."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Engine(enum.Enum):
     spark = "spark"
 
 
-ENGINE = Option("--engine", help="Work in this process (local), or in Spark's workers (spark).")
+ENGINE = Option("--engine", help="Run in this process (local) or in Spark's workers (spark).")
 MASTER = Option("--master", help="Spark master, for --engine spark.  [default: local[*]]")
 
 
 def require_spark(engine: Engine, master: str | None) -> str:
-    """The Spark master. Raises BadParameter where one is given and not used."""
+    """The Spark master. Raises BadParameter if one is given but not used."""
     if master is not None and engine is not Engine.spark:
-        raise BadParameter("--master is for --engine spark")
+        raise BadParameter("--master needs --engine spark")
     return "local[*]" if master is None else master
 
 
 @contextmanager
 def job() -> Iterator[None]:
-    """Import and run a job: report in a line what is refused, a library that is missing, and Spark's errors.
+    """Import and run a job; report refusals, missing libraries and Spark's errors in one line each.
 
-    The exit code is 2 for a path at which there is no log, else 1.
+    The exit code is 2 for a path without a log, else 1.
     """
     root = logging.getLogger()
     root.addFilter(_is_ours)
@@ -57,13 +57,13 @@ def job() -> Iterator[None]:
         output.warn(*output.lines_of(error))
         raise Exit(BAD_USAGE) from None
     except (OSError, ValueError) as error:
-        # a target that is not empty, a topic that is not there, an option out of range
+        # a target that is not empty, a missing topic, an option out of range
         output.warn(*output.lines_of(error))
         raise Exit(FAILED) from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] != "pyspark":
             raise
-        # A worker that was killed, a job that was cancelled: the trace of Java's calls helps nobody.
+        # A killed worker, a cancelled job: Java's stack trace helps nobody.
         output.warn(f"kodec: Spark: {str(error).partition(chr(10))[0]}")
         raise Exit(FAILED) from None
     finally:
@@ -71,15 +71,15 @@ def job() -> Iterator[None]:
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Not what Py4J logs of a call to Java that Ctrl-C has ended."""
+    """Hide what Py4J logs about a call to Java that Ctrl-C interrupted."""
     return "py4j" not in Path(record.pathname).parts
 
 
 def _of_the_source(error: KodecError) -> str | None:
-    """What the options of `kafka-log` say of a job's, in the command's words; None for another error."""
+    """An error in an option of `kafka-log`, in the command's terms; None for another error."""
     try:
         from kodec.pipeline.options import OptionError
-    except ImportError:  # without Spark there is no source
+    except ImportError:  # no Spark, no data source
         return None
     if not isinstance(error, OptionError):
         return None

@@ -1,4 +1,4 @@
-"""An explanation as one page without anything beside it: point at a byte or at a field, and see the other."""
+"""An explanation as a self-contained page: pointing at a byte or a field highlights the other."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ document.addEventListener("mouseover", event => {
 def write_page(
     path: Path, source: Path, sections: Iterable[tuple[str, Explanation]], *, overwrite: bool
 ) -> bool:
-    """Write the page; whether something was wrong. The page ends behind 4 MiB of bytes, and says so.
+    """Write the page; return whether an error was found. After 4 MiB the page stops and reports this.
 
-    Raises: FileExistsError; ValueError where it would take the place of what it explains.
+    Raises: FileExistsError; ValueError if the page would overwrite the explained file.
     """
     if path.resolve() == source.resolve():
-        raise ValueError(f"--html: {path} is what is explained")
+        raise ValueError(f"--html: {path} is the file to explain")
     path.parent.mkdir(parents=True, exist_ok=True)
     wrong, size, number = False, 0, 0
     with path.open("w" if overwrite else "x", encoding="utf-8") as page:
@@ -59,7 +59,7 @@ def write_page(
             size += sum(len(area.data) for area in found.areas)
             if size > _MOST_BYTES:
                 page.write(
-                    f"<p class=wrong>What follows is left out: {_MOST_BYTES >> 20} MiB are shown.</p>\n"
+                    f"<p class=wrong>The rest is omitted: only {_MOST_BYTES >> 20} MiB are shown.</p>\n"
                 )
                 break
             for area in found.areas:
@@ -89,7 +89,7 @@ def _area(area: Area, number: int) -> Iterator[str]:
 
 
 def _hex(area: Area, part: Part) -> str:
-    """The bytes of a part, with an end of a line behind each 16th of the area."""
+    """The bytes of a part, with a line break after every 16th byte of the area."""
     rows = []
     at = part.start
     while at < part.end:

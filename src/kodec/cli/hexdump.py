@@ -1,4 +1,4 @@
-"""An explanation as lines of a terminal: position, bytes, and the field that they are."""
+"""An explanation as lines for a terminal: position, bytes, field."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kodec.formats.explain import Area, Explanation, Part
 __all__ = ["lines_of_explanation", "shown"]
 
 _ROW = 16
-# Lines of a part that are shown where nobody asks for all.
+# Lines shown of a part unless all are requested.
 _FEW = 4
 _TEXT = 100
 _COLOURS = (36, 33, 32, 35, 34, 31)
 
 
 def shown(value: Any) -> str:
-    """A value in a line: text where bytes are text, else hex; long ones are cut."""
+    """A value on one line: text if the bytes are text, else hex; long values are cut."""
     if isinstance(value, bytes):
         try:
             text = value[: 4 * _TEXT].decode() if len(value) <= 4 * _TEXT else None
@@ -34,7 +34,7 @@ def shown(value: Any) -> str:
 
 
 def lines_of_explanation(found: Explanation, *, whole: bool = False) -> Iterator[str]:
-    """The lines of all areas; with `whole` no long field is cut."""
+    """The lines of all areas; with `whole`, long fields are not cut."""
     for area in found.areas:
         if area.path:
             yield f"{area.path}: {area.note}, {len(area.data):,} bytes inside"

@@ -1,4 +1,4 @@
-"""Lines on a terminal. `generate` prints with nothing else: it imports nothing that was generated."""
+"""Lines on a terminal. `generate` prints only through this module: it imports no generated code."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["lines_of", "printable", "say", "show", "unescaped", "warn"]
 
 
 def printable(text: str) -> str:
-    """Text in one line, without what a terminal would act on: names of files, and what a log holds, are from
-    outside.
+    """Text on one line, without terminal control characters: names of files and contents of logs are
+    untrusted.
 
-    Bytes of a name that are not UTF-8 are shown as `\\xff`, an end of a line as `\\n`.
+    Bytes of a name that are not UTF-8 are shown as `\\xff`, a line break as `\\n`.
     """
     if text.isprintable():
         return text
@@ -19,29 +19,29 @@ def printable(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """A name as UTF-8 has it: bytes that are none, which Python keeps as surrogates, as `\\xff`."""
+    """A name as valid UTF-8: other bytes, which Python keeps as surrogates, become `\\xff`."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def lines_of(error: BaseException, start: str = "kodec: ") -> list[str]:
-    """The lines that say what went wrong: one, or those that the error has, and its notes."""
+    """The lines that describe an error: one, or those that the error has, and its notes."""
     first, *others = getattr(error, "lines", [str(error)])
     return [start + first, *others, *getattr(error, "__notes__", ())]
 
 
 def show(*lines: str) -> None:
-    """Lines on stdout; an end of a line inside of one is escaped."""
+    """Print lines on stdout; a line break within a line is escaped."""
     for line in lines:
         print(printable(line))
 
 
 def say(*lines: str) -> None:
-    """Lines of progress, on stderr."""
+    """Print lines of progress on stderr."""
     for line in lines:
         print(printable(line), file=sys.stderr, flush=True)
 
 
 def warn(*lines: str) -> None:
-    """Lines that something is wrong, on stderr."""
+    """Print warnings on stderr."""
     sys.stdout.flush()
     say(*lines)

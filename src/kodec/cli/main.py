@@ -18,13 +18,13 @@ _COMPLETION = ("--install-completion", "--show-completion")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; give its exit code: 0 done, 1 bad bytes or a failed check, 2 bad usage, 3 dry run."""
+    """Run the command; return its exit code: 0 done, 1 bad bytes or failed check, 2 bad usage, 3 dry run."""
     words = sys.argv[1:] if arguments is None else arguments
     # None where a program has closed them before it started this one.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Names and values of any alphabet on a terminal of another one.
+        # Names and values of any alphabet on a terminal with another encoding.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:

@@ -1,4 +1,4 @@
-"""How a verb ends: what could not be done, what is left to do, and the exit code that says so."""
+"""How a verb ends: failures, pending changes and the exit code."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "errors_re
 
 FAILED = 1
 BAD_USAGE = 2
-# Not 1: a script that asks whether something could be done has to distinguish it from what failed.
+# Not 1: a script that tests whether something could be done must distinguish this from a failure.
 LEFT_TO_DO = 3
 
 
 class Missing(Exception):
-    """What was asked for is not there."""
+    """A requested thing does not exist."""
 
 
 class Outcome:
-    """Goes on with the next topic-partition where one cannot be done, and counts."""
+    """Continues with the next topic-partition after a failure, and counts failures."""
 
     def __init__(self) -> None:
         self.failed = 0
@@ -32,7 +32,7 @@ class Outcome:
 
     @contextmanager
     def each(self, path: Path) -> Iterator[None]:
-        """Report what goes wrong with one topic-partition, the folder `path`, in a line that names it."""
+        """Report an error of one topic-partition, the folder `path`, on a line that names it."""
         try:
             yield
         except BrokenPipeError:
@@ -43,26 +43,26 @@ class Outcome:
             self.fail(*output.lines_of(error, f"{name}: {place}"))
 
     def fail(self, *lines: str) -> None:
-        """Report something that could not be done."""
+        """Report a failure."""
         self.failed += 1
         output.warn(*lines)
 
     @property
     def code(self) -> int:
-        """The exit code: 1 where something failed, 3 where a dry run has shown changes, else 0."""
+        """The exit code: 1 if something failed, 3 if a dry run has shown changes, else 0."""
         return FAILED if self.failed else LEFT_TO_DO if self.left_to_do else 0
 
 
 @contextmanager
 def errors_reported() -> Iterator[None]:
-    """Report in a line a path at which there is no log (exit code 2), and what cannot be read (1)."""
+    """Report a path without a log (exit code 2) or an unreadable one (1) on one line."""
     try:
         yield
     except NotALog as error:
         output.warn(*output.lines_of(error))
         raise Exit(BAD_USAGE) from None
     except (Missing, OSError, ValueError) as error:
-        # ValueError: a topic-partition that is in two directories
+        # ValueError: a topic-partition in two directories
         if isinstance(error, (KodecError, BrokenPipeError)):
             raise
         output.warn(*output.lines_of(error))

@@ -1,4 +1,4 @@
-"""How things are printed: text for people and JSON Lines for programs, two classes with the same methods."""
+"""Output as text for people and as JSON Lines for programs: two classes with the same methods."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _WIDE = 120
 
 
 class Printer(Protocol):
-    """The options of a dump; `batches`: of logs only the batches."""
+    """The options of a dump; `batches`: print only the batches of logs."""
 
     batches: bool
 
@@ -59,7 +59,7 @@ class Printer(Protocol):
 
 
 def as_json(facts: object) -> str:
-    """One JSON object, on a line; names in it are UTF-8, as JSON has no other."""
+    """One JSON object on a line; names in it are UTF-8, because JSON has no other encoding."""
     return json.dumps(_in_utf8(facts))
 
 
@@ -78,7 +78,7 @@ def _base64(data: bytes | None) -> str | None:
 
 
 def row_of(record: Record) -> dict[str, object]:
-    """The record as one JSON object: bytes in base64, null where there is none."""
+    """The record as one JSON object: bytes in base64, null if absent."""
     return {
         "offset": record.offset,
         "timestamp": record.timestamp,
@@ -116,7 +116,7 @@ def _facts(batch: Batch) -> dict[str, Any]:
 
 
 class JsonLines:
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     batches = False
 
@@ -157,10 +157,10 @@ def plain(data: object) -> object:
 
 
 def _shown(data: bytes | None) -> str:
-    """Bytes for people: text where they are text, escapes elsewhere, cut where long."""
+    """Bytes for people: text if they are text, else escapes; long values are cut."""
     if data is None:
         return "null"
-    # as many bytes as the characters that are shown can have, and one character more
+    # the most bytes that the shown characters can have, plus one character
     text = data[: 4 * (_WIDE + 1)].decode("utf-8", "backslashreplace")
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -168,7 +168,7 @@ def _shown(data: bytes | None) -> str:
 
 
 def time_of(timestamp: int | None) -> str:
-    """Milliseconds since 1970 for people, in UTC; the number itself where no calendar has it."""
+    """Milliseconds since 1970 for people, in UTC; the number itself if it is out of the calendar's range."""
     if timestamp is None or timestamp == -1:
         return "none"
     try:
@@ -238,7 +238,7 @@ class Text:
 
 
 def _told(decoded: Decoded | None) -> str:
-    """A message for people; where there is none, why, and the bytes."""
+    """A message for people; if it could not be decoded, the reason and the bytes."""
     if decoded is None:
         return "null"
     data = decoded.plain()
@@ -259,18 +259,18 @@ def size_of(size: float) -> str:
 
 
 def count(number: int, name: str, several: str = "") -> str:
-    """A number of things; `several` is their name in the plural, where that is not `name` and s."""
+    """A number of things; `several` is the plural of `name` unless that is `name` and s."""
     return f"{number} {name if number == 1 else several or name + 's'}"
 
 
 def camel(name: str) -> str:
-    """A name of Python's as one of JSON's."""
+    """A Python name as a JSON name."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def named(topic_partition: TopicPartition, path: Path, applied: bool) -> dict[str, object]:
-    """What each report says first."""
+    """The first lines of each report."""
     return {
         "topic": topic_partition.topic,
         "partition": topic_partition.partition,
@@ -280,5 +280,5 @@ def named(topic_partition: TopicPartition, path: Path, applied: bool) -> dict[st
 
 
 def ending(applied: bool) -> str:
-    """How a report ends."""
+    """The last words of a report."""
     return "done" if applied else "nothing is written without --apply"

@@ -1,4 +1,4 @@
-"""Arguments and options of verbs: a verb is a function, whose signature says what it takes.
+"""Arguments and options of verbs: a verb is a function, whose signature shows what it takes.
 
 Each parameter is annotated with its type and an `Argument` or `Option`. Types are bool (a flag), int, float,
 str, Path, an Enum (one of its values), a list of one of these (may be given several times), and any of these
@@ -51,7 +51,7 @@ class UsageError(Exception):
 
 
 class BadParameter(UsageError):
-    """What a verb says of its arguments and options: a value, or how they go together."""
+    """What a verb reports about its arguments and options: a value, or how they go together."""
 
     def __str__(self) -> str:
         return f"Invalid value: {super().__str__()}"

@@ -1,4 +1,4 @@
-"""A bar on stderr for what takes long; every long verb uses it."""
+"""A progress bar on stderr, used by every long verb."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def progress(name: str, size: int | Callable[[], int], *, beside_output: bool = 
     """A function to call with the bytes read since the last call, `size` in all, which may be a function too.
 
     Shows a bar with rate and remaining time where there is a person to see it, enough to do, and `rich`; with
-    `beside_output` not where lines on stdout would tear it.
+    not if it would tear lines on stdout.
     """
     seen = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
     total = 0 if not seen else size if isinstance(size, int) else size()

@@ -1,4 +1,4 @@
-"""Records printed: lines for people, JSON Lines, CSV, or what a template says."""
+"""Records printed as lines for people, JSON Lines, CSV, or by a template."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def as_text(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None =
 
 
 def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
-    """A JSON object on a line; beside each part the format that it is in."""
+    """A JSON object on a line, with the format of each part."""
 
     def show(log: TopicPartition, record: Record) -> None:
         said = readable_record(log.topic, record, key, value, decoder)
@@ -57,7 +57,7 @@ def as_json_lines(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | 
 
 
 def as_csv(key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None) -> Show:
-    """Rows of CSV below a row of names. A null is an empty cell; headers are a JSON object's text."""
+    """Rows of CSV after a row of names. A null is an empty cell; headers are a JSON object's text."""
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(["topic", "partition", "offset", "timestamp", "key", "value", "headers"])
 
@@ -89,11 +89,11 @@ Part = Callable[[TopicPartition, Record], str]
 def by_template(
     template: str, key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None = None
 ) -> Show:
-    r"""What a template says of each record, without an end of line of its own.
+    r"""Prints each record by a template, without adding a line break.
 
-    As `-f` of kcat and of rpk: %t topic, %p partition, %o offset, %T or %d timestamp in ms, %k key, %v or
+    Like `-f` of kcat and rpk: %t topic, %p partition, %o offset, %T or %d timestamp in ms, %k key, %v or
     %s value, %h headers, %K and %V or %S the bytes of key and value (-1: null), %% a percent sign; \n, \r,
-    \t, \0 and \\. `%v{hex}` has the value in that format. Raises ValueError.
+    \t, \0 and \\. `%v{hex}` prints the value in that format. Raises ValueError.
     """
     parts: list[Part] = []
     for found in _FIELD.finditer(template):
@@ -116,10 +116,10 @@ def by_template(
 def _field(
     letter: str, form: str | None, key: ValueFormat, value: ValueFormat, decoder: ValueDecoder | None
 ) -> Part:
-    """What stands for `%letter{form}`. Raises ValueError."""
+    """The function for `%letter{form}`. Raises ValueError."""
     chosen = next((each for each in FORMATS if each == form), None)
     if form is not None and (chosen is None or letter not in "kvs"):
-        raise ValueError(f"%{letter}{{{form}}}: of %k, %v and %s there are {', '.join(FORMATS)}")
+        raise ValueError(f"%{letter}{{{form}}}: %k, %v and %s support {', '.join(FORMATS)}")
     fields: dict[str, Part] = {
         "t": lambda log, _: log.topic,
         "p": lambda log, _: str(log.partition),

@@ -1,4 +1,4 @@
-"""How `kodec recover` and `kodec reindex` show their plans: a line, or a JSON object, for each step."""
+"""How `kodec recover` and `kodec reindex` show their plans: a line or a JSON object per step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Shown"]
 
 
 class Shown:
-    """Prints plans, applies them if asked to, and counts."""
+    """Prints plans, applies them on request, and counts."""
 
     def __init__(self, as_json: bool, apply: bool) -> None:
         self.as_json = as_json
@@ -32,7 +32,7 @@ class Shown:
         step: Progress,
         quarantine: Path | None = None,
     ) -> None:
-        """Show each plan, or what was done when it was applied, before the next one is made."""
+        """Show each plan, or the result of applying it, before making the next one."""
         for plan in plans:
             self.plans += 1
             self.scanned += len(plan.scanned)
@@ -46,7 +46,7 @@ class Shown:
             self.changes += len(plan.steps)
             if plan.damage_below_recovery_point:
                 output.warn(
-                    f"{plan.path}: damaged below the recovery point, where all was flushed: recovery "
+                    f"{plan.path}: damaged below the recovery point, where all data was flushed: recovery "
                     f"truncates the log there, as a broker's does; `kodec salvage` copies every good batch"
                 )
             for remark in plan.remarks:
@@ -65,7 +65,7 @@ class Shown:
                 self.kept.update(path.parent for path in kept)
 
     def _show(self, plan: RecoveryPlan, steps: Iterable[Step]) -> None:
-        """Show what a plan would do, or what of it was done."""
+        """Show the steps of a plan, or those that were applied."""
         for each in steps:
             self.truncated += truncated_by(each)
             output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))

@@ -1,4 +1,4 @@
-"""Which topic-partitions the paths on a command line mean."""
+"""The topic-partitions that the paths on a command line select."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ PARTITIONS = Argument(
     file_okay=False,
     help="Topic-partitions' folders, or log.dirs folders with --topic.",
 )
-ISOLATION = Option("--isolation", help="read_committed: nothing aborted or undecided.")
+ISOLATION = Option("--isolation", help="read_committed: leave out aborted and undecided records.")
 ON_ERROR = Option(
-    "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and say so (skip)."
+    "--on-error", help="At what is corrupt, or missing: stop (raise), or go on after it and report it (skip)."
 )
-TOPICS = Option("--topic", help="Of a log directory, this topic; may be given several times.")
+TOPICS = Option("--topic", help="Only this topic of a log directory; may be given several times.")
 
 
 class IsolationChoice(enum.Enum):
@@ -61,9 +61,9 @@ class OnErrorChoice(enum.Enum):
 
 
 def folders(paths: list[Path], topics: list[str]) -> list[Path]:
-    """Folders of topic-partitions as they are; of log directories those of the topics.
+    """Folders of topic-partitions as given; of log directories, those of the topics.
 
-    Raises: Missing; NotALog, OSError; BadParameter where no topic is given.
+    Raises: Missing; NotALog, OSError; BadParameter if no topic is given.
     """
     found = []
     for path in paths:
@@ -77,13 +77,13 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
             if not any(each.topic_partition.topic == topic for each in wanted):
                 raise Missing(f"{path} has no topic {topic}")
         if not topics:
-            raise BadParameter(f"{path} is a log directory: say with --topic which of its topics")
+            raise BadParameter(f"{path} is a log directory: choose a topic of it with --topic")
         found += [each.path for each in wanted]
     return found
 
 
 def size_of_logs(folder: Path) -> int:
-    """The bytes of a topic-partition's logs; 0 where they cannot be listed."""
+    """The bytes of a topic-partition's logs; 0 if they cannot be listed."""
     return sum(segment.size for segment in _segments(folder))
 
 
@@ -91,12 +91,12 @@ def _segments(folder: Path) -> list[SegmentFiles]:
     try:
         return list_partition(folder).segments
     except OSError:
-        # whoever reads them reports it, and goes on with the next topic-partition
+        # the reader reports it and continues with the next topic-partition
         return []
 
 
 def logs_at(path: Path) -> tuple[int, int]:
-    """How many segments there are at a path, and their bytes, as far as they can be listed.
+    """The number of segments at a path and their bytes, as far as they can be listed.
 
     Raises NotALog; OSError for the path itself.
     """

@@ -1,4 +1,4 @@
-"""`-`, which names standard input, where a verb reads one file."""
+"""`-`, which names standard input, for verbs that read one file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_stdin(path: Path) -> bool:
 
 @contextmanager
 def stdin_as_file(path: Path, suffix: str = "") -> Iterator[Path]:
-    """The path; for `-` that of a temporary file with what standard input has, for readers that seek."""
+    """The path; for `-`, a temporary file with the contents of standard input, for readers that seek."""
     if not is_stdin(path):
         yield path
         return

@@ -1,4 +1,4 @@
-"""A table for people: columns by name, numbers to the right and never cut."""
+"""Tables for people: named columns; numbers are right-aligned and never cut."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["COLUMNS", "WIDE", "Layout", "print_table"]
 WIDE = Option("--wide", help="All columns, however wide they are.")
 COLUMNS = Option("--columns", metavar="NAME,...", help="Only these columns, in this order.")
 
-# What is between two columns, and how narrow a text may get before a column is left out.
+# The space between two columns, and the least width of text before a column is left out.
 _GAP = 2
 _TEXT = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a person wants to see of a table: `columns` by name, None for what fits; `wide` for all."""
+    """Which columns to show: `columns` by name, None for those that fit; `wide` for all."""
 
     columns: str | None = None
     wide: bool = False
 
 
 class _Column:
-    """A column's name and cells, and how wide it is at most and at least."""
+    """A column's name, cells, and greatest and least width."""
 
     def __init__(self, name: str, cells: list[str], is_text: bool) -> None:
         self.name, self.cells, self.is_text = name, cells, is_text
@@ -41,7 +41,7 @@ class _Column:
         self.least = min(self.width, max(_TEXT, *map(_cells, name.split()))) if is_text else self.width
 
     def lines(self, text: str) -> list[str]:
-        """A cell as so many lines as it needs."""
+        """A cell as the lines that it needs."""
         if text.isascii():
             return wrap(text, self.width, break_on_hyphens=False) or [""]
         lines = [""]
@@ -52,7 +52,7 @@ class _Column:
         return lines
 
     def heading(self) -> list[str]:
-        """The name, a word to a line where it is wider than the column."""
+        """The name, one word per line if it is wider than the column."""
         return [self.name] if _cells(self.name) <= self.width else self.name.split()
 
     def aligned(self, text: str) -> str:
@@ -69,12 +69,12 @@ def print_table(
     least: str = "",
     layout: Layout = Layout(),
 ) -> None:
-    """Print a row for each of `rows`; those named in `left` have text, None is shown as `-`.
+    """Print a row for each of `rows`; those named in `left` hold text, None is shown as `-`.
 
-    Numbers stay whole: where the terminal, or `$COLUMNS`, is too narrow, text is folded, and then the columns
-    named in `least` are left out, the first one first, which a line below says. Elsewhere all is shown.
+    Numbers are never cut: if the terminal, or `$COLUMNS`, is too narrow, text wraps, and then the columns
+    named in `least` are left out in that order, which a line below reports. Otherwise all is shown.
 
-    Raises: BadParameter for a column that is not there.
+    Raises: BadParameter for a column that is missing.
     """
     output.show(title)
     cells = [["-" if each is None else output.printable(str(each)) for each in row] for row in rows]
@@ -86,7 +86,7 @@ def print_table(
     if layout.columns is not None:
         wanted = [name.strip() for name in layout.columns.split(",")]
         if unknown := [name for name in wanted if name not in found]:
-            raise BadParameter(f"--columns: no column {unknown[0]!r}; there are {', '.join(columns)}")
+            raise BadParameter(f"--columns: no column {unknown[0]!r}; columns: {', '.join(columns)}")
         found = {name: found[name] for name in wanted}
     elif width is not None:
         hidden = [name for name in least.split(", ") if name in found]
@@ -100,7 +100,7 @@ def print_table(
 
 
 def _width() -> int | None:
-    """Columns there are; None where nobody says, as in a pipe."""
+    """The columns of the terminal; None if unknown, as in a pipe."""
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given) > 0:
         return int(given)
@@ -113,12 +113,12 @@ def _sum(widths: Iterable[int]) -> int:
 
 
 def _cells(text: str) -> int:
-    """How many columns of a terminal text takes."""
+    """The columns of a terminal that a text occupies."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _drawn(columns: Sequence[_Column], width: int | None) -> Iterator[str]:
-    """The lines of a table: texts give way, the widest first, until it fits."""
+    """The lines of a table: text columns shrink, the widest first, until it fits."""
     while width is not None and _sum(each.width for each in columns) > width:
         widest = max(columns, key=lambda each: each.width - each.least)
         if widest.width == widest.least:

@@ -10,8 +10,8 @@ __all__ = ["parse_time"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _MS = 1000
-# Such a number is in the first months of 1970 as milliseconds, and after 2001 as seconds; a large one is
-# beyond the year 5100, and of our time as micro- or nanoseconds.
+# As milliseconds, such a number is in the first months of 1970; as seconds, after 2001. A large one is
+# after the year 5100 as milliseconds, and in our time as micro- or nanoseconds.
 _SECONDS = range(10**9, 2 * 10**10)
 _LARGE = 10**14
 
@@ -19,8 +19,8 @@ _LARGE = 10**14
 def parse_time(text: str) -> int:
     """A timestamp in ms since 1970-01-01 UTC.
 
-    Of such a number; of ISO 8601, without a zone in UTC; of `-2h`, so long before now, in s, m, h, d or w; of
-    `now`. Raises ValueError, also for a number that can only be meant in another unit.
+    Accepts such a number; ISO 8601, in UTC if it has no zone; `-2h`, that is, before now, in s, m, h, d or w;
+    and `now`. Raises ValueError, also for a number that only makes sense in another unit.
     """
     if re.fullmatch(r"[0-9]{1,19}", text):
         number = int(text)

@@ -1,4 +1,4 @@
-"""What the verbs have in common that answer from the files of log directories."""
+"""Shared parts of the verbs that read a broker's state from log directories."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GROUPS = Option("--group", help="Only this group; may be given several times.")
 
 
 def logs_of(here: Replicas, topics: list[str] | None, partition: int | None = None) -> list[PartitionLog]:
-    """The logs that are asked for: of all topics but the metadata's, where none is named. Raises NotALog."""
+    """The selected logs; without topics, all but the metadata log. Raises NotALog."""
     logs = [log for topic in topics for log in here.of_topic(topic)] if topics else list(here)
     found = [
         log
@@ -50,7 +50,7 @@ def logs_of(here: Replicas, topics: list[str] | None, partition: int | None = No
 
 
 def tell(account: Completeness) -> int:
-    """Say on stderr what could not be read; the exit code: 1 where something could not, else 0."""
+    """Report on stderr what could not be read; the exit code: 1 if something could not, else 0."""
     for text in (*account.problems, *account.torn):
         output.warn(text)
     if account.omitted:
@@ -58,14 +58,14 @@ def tell(account: Completeness) -> int:
     if account.problems:
         skipped = output.count(account.skipped_bytes, "byte")
         why = f"{skipped} could not be read: " if account.skipped_bytes else ""
-        output.warn(f"kodec: {why}what is shown may be incomplete or out of date")
+        output.warn(f"kodec: {why}the result may be incomplete or out of date")
     for text, number in account.unknown.most_common():
-        output.warn(f"kodec: {output.count(number, 'record')} not known: {text}")
+        output.warn(f"kodec: {output.count(number, 'record')} unknown: {text}")
     return FAILED if account.problems else 0
 
 
 def tell_stable_offsets(partitions: list[Producers]) -> None:
-    """A line for each partition that is not decided up to its end."""
+    """A line for each partition with undecided records."""
     waits = [each for each in partitions if each.last_stable_offset != each.end_offset]
     for each in waits:
         output.show(

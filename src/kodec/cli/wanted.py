@@ -1,4 +1,4 @@
-"""Which records are meant: the options of verbs that choose records, and what they ask for."""
+"""Record selection: the options of verbs that choose records, and the query that they form."""
 
 from __future__ import annotations
 
@@ -55,21 +55,23 @@ __all__ = [
 TOPIC = Option("--topic", help="This topic; may be given several times.")
 PARTITION = Option("--partition", help="This partition; may be given several times.", min=0)
 OFFSET = Option("--offset", help="An offset, or a range: A..B, A.., ..B, both included.")
-SINCE = Option("--since", help="From then on: ISO 8601 (UTC where it has no zone), -2h, or ms since 1970.")
-UNTIL = Option("--until", help="Before then; given as --since.")
+SINCE = Option(
+    "--since", help="From this time on: ISO 8601 (UTC where it has no zone), -2h, or ms since 1970."
+)
+UNTIL = Option("--until", help="Before this time; written like --since.")
 KEY = Option("--key", help="The whole key, in --key-format.")
 VALUE_CONTAINS = Option("--value-contains", help="A part of the value, in --value-format.")
-HEADER = Option("--header", help="A header, key=value; all that are given must be there.")
-WHERE = Option("--where", help='A condition, as in: value.amount > 100 and key == "a".')
-PRODUCER = Option("--producer", help="Written by this producer id; several: by any.")
-TRANSACTIONAL_ID = Option("--transactional-id", help="By the producers that __transaction_state has for it.")
-KEY_FORMAT = Option("--key-format", help="How keys are shown, and given in --key.")
-VALUE_FORMAT = Option("--value-format", help="How values are shown, and given in --value-contains.")
+HEADER = Option("--header", help="A header, key=value; all given ones must be present.")
+WHERE = Option("--where", help='A condition: value.amount > 100 and key == "a".')
+PRODUCER = Option("--producer", help="By this producer id; may be given several times.")
+TRANSACTIONAL_ID = Option("--transactional-id", help="By its producers in __transaction_state.")
+KEY_FORMAT = Option("--key-format", help="How keys are shown and written in --key.")
+VALUE_FORMAT = Option("--value-format", help="How values are shown and written in --value-contains.")
 SCHEMAS = Option(
     "--schemas",
-    help="Where schemas are: a registry's URL, a folder, or a topic here; _schemas by default.",
+    help="Source of schemas: a registry's URL, a folder, or a topic here; default _schemas.",
 )
-FRAMING = Option("--framing", help="Whose serializers framed keys and values; none: nobody's.")
+FRAMING = Option("--framing", help="Whose serializers framed keys and values, or none.")
 
 
 class Format(enum.Enum):
@@ -105,15 +107,15 @@ def record_filter(
     key_format: ValueFormat,
     value_format: ValueFormat,
 ) -> RecordFilter:
-    """What the options ask for. Raises BadParameter."""
+    """The query that the options form. Raises BadParameter."""
     if key is not None and key_format in TYPED:
-        raise BadParameter(f"--key is no {key_format}: use --where, as in: key == {key!r}")
+        raise BadParameter(f"--key is not {key_format}: use --where, as in: key == {key!r}")
     low, high = _offsets(offset)
     pairs = []
     for each in headers:
         name, equals, text = each.partition("=")
         if not equals:
-            raise BadParameter(f"--header {each}: key=value is needed")
+            raise BadParameter(f"--header {each}: expected key=value")
         pairs.append((name, text.encode("utf-8", "surrogateescape")))
     begin, end = _time("--since", since), _time("--until", until)
     if begin is not None and end is not None and end <= begin:
@@ -139,7 +141,7 @@ def value_decoder(
     paths: Sequence[Path],
     formats: tuple[ValueFormat, ValueFormat],
 ) -> ValueDecoder | None:
-    """What decodes keys and values; None where nothing is to be decoded. Raises Missing; as ValueDecoder."""
+    """The decoder of keys and values; None if nothing is to be decoded. Raises Missing; as ValueDecoder."""
     if not {"auto", *TYPED} & {*formats}:
         return None
     try:
@@ -150,7 +152,7 @@ def value_decoder(
         raise BadParameter(f"--schemas: {error}") from None
     for each in formats:
         if source is None and each in ("avro", "protobuf"):
-            raise Missing(f"{each} needs schemas: there is no topic {SCHEMAS_TOPIC} here; give --schemas")
+            raise Missing(f"{each} needs schemas: no topic {SCHEMAS_TOPIC} here; give --schemas")
     if source is None and "json-schema" not in formats:
         return None
     return ValueDecoder(source, framing=framing, reader_schema=reader_schema)
@@ -159,7 +161,7 @@ def value_decoder(
 def where_condition(
     where: str | None, formats: tuple[ValueFormat, ValueFormat], decoder: ValueDecoder | None
 ) -> Condition | None:
-    """--where, which sees what is decoded. Raises BadParameter."""
+    """--where, which sees decoded values. Raises BadParameter."""
     of_part: dict[Part, ValueFormat] = dict(zip(("key", "value"), formats, strict=True))
 
     def decode(topic: str, record: Record, part: Part) -> object:
@@ -177,7 +179,7 @@ def _offsets(text: str | None) -> tuple[int | None, int | None]:
         return None, None
     found = re.fullmatch(r"([0-9]{1,19})|([0-9]{0,19})\.\.([0-9]{0,19})", text)
     if found is None or text == "..":
-        raise BadParameter(f"--offset {text}: an offset, or a range as 100..200, 100.. or ..200")
+        raise BadParameter(f"--offset {text}: expected an offset or a range: 100..200, 100.. or ..200")
     if found[1]:
         return int(found[1]), int(found[1])
     low, high = (int(each) if each else None for each in found.group(2, 3))
@@ -198,7 +200,7 @@ def _time(option: str, text: str | None) -> int | None:
 def chosen_logs(
     paths: Sequence[Path], topics: Sequence[str], partitions: Sequence[int]
 ) -> list[PartitionLog]:
-    """The logs that are asked for. Raises Missing; NotALog, OSError, ValueError."""
+    """The selected logs. Raises Missing; NotALog, OSError, ValueError."""
     roots = []
     logs: list[PartitionLog] = []
     for path in paths:

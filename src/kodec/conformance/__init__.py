@@ -1,4 +1,4 @@
-"""A suite of test vectors, run against a program in any language: docs/conformance.md.
+"""Runs a suite of test vectors against a program in any language: docs/conformance.md.
 
-It knows no format: vectors say what bytes and values are, a testee says what it makes of them.
+It is independent of formats: vectors have bytes and their values, a testee returns its results.
 """

@@ -2,7 +2,7 @@
 
 {"known": [{"vectors": "record_batch/*", "check": "encode", "reason": "no zstd in this language"}]}
 
-`check` and `text`, a pattern of what is wrong, narrow an entry.
+`check` and `text`, a pattern of the failure, narrow an entry.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Known", "read_known"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Vectors by a pattern of their ids, of one check or all, what is wrong by a pattern, and why."""
+    """Vectors by a pattern of their ids, of one check or all, the failure by a pattern, and the reason."""
 
     vectors: str
     reason: str
@@ -45,12 +45,12 @@ class Known:
     entries: tuple[Entry, ...] = ()
 
     def judged(self, result: Result) -> Result:
-        """The result, as a known one where it failed and an entry says so."""
+        """The result, marked as known if it failed and an entry matches."""
         entry = next((each for each in self.entries if each.matches(result)), None)
         return result if entry is None else replace(result, outcome="known", text=entry.reason)
 
     def unexpected(self, results: Iterable[Result]) -> Iterator[str]:
-        """The entries of which nothing failed, in results before `judged`: what they say holds no more."""
+        """The entries without a failure in results before `judged`: they are out of date."""
         found = list(results)
         for entry in self.entries:
             if not any(map(entry.matches, found)):
@@ -68,4 +68,4 @@ def _entries(path: Path) -> Iterator[Entry]:
         for each in json.loads(path.read_text("utf-8"))["known"]:
             yield Entry(**each)
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is no file of known failures: {error}") from None
+        raise ValueError(f"{path} is not a file of known failures: {error}") from None

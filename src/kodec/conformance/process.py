@@ -26,9 +26,9 @@ _SHOWN = 2000
 
 
 class Limits:
-    """Of one answer: `seconds` until it is there, and `memory` of the program and its children, in bytes.
+    """Limits of one answer: its `seconds`, and `memory` of the program and its children, in bytes.
 
-    The first answer of a program that is started has `start` seconds more.
+    The first answer after starting the program has `start` more seconds.
     """
 
     def __init__(self, seconds: float = 10.0, memory: int = 2 << 30, start: float = 60.0) -> None:
@@ -38,7 +38,7 @@ class Limits:
 
 
 class Failed(Exception):
-    """No answer: `outcome` is crashed, hung, memory or protocol; the text says more."""
+    """No answer: `outcome` is crashed, hung, memory or protocol; the text has details."""
 
     def __init__(self, outcome: str, text: str) -> None:
         super().__init__(text)
@@ -46,7 +46,7 @@ class Failed(Exception):
 
 
 class Testee:
-    """A program that is started when it is asked, and started anew after it failed."""
+    """A program that is started on the first request, and again after a failure."""
 
     __test__ = False  # a class for pytest to leave alone
 
@@ -68,7 +68,7 @@ class Testee:
         self.stop()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request. Raises Failed, and OSError where the program cannot be started."""
+        """The answer to a request. Raises Failed, and OSError if the program cannot be started."""
         self._number += 1
         line = json.dumps({"id": self._number, **request}).encode() + b"\n"
         try:
@@ -111,7 +111,7 @@ class Testee:
         self._process = None
 
     def _line(self, request: bytes) -> bytes:
-        """Write a line and read one; both at once, as neither side need take all of it at first."""
+        """Write a line and read one; both at once, because neither side need accept all of it at first."""
         seconds = self._limits.seconds
         if self._process is None:
             self._process = self._start()
@@ -178,7 +178,7 @@ class Testee:
 
 
 def _memory(group: int) -> int:
-    """The memory of all processes of a group, in bytes; 0 where the system does not say."""
+    """The memory of all processes of a group, in bytes; 0 if the system does not report it."""
     found = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):

@@ -23,7 +23,7 @@ _MOST = 40
 
 
 def as_text(report: Report) -> str:
-    """What people read at a terminal: the counts, the first failures, and what is unexpected."""
+    """The report for a terminal: the counts, the first failures, and unexpected results."""
     return "\n".join([*_head(report), "", *_table(report), *_failures(report), ""])
 
 
@@ -63,7 +63,7 @@ def _failures(report: Report) -> Iterator[str]:
 
 
 def as_json(report: Report) -> str:
-    """All of it; of what passed, the numbers alone."""
+    """The whole report; of passed checks only the numbers."""
     document: dict[str, Any] = {
         "suite": report.suite,
         "testee": {key: each for key, each in report.testee.items() if key != "id"},
@@ -93,7 +93,7 @@ def _shown(result: Result) -> dict[str, Any]:
 
 
 def as_html(report: Report) -> str:
-    """One page without scripts; what a testee says is escaped."""
+    """One page without scripts; the testee's text is escaped."""
     says = report.testee
     title = escape(f"{says['name']}: conformance")
     rows = "".join(

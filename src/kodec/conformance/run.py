@@ -1,4 +1,4 @@
-"""The suite against a testee: what is asked for each vector, and what of the answers is right."""
+"""The suite against a testee: the requests for each vector, and the check of the answers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["BROKEN", "CHECKS", "PROTOCOL", "Report", "Result", "run"]
 
 PROTOCOL = 1
 CHECKS = ("decode", "refuse", "may", "encode", "round_trip", "refuse_value")
-"""What is checked: bytes that hold a value, do not, or may; values, both, and values that cannot be."""
+"""The kinds of vectors: bytes with a value, without, or optional; values, both, and invalid values."""
 BROKEN = ("crashed", "hung", "memory", "protocol")
-"""Outcomes where there is no answer."""
+"""Outcomes without an answer."""
 _IN_A_ROW = 20
 
 
@@ -28,7 +28,7 @@ class Result:
 
     Attributes:
         outcome: passed, failed, unsupported, known, or one of `BROKEN`.
-        text: what is wrong, or the reason of a known failure.
+        text: the failure, or the reason of a known failure.
     """
 
     vector: Vector
@@ -39,7 +39,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a testee said of itself, every result, and what was known but did not happen."""
+    """A testee's description of itself, every result, and known failures that did not occur."""
 
     suite: str
     testee: dict[str, Any]
@@ -49,7 +49,7 @@ class Report:
     starts: int = 0
 
     def count(self, check: str | None = None, outcome: str | None = None) -> int:
-        """How many results there are of a check, and of an outcome."""
+        """The number of results of a check and outcome."""
         return sum(
             (check is None or each.check == check) and (outcome is None or each.outcome == outcome)
             for each in self.results
@@ -57,7 +57,7 @@ class Report:
 
     @property
     def failures(self) -> list[Result]:
-        """Results that are wrong, and not known to be."""
+        """Failed results that are not known."""
         return [each for each in self.results if each.outcome in ("failed", *BROKEN)]
 
     @property
@@ -68,7 +68,7 @@ class Report:
 def run(
     suite: Suite, command: Sequence[str], limits: Limits | None = None, known: Known | None = None
 ) -> Report:
-    """Run every vector. Raises Failed where the testee does not say what it is; OSError."""
+    """Run every vector. Raises Failed if the testee does not describe itself; OSError."""
     known = known or Known()
     with Testee(command, limits or Limits()) as testee:
         says = testee.ask({"do": "hello"})
@@ -141,7 +141,7 @@ class _Checks:
             request["limit"] = vector.limit
         return self.testee.ask({**request, **more})
 
-    # -- what is wrong with an answer; None where it is right ------------------------------------
+    # -- the error of an answer; None if it is right -----------------------------------------
 
     def _decode(self, vector: Vector, answer: dict[str, Any]) -> str | None:
         if "error" in answer:
@@ -170,11 +170,11 @@ class _Checks:
         return self._reads_back(vector, answer["bytes"])
 
     def _reads_back(self, vector: Vector, data: str) -> str | None:
-        """What was written, read again: sizes and checksums that the vector leaves out may be any."""
+        """Read written bytes again: sizes and checksums that the vector leaves out may have any value."""
         answer = self._ask("decode", vector, bytes=data)
         value = answer.get("value")
         if not isinstance(value, dict):
-            return f"what it wrote is not read: {_said(answer.get('error'))}"
+            return f"its own output cannot be read: {_said(answer.get('error'))}"
         kept = {name: each for name, each in value.items() if name in vector.value}
         return difference(vector.value, kept, vector.lacking)
 
@@ -203,11 +203,11 @@ def _checks_of(vector: Vector) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_error(wanted: dict[str, Any], found: Any) -> str | None:
-    """What of an error is not that of the vector; what an answer does not say is not compared."""
+    """The difference of an error from the vector's; parts that an answer leaves out are not compared."""
     if not isinstance(found, dict):
         return f"no error: {found!r:.80}"
     if "code" in found and found["code"] not in CODES:
-        return f"code {found['code']!r:.80} is none of {', '.join(CODES)}"
+        return f"code {found['code']!r:.80} is not one of {', '.join(CODES)}"
     for key in ("code", "path", "at"):
         if key in found and key in wanted and found[key] != wanted[key]:
             return f"error has {key} {found[key]!r:.80}, not {wanted[key]!r}"

@@ -13,7 +13,7 @@ _WHOLE = re.compile(r"-?\d+")
 
 
 def difference(wanted: Any, found: Any, lacking: Set[str] = frozenset(), path: str = "") -> str | None:
-    """Where the two differ first, and how; None where they are the same.
+    """Where the two differ first, and how; None if they are the same.
 
     Numbers may be numbers or decimal strings. Fields at the paths of `lacking` may be missing in `found`.
     """

@@ -1,4 +1,4 @@
-"""The vectors of a suite: read from files, or made of schemas."""
+"""The vectors of a suite: read from files or generated from schemas."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 __all__ = ["CODES", "VERSION", "Suite", "Vector", "from_folder", "from_schemas"]
 
 VERSION = 2
-"""The version of the files that is read."""
+"""The supported version of the files."""
 CODES = ("truncated", "malformed", "bad_checksum", "unsupported", "limit_exceeded", "not_encodable")
 _MUST = ("accept", "refuse", "may")
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector, as docs/conformance.md says; `lacking` are paths, `error` has `code`, `path` and `at`."""
+    """A vector, as in docs/conformance.md; `lacking` are paths, `error` has `code`, `path` and `at`."""
 
     id: str
     type: str
@@ -38,7 +38,7 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """All vectors, in their order, and where they are from."""
+    """All vectors, in their order, and their origin."""
 
     name: str
     vectors: tuple[Vector, ...]
@@ -53,9 +53,9 @@ def from_folder(folder: Path) -> Suite:
 
 
 def from_schemas(folder: Path) -> Suite:
-    """Vectors made of a folder of schemas, and the files of vectors that are in it.
+    """Vectors generated from a folder of schemas, and its files of vectors.
 
-    Raises SchemaError with all that is wrong with the schemas; as `from_folder`.
+    Raises SchemaError with all problems of the schemas; as `from_folder`.
     """
     from kodec.generator.driver import render_all
 
@@ -74,7 +74,7 @@ def _suite(name: str, texts: Iterable[tuple[str, str]]) -> Suite:
                 found[each.id] = each
         except (ValueError, KeyError, TypeError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else error
-            raise ValueError(f"{path} is no file of vectors: {reason}") from None
+            raise ValueError(f"{path} is not a file of vectors: {reason}") from None
     return Suite(name, tuple(found.values()))
 
 

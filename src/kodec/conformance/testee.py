@@ -1,8 +1,8 @@
-"""A testee of the Python that is generated of schemas, and an example of one.
+"""A testee for the Python generated from schemas, and an example of one.
 
     python -m kodec.conformance.testee [SCHEMAS]      with KODEC_PURE=1 no native code
 
-It reads a request a line and answers a line, as docs/conformance.md says.
+It reads a request per line and answers with a line: see docs/conformance.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["PythonTestee"]
 
 
 class PythonTestee:
-    """Answers requests by the generated classes of a model; `classes` has them by the names of types."""
+    """Answers requests by the generated classes of a model; `classes` maps type names to them."""
 
     def __init__(self, model: Model, modules: Modules) -> None:
         back = ModelIndex(model)
@@ -93,7 +93,7 @@ class PythonTestee:
     def _of_stream(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
         """A streamed type: vectors of those are read only."""
         if request["do"] != "decode" or request.get("exact", False):
-            return {"unsupported": "of a streamed type only `decode`"}
+            return {"unsupported": "streamed types only support `decode`"}
         try:
             return {"value": self.shown(self._streamed[kind].from_bytes(bytes.fromhex(request["bytes"])))}
         except FormatError as error:
@@ -123,7 +123,7 @@ class PythonTestee:
             return {"error": error_of(error)}
 
     def object_of(self, kind: str, value: Any) -> Any:
-        """The object of a type with a value of JSON. Raises ValueError for what it cannot hold."""
+        """The object of a type with a value of JSON. Raises ValueError for unsupported values."""
         return self._values.of(kind, value)
 
     def shown(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Anybody's schema: generated once into a cache, and files of its format read as Arrow columns."""
+"""Any schema: generates it once into a cache, and reads files of its format as Arrow columns."""
 
 from kodec.formats.schema import Format, FormatReader, load_schema
 

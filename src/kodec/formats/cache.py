@@ -1,9 +1,9 @@
-"""Generated modules of a schema, and its kernel where there can be one, in a folder of the user's cache.
+"""Generated modules of a schema, and its kernel if possible, in a folder of the user's cache.
 
-A folder is named by the hash of all that its content comes from: schemas, generator, Python, compiler. It is
-made under another name and renamed when it is whole: of two processes one is first, and both are right. It
-holds the hash of each of its files: one of which something is gone, as cleaners of temporary files leave it,
-is made anew.
+A folder is named by the hash of all its inputs: schemas, generator, Python, compiler. It is
+created under another name and renamed when complete: of two processes one is first, and both are right. It
+holds the hash of each of its files: an incomplete one, as left by cleaners of temporary files,
+is created again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRIES = 5
 
 
 class Modules:
-    """What one folder of the cache holds: schemas, and the modules made of them."""
+    """One folder of the cache: schemas, and the modules generated from them."""
 
     def __init__(self, folder: Path, make: Callable[[], None]) -> None:
         self._whole = folder
@@ -64,7 +64,7 @@ class Modules:
         return importlib.import_module(wanted)
 
     def kernel(self, ident: str) -> ModuleType | None:
-        """The kernel of a schema, where one was built and can be loaded."""
+        """The kernel of a schema, if one was built and can be loaded."""
         if not (self.folder / "kernels" / f"{ident}{_suffix()}").is_file():
             return None
         try:
@@ -90,7 +90,7 @@ def cache_folder() -> Path:
 def modules_of(files: dict[str, bytes]) -> Modules:
     """The modules of schemas by their path, with kernels of those that can have one, if there is a compiler.
 
-    They are made if they are not there, or not whole. Raises: SchemaError; OSError, also for a folder that
+    They are generated if missing or incomplete. Raises: SchemaError; OSError, also for a folder that
     others can write to, or exchange.
     """
     compiler = _compiler()
@@ -106,7 +106,7 @@ def modules_of(files: dict[str, bytes]) -> Modules:
 
 
 def _private(folder: Path) -> Path:
-    """The folder, which what is imported from must be the user's alone. Raises OSError."""
+    """The folder, which must be the user's alone because modules are imported from it. Raises OSError."""
     folder = folder.absolute()
     for each in reversed([folder, *folder.parents]):
         if not each.exists():
@@ -120,7 +120,7 @@ def _private(folder: Path) -> Path:
 
 
 def _is_foreign(folder: Path) -> bool:
-    """Whether another user can put something else in place of what is in the folder."""
+    """Whether another user can replace files in the folder."""
     facts = folder.stat()
     owners = (0, os.getuid(), Path(folder.anchor).stat().st_uid)
     return facts.st_uid not in owners or bool(facts.st_mode & 0o002 and not facts.st_mode & stat.S_ISVTX)
@@ -131,7 +131,7 @@ def _hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def _is_whole(made: Path) -> bool:
-    """Whether a folder has all that was put into it."""
+    """Whether a folder still has all its files."""
     try:
         wanted = json.loads((made / _WHOLE).read_bytes())
         return bool(wanted == _hashes(made, wanted))
@@ -161,7 +161,7 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path) -> No
 
 
 def _publish(work: Path, made: Path) -> None:
-    """Rename a folder that is whole. Where another process was first, what it made is the same."""
+    """Rename a complete folder. If another process was first, its folder is the same."""
     for _ in range(_TRIES):
         with contextlib.suppress(OSError):
             work.rename(made)
@@ -176,7 +176,7 @@ def _publish(work: Path, made: Path) -> None:
 
 
 def _compile(compiler: list[str], kernels: Path, name: str) -> None:
-    """Build the kernel. Where that fails, pure Python does the same, and a warning says why."""
+    """Build the kernel. If that fails, pure Python does the same, and a warning gives the reason."""
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     include = [f"-I{path}" for path in (sysconfig.get_paths()["include"], kernels, include_dir())]
     flags = ["-fPIC", "-O3", "-g0", "-fvisibility=hidden"]
@@ -200,7 +200,7 @@ def _suffix() -> str:
 
 
 def _compiler() -> list[str] | None:
-    """$CC, or the first C compiler that is there; None without one, or without Python's headers."""
+    """$CC, or the first C compiler found; None without one, or without Python's headers."""
     if not Path(sysconfig.get_paths()["include"], "Python.h").is_file():
         return None
     given = shlex.split(os.environ.get("CC", ""))
@@ -220,7 +220,7 @@ def _digest(files: dict[str, bytes], compiler: list[str] | None) -> str:
 
 @functools.cache
 def _of_generator() -> bytes:
-    """A hash of the generator, and of what its modules stand on: another one gives other modules."""
+    """A hash of the generator, and of the runtime of its modules: which determine the generated modules."""
     digest = hashlib.sha256()
     for folder in ("generator", "runtime"):
         for path in sorted((_ROOT / folder).rglob("*")):

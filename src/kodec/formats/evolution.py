@@ -1,8 +1,8 @@
-"""Whether a newer schema still means what an older one meant, version by version.
+"""Whether a newer schema keeps the meaning of an older one, version by version.
 
-The rules are those by which Kafka checks its own definitions (its generator's EvolutionVerifier and Unifier),
-held against layouts: in each version that both have, the same fields stand in the same order with the same
-types. Only tagged fields may join a version that is there.
+The rules are those that Kafka applies to its own definitions (its generator's EvolutionVerifier and Unifier),
+compared with layouts: in each version that both have, the same fields stand in the same order with the same
+types. Only tagged fields may be added to an existing version.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["violations"]
 
 
 def violations(old: Path, new: Path) -> list[SchemaProblem]:
-    """What of `new` breaks what `old` promised, in the order of the places; nothing where it is compatible.
+    """The incompatible changes from `old` to `new`, ordered by place; empty if compatible.
 
     Both are files, or both folders, whose files are compared by their paths in them.
 
@@ -74,7 +74,7 @@ def _load(path: Path, scratch: Path) -> Model:
 
 
 class _Comparison:
-    """One schema and what became of it."""
+    """One schema and its new version."""
 
     def __init__(self, before: Model, after: Model, old: Schema, new: Schema, problems: Problems) -> None:
         self.before = Layouts(before)
@@ -99,7 +99,7 @@ class _Comparison:
     def run(self) -> None:
         if self.old.streamed or self.new.streamed:
             if self.old.sha256 != self.new.sha256:
-                text = "what is read as streams has no versions to compare: look at it yourself"
+                text = "streamed types have no versions to compare: check them yourself"
                 self.bad(self.new.root, self.new.id, text)
             return
         self.head(self.old.root, self.new.root)
@@ -124,7 +124,7 @@ class _Comparison:
         return "" if struct is schema.root else struct.orig_id.raw or struct.id
 
     def _used(self) -> set[str]:
-        """The types that stand in bytes; what a tagged section is made of is compared by its tags."""
+        """The types that stand in bytes; the parts of a tagged section are compared by tag."""
         found: set[str] = set()
         for struct in self.old.structs:
             if struct.wire != "tags" and not any(field.tags for field in struct.fields):
@@ -132,7 +132,7 @@ class _Comparison:
         return found
 
     def head(self, old: Struct, new: Struct) -> None:
-        """What is said of the message as a whole."""
+        """The facts of the message as a whole."""
         path = self.new.id
         if old.message is not None and (new.message is None or new.message.number != old.message.number):
             self.bad(new, path, f"its number was {old.message.number}")
@@ -183,18 +183,18 @@ class _Comparison:
                 if item.value not in known:
                     self.bad(self.new.root, path, f"value {item.value} is gone")
                 elif known[item.value] != item.id:
-                    self.bad(self.new.root, path, f"value {item.value} is `{known[item.value]}` now")
+                    self.bad(self.new.root, path, f"value {item.value} is now `{known[item.value]}`")
 
     # -- types ------------------------------------------------------------------------------------
 
     def struct(self, old: Struct, new: Struct) -> None:
         if old.wire != new.wire:
-            self.bad(new, new.name, f"it stood for `{old.wire}`, and now for `{new.wire}`")
+            self.bad(new, new.name, f"it meant `{old.wire}`, and now means `{new.wire}`")
             return
         if [param.type for param in old.params if param.type == "bool"] != [
             param.type for param in new.params if param.type == "bool"
         ]:
-            self.bad(new, new.name, "its bool parameters are others")
+            self.bad(new, new.name, "its bool parameters differ")
             return
         for flags in self.before.bindings(old):
             for version in self._versions(old, new):
@@ -222,14 +222,14 @@ class _Comparison:
     def layouts(self, old: Layout, new: Layout, version: int | None) -> None:
         before, after = _fields(old), _fields(new)
         if self.fronts is not None and old.struct is self.old.root:
-            # both have it at their start, whatever they call it and write by default
+            # both have it at their start, regardless of its name and default
             name = next(iter(before))
             (_, front), *others = after.items()
             before[name] = replace(before[name], default=None)
             after = {name: replace(front, default=None), **dict(others)}
         self.rename(before, after)
         if old.struct is self.old.root and old.struct.version_field in before:
-            # what is written by default is no matter of what bytes mean
+            # defaults do not affect the meaning of bytes
             front = before[old.struct.version_field]
             before[old.struct.version_field] = replace(front, default=None, valid=None)
             if old.struct.version_field in after:
@@ -240,7 +240,7 @@ class _Comparison:
                 self.bad_in(version, new.struct, f"{path}::{field.id}", "the field is gone")
         for name, field in after.items():
             if name not in before:
-                text = "the field is new, and only a tagged field may join a version that is there:"
+                text = "the field is new, and only a tagged field may be added to an existing version:"
                 self.bad_in(version, field, f"{path}::{field.id}", text)
         common = [name for name in before if name in after]
         moved = [name for name in after if name in before]
@@ -259,10 +259,10 @@ class _Comparison:
         # after folding, a range that is not None allows no null
         forbidden = old.null_versions is None and new.null_versions is not None
         if forbidden or (old.nullable is not None and new.nullable is None):
-            self.bad_in(version, new, path, "it could be null, and cannot")
+            self.bad_in(version, new, path, "it could be null, but no longer can")
 
     def rename(self, before: dict[str, Field], after: dict[str, Field]) -> None:
-        """A field with another name where the old one stood, and otherwise the same, is the same."""
+        """A field with another name in the old one's place, and otherwise the same, is the same."""
         pairs = list(zip(before.items(), after.items(), strict=False)) if len(before) == len(after) else []
         renamed = {
             name: other
@@ -276,7 +276,7 @@ class _Comparison:
         after.update(fields)
 
     def facts(self, old: Field, new: Field) -> Iterator[tuple[str, str, str]]:
-        """What must be the same of a field in a version that both have."""
+        """The facts of a field that must not change in a version that both have."""
         yield "the type", _type(old.type, self.before.model), _type(new.type, self.after.model)
         for what, one, other in (
             ("`size`", old.size, new.size),
@@ -332,7 +332,7 @@ class _Comparison:
 
 
 def _front(struct: Struct) -> VersionRange | None:
-    """The numbers with which values of a type can start; None where they start with anything else."""
+    """The numbers with which values of a type can start; None if they start with anything else."""
     if not struct.fields:
         return None
     first = struct.fields[0]
@@ -360,14 +360,14 @@ def _span(tag: Tag, struct: Struct) -> VersionRange:
 def _tags(layouts: Layouts, struct: Struct) -> tuple[Tag, ...]:
     known: dict[str, int | bool] = dict(layouts.bindings(struct)[0])
     if struct.versions:
-        # without a version, every tag is there, as it is written
+        # without a version, every tag is present as written
         layout = layouts.layout(replace(struct, versions=None), known)
         return layout.tags
     return layouts.layout(struct, known).tags
 
 
 def _fields(layout: Layout) -> dict[str, Field]:
-    """The fields of a layout in their order, by what the format calls them."""
+    """The fields of a layout in their order, by their names in the format."""
     return {field.orig_id.raw or field.id: field for field in layout.fields}
 
 

@@ -1,4 +1,4 @@
-"""Which bytes of a file are which field, by any schema: for people who look inside."""
+"""Maps the bytes of a file to fields, by any schema, for people."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["Area", "Explainer", "Explanation", "Part"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Neighbouring bytes that are read together, or that no field has.
+    """Neighbouring bytes that are read together or belong to no field.
 
     Attributes:
         start, end: in the bytes of its area; the same of a field that takes none.
         fields: the path of each field and its value, as in `records[3].key`; several for bit fields that
             share bytes; none for bytes that belong to no field.
-        note: what bytes without a field are, or what is to be known of the others; may be empty.
+        note: a description of bytes without a field, or a remark on others; may be empty.
     """
 
     start: int
@@ -40,15 +40,15 @@ class Part:
 
 @dataclass(slots=True)
 class Area:
-    """Bytes with their parts: those of the file (`path` is empty), or what a field is decompressed to.
+    """Bytes with their parts: those of the file (`path` is empty), or a field's decompressed content.
 
     Attributes:
         path: the field whose content it is.
-        note: where the content comes from, as "gzip, 120 bytes at byte 61".
+        note: where the content comes from, as in "gzip, 120 bytes at byte 61".
         data: the bytes.
-        position: what stands before them in the file.
+        position: the number of bytes before them in the file.
         parts: in order, without a gap and without an overlap.
-        others: fields whose bytes are those of others, too: instances of Kaitai's at a position.
+        others: fields that share bytes with others: instances of Kaitai's at a position.
     """
 
     path: str
@@ -61,19 +61,19 @@ class Area:
 
 @dataclass(slots=True)
 class Explanation:
-    """What bytes are: `areas` with the outermost first, and what is wrong with them, or None."""
+    """An explanation of bytes: `areas` with the outermost first, and the error in them, or None."""
 
     areas: list[Area]
     error: FormatError | None = None
 
 
 class Explainer:
-    """Reads by a schema's plan itself, which is slow and says where everything stands.
+    """Reads by a schema's plan itself, which is slow and records the place of everything.
 
     Args:
-        schema: the path of a .ksy file; what it imports is looked for around it.
+        schema: the path of a .ksy file; its imports are searched for around it.
 
-    Raises: SchemaError with all that is wrong with the schema; MissingDependency; OSError.
+    Raises: SchemaError with all problems of the schema; MissingDependency; OSError.
     """
 
     def __init__(self, schema: str | os.PathLike[str]) -> None:
@@ -99,7 +99,7 @@ class Explainer:
 
     @property
     def types(self) -> list[str]:
-        """Names of what can be explained: the schema's own type, and those inside of it."""
+        """The types that can be explained: the schema's own type and those inside it."""
         return [name for name in self._program.units if name.split("::")[0] == self.id]
 
     def explain(
@@ -111,24 +111,24 @@ class Explainer:
         position: int = 0,
         options: ReadOptions = ReadOptions(),
     ) -> Explanation:
-        """Say what every byte of `data` is; up to the wrong one, where one is.
+        """Explain every byte of `data`, up to the wrong one, if there is one.
 
         Args:
-            data: the bytes of one object, and perhaps more behind it, which is named so.
+            data: the bytes of one object, and perhaps more after it, which is marked.
             type: one of `types`; None: the schema's own.
-            arguments: of the type's parameters, as the version of a message.
-            position: what stands before `data` in its file.
+            arguments: of the type's parameters, such as the version of a message.
+            position: the number of bytes before `data` in its file.
             options: limits.
 
-        Raises: ValueError for a type that is not there, or for other arguments than it has.
+        Raises: ValueError for a type that is missing, or for other arguments than it has.
         """
         name = self.id if type is None else type
         unit = self._program.units.get(name)
         if unit is None:
-            raise ValueError(f"no type {name!r}; there are {', '.join(self.types)}")
+            raise ValueError(f"no type {name!r}; types: {', '.join(self.types)}")
         if len(unit.parameters) != len(arguments):
             wanted = ", ".join(each.name for each in unit.parameters) or "none"
-            raise ValueError(f"`{name}` is told {wanted}: {len(arguments)} given")
+            raise ValueError(f"`{name}` takes {wanted}: {len(arguments)} given")
         outer = Area("", "", data, position)
         if self._schema.streamed:
             return self._streamed(name, outer, arguments, options)
@@ -174,7 +174,7 @@ def _path(path: Iterable[str | int]) -> str:
 
 
 def _areas(reader: PlanReader, area: Area, prefix: tuple[str | int, ...], shift: int = 0) -> Iterator[Area]:
-    """An area with what was read of it, and those of what was decompressed of it."""
+    """An area with its fields, and the areas decompressed from it."""
     from kodec.generator.plan.steps import Checksum, Tagged
 
     yield area
@@ -212,17 +212,17 @@ def _areas(reader: PlanReader, area: Area, prefix: tuple[str | int, ...], shift:
 
 
 class _Held:
-    """The tagged sections that bytes without a field of their own are in."""
+    """The tagged sections that contain bytes without their own field."""
 
     def __init__(self, sections: list[tuple[int, int, str]]) -> None:
         self.sections = sorted(sections)
         self.starts = [each[0] for each in self.sections]
 
     def __call__(self, start: int, end: int) -> str:
-        """What bytes are that no field has."""
+        """A description of bytes without a field."""
         for first, last, path in reversed(self.sections[: bisect_right(self.starts, start)]):
             if start >= first and end <= last:
-                return f"{path}: how many, their numbers and sizes, and those that are not known"
+                return f"{path}: the count, numbers and sizes of tags, and unknown ones"
         return "no field"
 
 
@@ -251,7 +251,7 @@ def _in_order(parts: list[Part], others: list[Part], held: _Held) -> Iterator[Pa
 
 
 def _complete(area: Area, end: int, error: FormatError | None) -> None:
-    """Name what stands behind the parts."""
+    """Describe the bytes after the parts."""
     known = area.parts[-1].end if area.parts else 0
     if area.parts and area.parts[0].start:
         area.parts.insert(0, Part(0, area.parts[0].start, (), "no field"))

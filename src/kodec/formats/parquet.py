@@ -1,4 +1,4 @@
-"""Batches to a Parquet file, which is there when it is whole."""
+"""Writes batches to a Parquet file, which appears once complete."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _ROW_GROUP_BYTES = 64 << 20
 
 
 def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
-    """Raises: FileExistsError for a file that is there (without `overwrite`); ValueError for the source."""
+    """Raises: FileExistsError for an existing file (without `overwrite`); ValueError for the source."""
     if to.is_dir():
         raise IsADirectoryError(f"{to} is a folder")
     if to.exists():
         if to.samefile(source):
-            raise ValueError(f"{to} is what is read")
+            raise ValueError(f"{to} is the source")
         if not overwrite:
-            raise FileExistsError(f"{to} is there; overwrite replaces it")
+            raise FileExistsError(f"{to} exists; overwrite replaces it")
 
 
 def write_parquet(
     reader: FormatReader, to: Path, *, compression: str = "zstd", overwrite: bool = False
 ) -> int:
-    """Write all rows; how many. Where that fails, what was there is still there, and nothing else.
+    """Write all rows; return their number. On failure, existing files are unchanged, and nothing is added.
 
-    Until it is whole, the file is a hidden one in the same folder; those of killed processes are deleted.
+    Until complete, the file is a hidden one in the same folder; those of killed processes are deleted.
 
-    Raises: ValueError for a compression that there is not; FileExistsError for a file that another process
+    Raises: ValueError for an unknown compression; FileExistsError for a file that another process
     has made meanwhile, without `overwrite`; what reading raises; OSError.
     """
     if compression not in COMPRESSIONS:
@@ -86,14 +86,14 @@ def _begin(to: Path) -> tuple[Path, int | None]:
             # a file that is open could not be renamed there
             os.close(fd)
             return made, None
-        # another process may have taken it for an abandoned one just now
+        # another process may have just treated it as abandoned
         if _locked(fd) and os.fstat(fd).st_nlink:
             return made, fd
         os.close(fd)
 
 
 def _remove_abandoned(to: Path) -> None:
-    """Delete the hidden files of scans to this target that were killed: nobody holds their locks."""
+    """Delete the hidden files of killed scans to this target: nobody holds their locks."""
     if fcntl is None:
         return
     for path in to.parent.glob(f".{glob.escape(to.name)}.{'[0-9a-f]' * 16}"):

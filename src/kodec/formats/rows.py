@@ -61,7 +61,7 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
 
 
 class NotPure(Exception):
-    """Why objects of the Python module do not have what a column needs."""
+    """Why objects of the Python module lack the data of a column."""
 
 
 Get = Callable[[Any], Any]
@@ -69,7 +69,7 @@ Get = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """A column, and what gives its value of one object."""
+    """A column, and the function that returns its value for an object."""
 
     name: str
     type: pa.DataType
@@ -152,14 +152,14 @@ def _stored(plan: Bytes, get: Get) -> Get:
 
 
 def _computed(plan: RowPlan, value: Value) -> Get:
-    """A value computed as the schema says. Raises NotPure for what objects do not have."""
+    """A value computed as in the schema. Raises NotPure for data that objects lack."""
     match value:
         case Constant(known):
             return lambda _: known
         case FieldOf(name):
             derived = plan.fields[name].derived
             if derived is not None and derived.kind in ("length", "count", "presence"):
-                raise NotPure(f"`{name}` is no attribute of its objects")
+                raise NotPure(f"`{name}` is not an attribute of its objects")
             return _path(name)
         case NumberOf(of):
             return _computed(plan, of)

@@ -34,7 +34,7 @@ class FormatReader:
     """An iterator of `pyarrow.RecordBatch`; see `Format.scan`.
 
     Attributes:
-        schema: that of every batch.
+        schema: the schema of every batch.
         rows: the path of the rows.
         left_out: fields that no column has, by their path from the outermost type, with the reason.
         backend: native or pure.
@@ -63,7 +63,7 @@ class FormatReader:
         return next(self._batches)
 
     def read_all(self) -> pa.Table:
-        """All that is left to read, as a `pyarrow.Table`."""
+        """The rest, as a `pyarrow.Table`."""
         import pyarrow as pa
 
         return pa.Table.from_batches(list(self), schema=self.schema)
@@ -77,7 +77,7 @@ class FormatReader:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The class of a file, the path of the rows, what gives them, and their columns."""
+    """The class of a file, the path of the rows, the function that returns them, and their columns."""
 
     kind: Any
     rows: str
@@ -90,8 +90,8 @@ class Format:
     """A format that a schema describes.
 
     Attributes:
-        id: that of the schema.
-        lists: the paths of the lists that can be rows without being named: the ones that are nearest to the
+        id: the id of the schema.
+        lists: the paths of the lists that are the default rows: those nearest to the
             outermost type.
 
     Example:
@@ -127,32 +127,32 @@ class Format:
     ) -> FormatReader:
         """Read a file's rows as Arrow batches.
 
-        A large file is mapped into memory, not copied. Of a list in the outermost type, or in objects that it
-        holds outside of lists, switches and instances, only the rows of one batch are in memory, where no
-        expression of the schema asks for the list; else all are.
+        A large file is mapped into memory, not copied. For a list in the outermost type, or in objects that
+        it holds outside of lists, switches and instances, only the rows of one batch are in memory, if no
+        expression of the schema refers to the list; else all are.
 
         A row is an element of a repeated field, a column a field of it. Types are structs, repeated fields
-        are lists, enums their numbers; what `switch-on` chooses is a struct with a member for each
+        are lists, enums their numbers; a `switch-on` is a struct with a member for each
         alternative, of which one is not null. docs/columns.md has the table.
 
         Args:
             source: a path, bytes-like, or a file opened for reading in binary.
             rows: the path of the list whose elements are rows, from the outermost type: `packets`,
                 `pages.cells` for those of all pages. None: what the schema marks as `-row`, or the only list
-                there is (see `lists`).
+                (see `lists`).
             columns: paths from a row, in this order, instances among them: `body.ihdr_chunk.width`.
                 None: all fields, and no instance.
             options: limits of the reader.
-            batch_rows: the most rows of a batch.
+            batch_rows: the maximum number of rows in a batch.
 
-        Raises: ValueError for rows or columns that are not there, or have to be chosen; OSError for a file
+        Raises: ValueError for rows or columns that are missing, or that must be chosen; OSError for a file
         that cannot be opened. While it is read: FormatError, ReadFailed.
         """
         if batch_rows < 1:
             raise ValueError(f"batch_rows: at least 1, not {batch_rows}")
         chosen = None if columns is None else list(columns)
         if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
-            raise ValueError(f"columns: none, or one twice: {', '.join(chosen)}")
+            raise ValueError(f"columns: empty or repeated: {', '.join(chosen)}")
         data, name = _bytes_of(source)
         if rows is None:
             found = self._marked(data, name, chosen, options, batch_rows)
@@ -164,12 +164,12 @@ class Format:
         return _reader(plan.columns, rows, dict(plan.left_out), batches)
 
     def _plan(self, rows: str, chosen: list[str] | None) -> _Plan:
-        """How rows become columns, worked out once. Raises ValueError."""
+        """The mapping of rows to columns, computed once. Raises ValueError."""
         key = (rows, None if chosen is None else tuple(chosen))
         if key not in self._plans:
             root = self._schema.root
             if root.params:
-                raise ValueError(f"`{self.id}` has parameters, which a file does not say")
+                raise ValueError(f"`{self.id}` has parameters, which a file does not define")
             shapes = self._shapes
             shapes.left_out.clear()
             give, row = shapes.rows(root, rows)
@@ -179,7 +179,7 @@ class Format:
         return self._plans[key]
 
     def _rows(self, plan: _Plan, data: Buffer, options: ReadOptions) -> Iterator[Any]:
-        """The rows' objects. Of a list that is in no other list each element is read when it is asked for."""
+        """The rows' objects. Elements of a list outside other lists are read on demand."""
         first = self._outermost_list(plan.rows.split("."))
         if first:
             for each in plan.kind.each_of(data, ".".join(first), opt=options):
@@ -188,7 +188,7 @@ class Format:
             yield from plan.give(self._read(plan.kind, data, options), 0)
 
     def _outermost_list(self, path: list[str]) -> list[str]:
-        """The attributes that lead to the first list of a path; none where it is behind an instance or a
+        """The attributes that lead to the first list of a path; none where it is after an instance or a
         switch, and in layouts.
         """
         from kodec.generator.schema.model import Ref
@@ -213,7 +213,7 @@ class Format:
         if len(self.lists) == 1:
             return str(self.lists[0])
         if self.lists:
-            raise ValueError(f"say which list is the rows: {', '.join(self.lists)}")
+            raise ValueError(f"choose the list of rows: {', '.join(self.lists)}")
         others = [each.id for each in root.instances if each.parsed is not None and each.parsed.repeat]
         hint = f"; there is {', '.join(others)}" if others else ""
         raise ValueError(f"`{self.id}` has no list of types in its fields: name one as the rows{hint}")
@@ -221,7 +221,7 @@ class Format:
     def _marked(
         self, data: Buffer, name: str | None, chosen: list[str] | None, options: ReadOptions, batch_rows: int
     ) -> FormatReader | None:
-        """The rows that the schema marks, as a kernel has them; None where it marks none."""
+        """The rows that the schema marks, as a kernel has them; None if it marks none."""
         from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
         from kodec.generator.plan.rows import NoRows
         from kodec.generator.schema.type_roles import listed_rows, row_content
@@ -247,7 +247,7 @@ class Format:
             by_name = {each.name: each for each in columns}
             unknown = [each for each in chosen if each not in by_name]
             if unknown:
-                raise ValueError(f"no such column: {', '.join(unknown)}; there are {', '.join(by_name)}")
+                raise ValueError(f"no such column: {', '.join(unknown)}; columns: {', '.join(by_name)}")
             columns = [by_name[each] for each in chosen]
         path = root.fields[0].id
         kind = self._shapes.class_of(root.name)
@@ -271,14 +271,14 @@ class Format:
 def load_schema(path: str | os.PathLike[str]) -> Format:
     """The format that a Kaitai schema describes: its modules are generated once, into the user's cache.
 
-    `path` is that of a .ksy file; what it imports is looked for around it. Where there is a C compiler and
+    `path` is that of a .ksy file; its imports are searched for around it. If there is a C compiler and
     the schema can have a kernel, that is built too.
 
     Args:
         path: of a `.ksy` file; the schemas that it imports are found around it.
 
     Returns: the format; its `scan` reads files.
-    Raises: SchemaError (a KodecError) with all that is wrong with the schema; MissingDependency; OSError.
+    Raises: SchemaError (a KodecError) with all problems of the schema; MissingDependency; OSError.
 
     Example:
         >>> import kodec
@@ -308,7 +308,7 @@ def attribute_of(name: str) -> str:
 
 
 def _bytes_of(source: Source) -> tuple[Buffer, str | None]:
-    """All bytes, and the file's name where one is known."""
+    """All bytes, and the file's name, if known."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
     if isinstance(source, (str, os.PathLike)):
@@ -357,7 +357,7 @@ def _pure(
 
 
 def _portions(rows: Iterator[Any], most: int) -> Iterator[list[Any]]:
-    """Rows for one batch after another: as many as it may have, or as make some megabytes."""
+    """Rows for one batch after another: up to the maximum number, or some megabytes."""
     some: list[Any] = []
     size = 0
     for row in rows:
@@ -397,7 +397,7 @@ def _native(
     size: int,
     pure: Callable[[int], Iterator[pa.RecordBatch]],
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of a kernel. What it refuses is for pure Python, which gives the rows after those or raises."""
+    """Batches of a kernel. Data that it refuses is left to pure Python, which goes on or raises."""
     import pyarrow as pa
 
     names = [each.name for each in columns]
@@ -415,7 +415,7 @@ def _native(
             try:
                 batch.validate(full=True)
             except pa.ArrowInvalid:
-                # text that is no UTF-8
+                # text that is not UTF-8
                 break
         if batch.num_rows:
             given += batch.num_rows

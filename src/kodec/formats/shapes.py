@@ -1,4 +1,4 @@
-"""What becomes what: the Arrow type of each type of a schema, and how its values become those of a column."""
+"""The mapping of a schema's types to Arrow types, and of values to columns."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ Build = Callable[[Values], pa.Array]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An Arrow type, and what makes an array of it of values that a generated reader gives; None is null.
+    """An Arrow type, and the function that turns a generated reader's values into an array; None is null.
 
     Attributes:
-        members: of a type, the shape of each field by its name in columns, in order.
-        target: of a type, its full name.
+        members: for a type, the shape of each field by its name in columns, in order.
+        target: for a type, its full name.
         choice: whether the members are the alternatives of a `switch-on`.
         many: whether it is a list.
     """
@@ -70,7 +70,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its name, its Arrow type, and what makes its array of the rows' objects."""
+    """A column of a table: its name, its Arrow type, and the function that builds its array."""
 
     name: str
     type: pa.DataType
@@ -93,7 +93,7 @@ def _whole(value: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    """Text as Arrow has it: bytes that are no UTF-8 are U+FFFD, as in tables of records."""
+    """Text for Arrow: bytes that are not UTF-8 become U+FFFD, as in tables of records."""
     if value is None or value.isascii():
         return value
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -165,7 +165,7 @@ class Shapes:
         return self.of_struct(struct, path, inside)
 
     def of_struct(self, struct: Struct, path: str, inside: tuple[str, ...] = ()) -> Shape:
-        """An object: its fields. One without any is a `bool`, which says that it is there."""
+        """An object: its fields. One without any is a `bool`, which shows its presence."""
         members: dict[str, Shape] = {}
         for spec in struct.fields:
             if spec.contents is not None or (spec.derive is not None and spec.derive.is_length):
@@ -192,7 +192,7 @@ class Shapes:
     def _of_switch(
         self, alternatives: Sequence[TypeRef], enum: str | None, path: str, inside: tuple[str, ...]
     ) -> Shape | None:
-        """A struct with a member for each alternative, of which one is there; that one where there is one."""
+        """A struct with a member for each alternative, of which one is present; or the only one."""
         members: dict[str, Shape] = {}
         by_class: dict[type, str] = {}
         for kind in dict.fromkeys(alternatives):
@@ -250,10 +250,10 @@ class Shapes:
         return self.of_type(kind, spec.enum, path, inside)
 
     def of_instance(self, struct: Struct, instance: Instance, path: str, inside: tuple[str, ...]) -> Shape:
-        """An instance, which is asked for by its name. Raises ValueError where no column can have it."""
+        """An instance, which is selected by name. Raises ValueError if no column can have it."""
         found = None
         if not self.model.schema_of(struct.name).streamed:
-            raise ValueError(f"`{path}`: the instances of this schema are no attributes")
+            raise ValueError(f"`{path}`: the instances of this schema are not attributes")
         if (spec := instance.reads) is not None:
             found = self.of_field(spec, path, inside)
         else:
@@ -262,7 +262,7 @@ class Shapes:
             except KindError as error:
                 raise ValueError(f"`{path}`: {error}") from None
         if found is None:
-            raise ValueError(f"`{path}`: no column can have it")
+            raise ValueError(f"`{path}`: it cannot be a column")
         return found
 
     def _of_kind(self, kind: Kind, path: str, inside: tuple[str, ...]) -> Shape | None:
@@ -287,12 +287,12 @@ class Shapes:
     # -- paths ----------------------------------------------------------------------------------------
 
     def member(self, struct: Struct, name: str, path: str) -> Shape:
-        """A field or an instance of a type. Raises ValueError where there is none."""
+        """A field or an instance of a type. Raises ValueError if there is none."""
         spec = struct.field(name)
         if spec is not None and spec.contents is None:
             found = self.of_field(spec, path, (struct.name,))
             if found is None:
-                raise ValueError(f"`{path}`: no column can have it: {self.left_out[path]}")
+                raise ValueError(f"`{path}`: it cannot be a column: {self.left_out[path]}")
             return found
         instance = struct.instance(name)
         if instance is None:
@@ -310,7 +310,7 @@ class Shapes:
             if shape.choice:
                 if name not in shape.members:
                     known = ", ".join(shape.members)
-                    raise ValueError(f"`{path}`: `{name}` is none of the alternatives {known}")
+                    raise ValueError(f"`{path}`: `{name}` is not one of the alternatives {known}")
                 shape = shape.members[name]
                 steps.append(self._is_a(shape))
                 continue
@@ -375,9 +375,9 @@ class Shapes:
         return []
 
     def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any, int], Iterator[Any]], Shape]:
-        """What gives the rows at a path of an object, and their shape. Raises ValueError.
+        """The function that returns the rows at a path of an object, and their shape. Raises ValueError.
 
-        It is given a value, and how many names of the path lead to it.
+        Receives a value, and the number of names of the path that lead to it.
         """
         names = path.split(".")
         attrs: list[str] = []
@@ -385,7 +385,7 @@ class Shapes:
         for index, name in enumerate(names):
             so_far = ".".join(names[: index + 1])
             if index and (spec_shape is None or not spec_shape.target):
-                raise ValueError(f"rows `{path}`: `{names[index - 1]}` is no object")
+                raise ValueError(f"rows `{path}`: `{names[index - 1]}` is not an object")
             owner = struct if spec_shape is None else self.model.struct(spec_shape.target)
             spec_shape = self.member(owner, name, so_far)
             attrs.append(attribute(name))
@@ -393,7 +393,7 @@ class Shapes:
             if many:
                 spec_shape = spec_shape.members["element"]
         if spec_shape is None or not many:
-            raise ValueError(f"rows `{path}`: it is no list")
+            raise ValueError(f"rows `{path}`: it is not a list")
 
         def give(value: Any, depth: int) -> Iterator[Any]:
             if value is None:
@@ -430,7 +430,7 @@ def _list(shape: Shape) -> Shape:
 
 
 def _label(kind: TypeRef, shape: Shape) -> str:
-    """What an alternative is called: a type by its id, another value by what it is."""
+    """The name of an alternative: a type's id, or the kind of another value."""
     if shape.target:
         return shape.target.rpartition("::")[2]
     if shape.many:

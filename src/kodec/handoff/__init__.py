@@ -1,4 +1,4 @@
-"""Schemas packed for teams that write other languages: a folder or archive with all that is made of them."""
+"""Packs schemas for teams that use other languages: a folder or archive with all generated files."""
 
 from kodec.handoff.kit import Kit, make_kit, write_folder, write_zip
 

@@ -1,4 +1,4 @@
-"""What differs between two kits, for those who have the older one."""
+"""The differences between two kits, for users of the older one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["changelog", "manifest_of"]
 
 
 def changelog(previous: Path | None, schemas: Path, files: Mapping[str, bytes], version: str) -> str:
-    """The changelog in Markdown; without a previous kit it says that this is the first.
+    """The changelog in Markdown; without a previous kit it states that this is the first.
 
-    Raises: ValueError for a previous kit that is none; SchemaError for schemas in it that cannot be used;
+    Raises: ValueError for an invalid previous kit; SchemaError for schemas in it that cannot be used;
     OSError.
     """
     if previous is None:
-        return f"# Changes\n\n## {version}\n\nThe first kit, or one that was compared with none.\n"
+        return f"# Changes\n\n## {version}\n\nThe first kit, or one that was not compared with another.\n"
     with tempfile.TemporaryDirectory(prefix="kodec-handoff-") as scratch:
         folder = _unpacked(previous, Path(scratch))
         manifest = manifest_of(folder, previous)
@@ -44,12 +44,12 @@ def _schemas(
     yield from (f"- changed: `{path}`" for path in changed)
     broken = violations(folder / "schemas", schemas) if before else []
     if broken:
-        yield from ("", "Not compatible, so that readers of the kit before may misread bytes:", "")
+        yield from ("", "Not compatible: readers of the previous kit may misread bytes:", "")
         yield from (f"- `{each.place.file}:{each.place.line}`: {each.path}: {each.text}" for each in broken)
     elif not (added or gone or changed):
         yield "- no schema has changed"
     else:
-        yield from ("", "Compatible: every version that was there means what it meant.")
+        yield from ("", "Compatible: every existing version keeps its meaning.")
     others = [
         f"{path.partition('/')[0]}/"
         for path in sorted(old.keys() | new.keys())
@@ -71,19 +71,19 @@ def _unpacked(previous: Path, scratch: Path) -> Path:
             for entry in archive.infolist():
                 inner = PurePosixPath(entry.filename)
                 if inner.is_absolute() or ".." in inner.parts or entry.file_size > 64 << 20:
-                    raise ValueError(f"{previous}: {entry.filename} cannot be of a kit")
+                    raise ValueError(f"{previous}: {entry.filename} cannot belong to a kit")
             archive.extractall(scratch)
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{previous} is no kit: {error}") from None
+        raise ValueError(f"{previous} is not a kit: {error}") from None
     return scratch
 
 
 def manifest_of(folder: Path, shown: Path) -> dict[str, Any]:
-    """What the manifest of a kit says: `files` and `format_version`. Raises ValueError that names `shown`."""
+    """The manifest of a kit: `files` and `format_version`. Raises ValueError that names `shown`."""
     try:
         found = json.loads((folder / "MANIFEST.json").read_bytes())
         if found["kit_version"] == 1 and all("sha256" in each for each in found["files"].values()):
             return {"files": dict(found["files"]), "format_version": str(found["format_version"])}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass
-    raise ValueError(f"{shown} is no kit of this version: its MANIFEST.json does not say what is in it")
+    raise ValueError(f"{shown} is not a kit of this version: its MANIFEST.json lacks its contents")

@@ -1,4 +1,4 @@
-"""Pages in Markdown as HTML that needs nothing else."""
+"""Converts pages in Markdown to self-contained HTML."""
 
 from __future__ import annotations
 

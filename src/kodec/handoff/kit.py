@@ -1,6 +1,6 @@
-"""A kit: the files of it, what each is made from, and a manifest with their hashes.
+"""A kit: its files, the source of each, and a manifest with their hashes.
 
-The same schemas give the same kit: nothing in it says when, where or by whom it was made.
+The same schemas result in the same kit: it has no time, place or author.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["MANIFEST", "Kit", "files_of", "languages", "make_kit", "older_kit", 
 KIT_VERSION = 1
 MANIFEST = "MANIFEST.json"
 EXAMPLES = "examples"
-"""A folder of that name among the schemas is in the kit as it is: programs that use what is generated."""
-# What has a place of its own in the kit, and what only this project's build uses.
+"""A folder of that name among the schemas is copied into the kit: programs that use the generated code."""
+# Folders with their own place in the kit, and those that only this project's build uses.
 _NO_CODE = ("documents", "model", "native", "vectors")
 _LARGEST = 16 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -40,10 +40,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """The files of a kit by their paths, and what was left out of it.
+    """The files of a kit by their paths, and what was left out.
 
     Attributes:
-        version: the format version: what was given, or the start of the hash of all schemas.
+        version: the format version: as given, or the start of the hash of all schemas.
         files: contents by path, with forward slashes; the manifest is one of them.
         without: for each target the schemas that it cannot express, with the reason.
     """
@@ -54,7 +54,7 @@ class Kit:
 
 
 def languages() -> list[str]:
-    """The targets that a kit can have code of."""
+    """The targets for which a kit can have code."""
     return [each for each in known() if each not in _NO_CODE]
 
 
@@ -71,16 +71,16 @@ def make_kit(
     """All files of the kit of a folder of schemas.
 
     Args:
-        schemas: folder of .ksy files; a folder `examples` in it is taken over.
-        name: what the formats are called, in the pages; the folder's name where not given.
-        version: the format version; that of the content where not given.
-        targets: languages to generate; all that are installed where not given.
-        options: what is said to targets, by their full names (`go.package`).
-        include: more folders to take over, by what they are called in the kit (`testees`).
-        previous: an earlier kit, folder or archive; the changelog says what differs from it.
+        schemas: folder of .ksy files; a folder `examples` in it is copied.
+        name: the name of the formats in the pages; by default the folder's name.
+        version: the format version; by default that of the content.
+        targets: languages to generate; by default all that are installed.
+        options: options of targets, by their full names (`go.package`).
+        include: further folders to copy, by their names in the kit (`testees`).
+        previous: an earlier kit, folder or archive; the changelog lists the differences from it.
 
-    Raises: SchemaError; ValueError for a target or a name that there cannot be, or a previous kit that is
-    none; OSError.
+    Raises: SchemaError; ValueError for an invalid target or name, or a previous kit that is
+    not one; OSError.
     """
     model = load(schemas)
     name = name or schemas.resolve().name
@@ -125,7 +125,7 @@ def make_kit(
             "vectors",
             "code",
         ):
-            raise ValueError(f"{folder!r} is no name of a folder more in the kit")
+            raise ValueError(f"{folder!r} is not a valid name for another folder in the kit")
         if source.is_dir():
             files |= {f"{folder}/{path}": data for path, data in files_of(source).items()}
         elif folder != EXAMPLES:
@@ -156,7 +156,7 @@ def _sha256(data: bytes) -> str:
 def _generated(
     schemas: Path, model: Model, target: str, options: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What the target makes of all schemas that it can express, and why it cannot of others."""
+    """The target's output for all schemas that it supports, and why it does not support others."""
     own = {name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{target}.")}
     try:
         return render_all(schemas, targets=[target], options=own).modules, {}
@@ -207,7 +207,7 @@ def _json(value: object) -> bytes:
 
 
 _ABOUT = {
-    "schemas": "the truth about the bytes, in Kaitai Struct, whose compiler ignores keys that begin with `-`",
+    "schemas": "definition of the bytes in Kaitai Struct, whose compiler ignores keys that begin with `-`",
     "model": "the schemas read and checked, as JSON with its JSON schema: for generators of your own",
     "pages": "a page for each schema, for people: [Markdown](pages/index.md) and [HTML](pages/index.html)",
     "vectors": "bytes and the values that they hold; bytes that must be refused",
@@ -224,15 +224,15 @@ def _readme(
     lines = [
         f"# {name}, format version {version}",
         "",
-        f"{len(model.schemas)} schemas and what is made of them, for "
+        f"{len(model.schemas)} schemas and everything generated from them, for "
         f"{', '.join(languages) or 'no language'}.",
         "",
         "| folder | is |",
         "|---|---|",
-        *(f"| `{folder}/` | {_ABOUT.get(folder, 'taken over as it was')} |" for folder in folders),
+        *(f"| `{folder}/` | {_ABOUT.get(folder, 'copied unchanged')} |" for folder in folders),
         "",
         f"`{MANIFEST}` has the SHA-256 of every file.",
-        "[CHANGELOG.md](CHANGELOG.md) says what differs from the kit before.",
+        "[CHANGELOG.md](CHANGELOG.md) lists the differences from the previous kit.",
     ]
     if without:
         lines += ["", "## Not in it", "", "| for | schema | because |", "|---|---|---|"]
@@ -250,9 +250,9 @@ def _place(folder: str) -> tuple[int, str]:
 
 
 def older_kit(out: Path) -> dict[str, str]:
-    """The files of the kit in a folder, with their SHA-256; none where nothing is there.
+    """The files of the kit in a folder, with their SHA-256; empty if there is none.
 
-    Raises: FileExistsError for what is no kit, or has files that are not as the kit had them; OSError.
+    Raises: FileExistsError for a folder that is not a kit, or whose files have changed; OSError.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return {}
@@ -265,20 +265,20 @@ def older_kit(out: Path) -> dict[str, str]:
         if inner.is_absolute() or ".." in inner.parts:
             raise FileExistsError(f"{out / MANIFEST} names {path}, which is not inside")
         if (out / path).exists() and _sha256((out / path).read_bytes()) != digest:
-            raise FileExistsError(f"{out / path} was changed since the kit was made: move it away")
+            raise FileExistsError(f"{out / path} was changed since the kit was written: move it away")
     return found
 
 
 def write_folder(kit: Kit, out: Path) -> None:
-    """Put the kit into a folder that is not there yet, or is an older kit, which it replaces.
+    """Put the kit into a folder that does not exist yet, or is an older kit, which it replaces.
 
-    Files beside those of the older kit stay.
-    Raises: FileExistsError as `older_kit`, and for a file of somebody else in the way; OSError.
+    Files next to those of the older kit stay.
+    Raises: FileExistsError as `older_kit`, and for another file in the way; OSError.
     """
     old = older_kit(out)
     for path in kit.files:
         if path != MANIFEST and path not in old and os.path.lexists(out / path):
-            raise FileExistsError(f"{out / path} is there, and is of no kit: move it away")
+            raise FileExistsError(f"{out / path} exists and belongs to no kit: move it away")
     for path in old:
         (out / path).unlink(missing_ok=True)
     for path, data in kit.files.items():
@@ -289,7 +289,7 @@ def write_folder(kit: Kit, out: Path) -> None:
 def write_zip(kit: Kit, path: Path) -> None:
     """Write the kit as an archive; the same kit gives the same bytes. Raises: OSError.
 
-    It is not compressed: what a compressor gives depends on its version.
+    It is not compressed: the output of a compressor depends on its version.
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, data in kit.files.items():

@@ -1,1 +1,1 @@
-"""Kafka's own message definitions to .ksy files: knows Kafka, for a generator that does not."""
+"""Kafka's own message definitions to .ksy files: contains the knowledge of Kafka that the generator lacks."""

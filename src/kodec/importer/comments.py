@@ -1,4 +1,4 @@
-"""Comments of a schema that is written anew: each goes back to the line that it was at, or is named."""
+"""Keeps comments when a schema is rewritten: each returns to its line, or is reported."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["with_comments"]
 _BLOCK = re.compile(r".*(?:^|[\s:-])[|>][0-9+-]*\s*\Z")
 
 Place = tuple[str, ...]
-"""A line as it is found again: the lines that it is inside of, and itself, without indentation."""
+"""The key of a line: the lines that enclose it, and itself, without indentation."""
 
 
 def with_comments(text: str, before: str) -> tuple[str, tuple[str, ...]]:
-    """`text` with the comments of the text that was there before, and those for which there is no place.
+    """`text` with the comments of the previous text, and the comments without a place.
 
-    A comment on lines of its own belongs to the line behind it, one behind a line to that line. A line is
-    known by its own text and those around it: a comment is lost only where its line is not there any more,
-    or is there more than once.
+    A comment on lines of its own belongs to the line after it, one after a line to that line. A line is
+    identified by its own text and those around it: a comment is lost only if its line is gone
+    or not unique.
     """
     own: list[tuple[Place, list[str]]] = []
     behind: list[tuple[Place, str]] = []
@@ -50,7 +50,7 @@ def with_comments(text: str, before: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, Place]]:
-    """Each line without its comment, the comment, and its place; in blocks of text there is no comment."""
+    """Each line without its comment, the comment, and its place; blocks of text have no comments."""
     around: list[tuple[int, str]] = []
     block: int | None = None
     for line in text.splitlines():
@@ -72,7 +72,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, Place]]:
 
 
 def _parts(line: str) -> tuple[str, str]:
-    """A line without its comment, and the comment: from a `#` on that stands first, or behind a blank."""
+    """A line without its comment, and the comment: from a `#` on that stands first, or after a blank."""
     quote = ""
     for at, sign in enumerate(line):
         before = line[at - 1] if at else " "

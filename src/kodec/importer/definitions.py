@@ -1,4 +1,4 @@
-"""Kafka's message definitions: JSON with comments, in its jars. What is taken is facts; texts stay there."""
+"""Kafka's message definitions: JSON with comments, in its jars. Only facts are imported, no texts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kodec.runtime.errors import KodecError
 __all__ = ["BadDefinition", "FieldDef", "MessageDef", "StructDef", "read_definitions"]
 
 MOST_BYTES = 1 << 20
-"""No definition is nearly as large; a jar may claim anything."""
+"""A limit far above any definition; a jar may claim anything."""
 MOST_IN_JAR = 64 << 20
-"""Nor are all of a jar."""
+"""The same for all definitions of a jar."""
 MOST_DEPTH = 16
 NONE = VersionRange.parse("none")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
@@ -28,7 +28,7 @@ _VERSIONED = re.compile(r"(?P<artifact>.+?)-(?P<version>[0-9][^/]*)\.jar\Z")
 
 
 class BadDefinition(KodecError):
-    """A definition that is none of Kafka's: `source` is its place, `reason` what is wrong."""
+    """A definition that is not one of Kafka's: `source` is its place, `reason` the problem."""
 
     def __init__(self, source: str, reason: str) -> None:
         super().__init__(f"{source}: {reason}")
@@ -41,12 +41,12 @@ class FieldDef:
     """A field of a definition.
 
     Attributes:
-        type: a word of Kafka's, or the name of a struct; of an array, that of its elements.
+        type: a type name of Kafka, or the name of a struct; of an array, that of its elements.
         nullable: the versions in which null is allowed.
-        tag, tagged: its number in the tagged section, and the versions in which it stands there.
-        default: as written, with numbers and booleans as values; None where nothing is said.
+        tag, tagged: its number in the tagged section, and the versions in which it is there.
+        default: as written, with numbers and booleans as values; None if absent.
         null_default: whether the default is null.
-        flexible: what the field says of its own encoding, against its message.
+        flexible: the field's own encoding, if it overrides its message's.
     """
 
     name: str
@@ -72,7 +72,7 @@ class StructDef:
 class MessageDef:
     """A definition: its struct, and those inside it by name.
 
-    `artifact` and `release` are those of its jar, `entry` its path there; empty where it was found as a file.
+    `artifact` and `release` are those of its jar, `entry` its path there; empty if it was found as a file.
     """
 
     name: str
@@ -89,9 +89,9 @@ class MessageDef:
 
 
 def read_definitions(path: Path) -> list[MessageDef]:
-    """Every definition in a jar, or in the jars and JSON files below a folder, that has versions still.
+    """Every definition in a jar, or in the jars and JSON files below a folder, that still has versions.
 
-    Raises: BadDefinition; OSError and zipfile.BadZipFile for what cannot be read.
+    Raises: BadDefinition; OSError and zipfile.BadZipFile for unreadable files.
     """
     files = [path]
     if path.is_dir():
@@ -151,7 +151,7 @@ def _opened(file: Path) -> zipfile.ZipFile:
 
 
 def _inflated(jar: zipfile.ZipFile, entry: zipfile.ZipInfo, source: str) -> bytes:
-    """The bytes of an entry, of which no more than may be are decompressed, whatever its header says."""
+    """The bytes of an entry, decompressed within the limit, whatever its header claims."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise BadDefinition(source, "compressed as no entry of a jar is")
     try:
@@ -167,7 +167,7 @@ def _inflated(jar: zipfile.ZipFile, entry: zipfile.ZipInfo, source: str) -> byte
 def _definition(
     data: bytes, source: str, artifact: str = "", release: str = "", entry: str = ""
 ) -> MessageDef | None:
-    """The definition in a file; None for other JSON, and for a message that has no version any more."""
+    """The definition in a file; None for other JSON, and for a message that no longer has versions."""
     try:
         text = _STRING.sub(lambda found: found[0] if found[0][0] == '"' else "", data.decode("utf-8"))
         document = json.loads(text)
@@ -245,7 +245,7 @@ class _Reader:
             field = self._field(each)
             if "fields" in each:
                 if structs.get(field.type, StructDef("", ())).fields:
-                    raise self.bad(f"struct `{field.type}` is there twice")
+                    raise self.bad(f"struct `{field.type}` occurs twice")
                 structs[field.type] = self.struct(field.type, each, structs, depth + 1)
             fields.append(field)
         return StructDef(name, tuple(fields))
@@ -268,7 +268,7 @@ class _Reader:
             raise self.bad(f"`{name}` has no versions")
         default = item.get("default")
         if isinstance(default, (list, dict)):
-            raise self.bad(f"`{name}`: its default is no plain value")
+            raise self.bad(f"`{name}`: its default is not a plain value")
         return FieldDef(
             name,
             kind,
@@ -278,7 +278,7 @@ class _Reader:
             tag,
             tagged,
             default,
-            # a null of JSON is no default: to Kafka's generator it is as if nothing were said
+            # a null of JSON is no default: to Kafka's generator it is the same as no default
             default == "null",
             item.get("ignorable") is True,
             self.versions(item, "flexibleVersions", NONE) if "flexibleVersions" in item else None,

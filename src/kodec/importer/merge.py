@@ -1,4 +1,4 @@
-"""A schema made anew beside the one that is there: facts follow the definition, the rest stays."""
+"""Merges a new schema with the existing one: facts follow the definition, the rest stays."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kodec.importer.schemas import snake
 __all__ = ["merged", "names_in"]
 
 Tree = dict[Any, Any]
-# what a definition says nothing of: it stays as it is in the file
+# absent from a definition: unchanged in the file
 _KEPT_IN_TYPE = ("doc", "doc-ref", "to-string", "-row", "instances", "enums", "-affected-by")
 _KEPT_IN_FIELD = ("doc", "doc-ref", "enum", "-column")
 _KEPT_WHERE_UNSAID = ("valid", "-valid")
 
 
 def names_in(tree: Tree, message: MessageDef) -> dict[tuple[str, str], str]:
-    """What the schema that is there calls the fields, by the names of the definition."""
+    """The existing schema's names of fields, by the names of the definition."""
     structs = {snake(name): name for name in message.structs}
     found = _names(tree, message.name)
     for ident, each in _mapping(tree, "types").items():
         name = str(each.get("-orig-id") or structs.get(str(ident), ident))
         found |= _names(each, name)
-    # tags stand in types of their own, which are named after the type whose they are
+    # tags stand in types of their own, which are named after the type that they belong to
     for ident, each in _mapping(tree, "types").items():
         owner = str(ident).removesuffix("_tag")
         struct = structs.get(owner, message.name)
@@ -53,7 +53,7 @@ def _list(tree: Any, key: str) -> list[Any]:
 
 
 def merged(new: Tree, old: Tree) -> Tree:
-    """The new schema with what the old one says beyond the definition: texts, names, columns, rows, enums."""
+    """The new schema with the old one's additions to the definition: texts, names, columns, rows, enums."""
     found = _type(new, old)
     meta = {**_mapping(new, "meta"), **_mapping(old, "meta")}
     imports = {*_strings(new, "imports"), *_strings(old, "imports")}
@@ -95,7 +95,7 @@ def _field(new: Tree, old: Tree) -> Tree:
     for key, value in old.items():
         keep = key in _KEPT_IN_FIELD or str(key).startswith("-webide-")
         unsaid = key in _KEPT_WHERE_UNSAID and key not in new and "-derive" not in new
-        # the version in front is the format's own, of which no definition says what is written by default
+        # the version in front is the format's own, whose default no definition has
         front = key == "-default" and new["id"] == "version"
         if keep or unsaid or front:
             found[key] = value

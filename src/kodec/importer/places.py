@@ -1,4 +1,4 @@
-"""Where a message of Kafka's goes, and what is in front of it: what its definition does not say."""
+"""The folder of a Kafka message and the fields before it, which its definition does not contain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["PROTOCOL", "Place", "place_of"]
 PROTOCOL = "protocol"
 """The folder of requests, responses and their headers."""
 
-# where the version or the number is read from, by what is in front of the fields
+# where the version or the number is read from, by the fields before it
 _VERSIONED = "version"  # an int16: the version (coordinator values, consumer protocol, principals)
 _NUMBERED = "number"  # an int16: the record's type (coordinator keys)
 _OWN = "own"  # the message's first field is its version (KRaft's control records)
@@ -51,11 +51,11 @@ class Place:
 
     Attributes:
         folder: of the schemas; empty for a message that is not imported.
-        frame: what is in front of its fields: `version`, `number`, `own` or `given`.
-        topic: the topic that such records are in; empty for others.
-        what: what it is, as a phrase.
+        frame: the part before its fields: `version`, `number`, `own` or `given`.
+        topic: the topic of such records; empty for others.
+        what: a description, as a phrase.
         reason: why it is not imported.
-        link: its definition, on the web; empty where the jar does not say which release it is of.
+        link: its definition, on the web; empty if the jar does not name its release.
     """
 
     folder: str
@@ -67,7 +67,7 @@ class Place:
 
 
 def place_of(message: MessageDef) -> Place:
-    """Where a message goes, by its kind, its jar and, for the few that are like no other, its name."""
+    """Where a message goes, by its kind, its jar and, for a few exceptions, its name."""
     if message.name in _ELSEWHERE:
         return Place("", reason=_ELSEWHERE[message.name])
     topic = _TOPICS.get(message.artifact, "")
@@ -86,7 +86,7 @@ def place_of(message: MessageDef) -> Place:
             return Place("control", _OWN, "", "value of a control record", link=link)
         case "data":
             return Place("messages", _VERSIONED, "", what, link=link)
-    return Place("", reason=f"`{message.kind}` is a kind of message that is not known")
+    return Place("", reason=f"`{message.kind}` is an unknown kind of message")
 
 
 def _link(message: MessageDef) -> str:

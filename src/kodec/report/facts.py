@@ -76,7 +76,7 @@ _PERIODS = {"hour": _HOUR, "day": 24 * _HOUR, "week": 7 * 24 * _HOUR, "30 days":
 
 @dataclass(frozen=True, slots=True)
 class RootReport:
-    """A folder; `live`: a broker holds its lock; `clean_shutdown`: None where that is not known."""
+    """A folder; `live`: a broker holds its lock; `clean_shutdown`: None if that is unknown."""
 
     path: Path
     live: bool
@@ -105,7 +105,7 @@ class PartitionReport:
 
 @dataclass(slots=True)
 class Stored:
-    """Batches of one codec and format; `records` is None where messages of v0 or v1 are compressed."""
+    """Batches of one codec and format; `records` is None if messages of v0 or v1 are compressed."""
 
     codec: str
     magic: int
@@ -163,7 +163,7 @@ class DirectoryReport:
     Attributes:
         checked, not_checked: what the health is of, and what was not looked at.
         problems: the first 1,000; `problem_count`: how many there are.
-        notes: what is no problem, but worth knowing: the first 1,000.
+        notes: what is not a problem, but worth knowing: the first 1,000.
         spans: records and stored bytes over time; a batch counts at its largest timestamp, a compressed
             message of v0 or v1 as one record.
         outside, timeless: how many records are older or newer than all spans, and have no timestamp.
@@ -173,7 +173,7 @@ class DirectoryReport:
         unnumbered_bytes: of batches without a producer id.
         transactions: those that are open, of topic-partitions with transactions; `unread`: why some of them
             may be missing.
-        savings: None where no sample was to be taken.
+        savings: None if no sample was to be taken.
     """
 
     roots: list[RootReport] = field(default_factory=list)
@@ -273,12 +273,12 @@ def look_into(
 
     Args:
         sample_bytes: how much of the records is converted to see what other formats would take; 0 for none.
-        threads: None for as many as there are cores.
-        progress: called now and then with the bytes of logs looked at since the last call, of each log once,
+        threads: None for one per core.
+        progress: called regularly with the bytes of logs looked at since the last call, of each log once,
             with `verify` twice.
 
     Raises: NotALog for a path at which there is none; ValueError for a topic-partition that is in two places;
-    OSError where a path cannot be listed.
+    OSError if a path cannot be listed.
     """
     report = DirectoryReport(checked=list(CHECKED))
     (report.checked if verify else report.not_checked).extend(CHECKED_BY_VERIFY)
@@ -401,7 +401,7 @@ _BESIDE = "indexes, snapshots and other files beside logs"
 
 
 def _files(folder: Path, kind: str | None = None) -> Counter[tuple[str, str]]:
-    """Files and bytes by kind, without logs; of `kind`, where it is given, logs too."""
+    """Files and bytes by kind, without logs; of `kind`, if it is given, logs too."""
     found: Counter[tuple[str, str]] = Counter()
     with suppress(FileNotFoundError):
         for each in os.scandir(folder):

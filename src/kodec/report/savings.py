@@ -26,7 +26,7 @@ class Saving:
 
     Attributes:
         magic, codec: which one.
-        sample_bytes: of the sample, converted; None where the format cannot hold it.
+        sample_bytes: of the sample, converted; None if the format cannot hold it.
         bytes: what all sampled topics would take, each by its own sample; None as above.
         ratio: `bytes` to what they take now.
     """

@@ -18,7 +18,7 @@ _WIDTHS = tuple(
     + [each * _DAY for each in (1, 7, 30, 90, 365)]
 )
 _ODD = 1_000
-"""Of so many records one may be left out of a chart: a few wrong timestamps would hide all others."""
+"""Of this many records one may be left out of a chart: a few wrong timestamps would hide all others."""
 
 
 class Amount(NamedTuple):

@@ -1,4 +1,4 @@
-"""Reads bytes with kodec beside Kafka's answer, batch by batch, and says where the two part."""
+"""Reads bytes with kodec beside Kafka's answer, batch by batch, and shows where the two part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lets the test here import the modules beside it."""
+"""Lets the test here import the modules next to it."""
 
 from __future__ import annotations
 

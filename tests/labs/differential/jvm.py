@@ -1,7 +1,7 @@
 """Finds a JDK and Kafka's jars, compiles Judge.java and runs it, and nothing of it outlives this process.
 
 Maven compares what it downloads with checksums of the same server. Ours, in tests/labs/java/jars.sha256,
-are held against each jar: one that has another, or none, is not used. For a new release, look at what was
+are compared with each jar: one that has another, or none, is not used. For a new release, look at what was
 fetched, and add it:
 
     python tests/labs/differential/jvm.py .cache/differential/jars-*
@@ -132,7 +132,7 @@ def classes(source: Path, version: str = KAFKA) -> Path:
 
 
 def _jars_of(source: Path, version: str) -> Path:
-    """What the class in `source` needs: by the pom.xml beside it, else by the one here."""
+    """What the class in `source` needs: by the pom.xml next to it, else by the one here."""
     return jars(version, source.parent if (source.parent / "pom.xml").is_file() else SOURCES)
 
 

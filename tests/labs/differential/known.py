@@ -164,7 +164,7 @@ def _empty_batch_with_bytes(difference: Difference) -> bool:
 
 
 def _whole(difference: Difference) -> tuple[list[int], bytes] | None:
-    """kodec's header and rows with numbers wrapped to 64 bits as Java does; None where there are none."""
+    """kodec's header and rows with numbers wrapped to 64 bits as Java does; None if there are none."""
     batch = difference.kodec.batch
     if difference.kafka.kind != ROWS or difference.kodec.kind != ROWS or batch is None:
         return None
@@ -230,7 +230,7 @@ def _empty_lz4_block(difference: Difference) -> bool:
     name, payload = _stored(difference)
     if not name.startswith("lz4") or difference.kafka.kind not in (ROWS, REFUSED):
         return False
-    # what is behind the block may be anything, so kodec may refuse what Kafka has stopped reading
+    # what is after the block may be anything, so kodec may refuse what Kafka has stopped reading
     found = difference.kodec.kind == ROWS or "lz4: " in str(difference.kodec.error)
     return found and any(map(_is_empty, _lz4_blocks(payload)))
 
@@ -497,7 +497,7 @@ def render() -> str:
 
 
 def explain(difference: Difference) -> Rule | None:
-    """The rule that explains the difference; None where there is none."""
+    """The rule that explains the difference; None if there is none."""
     for rule in RULES:
         if rule.explains(difference):
             return rule

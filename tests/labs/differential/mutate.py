@@ -180,7 +180,7 @@ def _resized(dice: random.Random, entry: bytes) -> bytes:
 
 
 def _body(dice: random.Random, entry: bytes) -> bytes:
-    """Any edit behind the checksum."""
+    """Any edit after the checksum."""
     start = 21 if entry[16] == 2 else 17
     return sealed(bytearray(entry[:start] + _edit(dice, entry[start:])))
 

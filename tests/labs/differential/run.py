@@ -3,7 +3,7 @@
 
     python tests/labs/differential/run.py --inputs 1000000 --seed 1 --jobs 2
 
-Exit code: 0 where every difference is one of known.py, 1 where one is not, 2 where Kafka cannot be run.
+Exit code: 0 if every difference is one of known.py, 1 where one is not, 2 where Kafka cannot be run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXIT_UNUSABLE = 2
 
 
 def save(failures: list[tuple[str, bytes, str]], folder: Path) -> None:
-    """Each failing input as a file, with a text beside it that says what differs."""
+    """Each failing input as a file, with a text next to it that shows what differs."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, (name, data, text) in enumerate(failures[:200]):
         (folder / f"{number:04}.bin").write_bytes(data)

@@ -51,7 +51,7 @@ def test_the_rules_stand_in_the_documentation() -> None:
 
 
 def test_a_difference_is_not_explained_away() -> None:
-    """Rows that Kafka's answer does not hold, and an end where there is none, are unexplained."""
+    """Rows that Kafka's answer does not hold, and an end if there is none, are unexplained."""
     (question, answer), *_ = corpus.read(corpus.FOLDER / "same-rows.bin")
     assert campaign.outcome(question, answer)[0] == compare.SAME
     other = next(

@@ -1,4 +1,4 @@
-"""Lets the tests here import the modules beside them, and the one that runs JVMs."""
+"""Lets the tests here import the modules next to them, and the one that runs JVMs."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _of(hint: Any, value: Any) -> Any:
 
 
 def written(value: Any, message: MessageDef, version: int) -> bytes:
-    """The bytes of our object, written natively and in Python. Raises KodecError where these differ."""
+    """The bytes of our object, written natively and in Python. Raises KodecError if these differ."""
     given = {"version": version} if place_of(message).frame == "given" else {}
     data = bytes(value.to_bytes(**given))
     plain = in_python(type(value).to_bytes)(value, **given)
@@ -177,7 +177,7 @@ def written(value: Any, message: MessageDef, version: int) -> bytes:
 
 
 def read(kind: Any, data: bytes, message: MessageDef, version: int) -> Any:
-    """Our object of all of the bytes, read natively and in Python. Raises KodecError where these differ."""
+    """Our object of all of the bytes, read natively and in Python. Raises KodecError if these differ."""
     given = {"version": version} if place_of(message).frame == "given" else {}
     value = kind.from_bytes(data, **given)
     plain = in_python(kind.from_bytes)(data, **given)

@@ -1,4 +1,4 @@
-"""Writes and reads random messages with Kafka's classes and with ours, and says where they differ."""
+"""Writes and reads random messages with Kafka's classes and with ours, and shows where they differ."""
 
 from __future__ import annotations
 

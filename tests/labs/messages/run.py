@@ -4,9 +4,9 @@
     python tests/labs/messages/run.py --rounds 200 --seed 1
     python tests/labs/messages/run.py --protocol         requests and responses too, generated for it
 
-The last one also says what holds of all messages together (scale.py).
+The last one also shows what holds of all messages together (scale.py).
 
-Exit code: 0 where nothing differs, 1 where something does, 2 where Kafka cannot be run.
+Exit code: 0 if nothing differs, 1 where something does, 2 where Kafka cannot be run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "differential")]
 
-import jvm  # noqa: E402  # beside this file
+import jvm  # noqa: E402  # next to this file
 from message_campaign import run  # noqa: E402
 from message_judge import KAFKA, SOURCE, MessageJudge  # noqa: E402
 from scale import generated, of_protocol, scaled, stored  # noqa: E402

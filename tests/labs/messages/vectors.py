@@ -15,7 +15,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "differential")]
 
-import jvm  # noqa: E402  # beside this file
+import jvm  # noqa: E402  # next to this file
 from contents import random_document  # noqa: E402
 from message_judge import KAFKA, SOURCE, MessageJudge  # noqa: E402
 from scale import stored  # noqa: E402

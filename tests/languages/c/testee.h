@@ -14,7 +14,7 @@ typedef struct json {
   const struct json *within; /* the object or list that it is in; NULL for a request */
 } json;
 
-/* A type that is told nothing but its version. */
+/* A type that is given nothing but its version. */
 typedef struct {
   const char *name;
   size_t size;

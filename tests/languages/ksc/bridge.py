@@ -2,9 +2,9 @@
 
 python bridge.py TABLE COMMAND...
 
-COMMAND is one of the `dump` programs beside this file, which is all that a language needs. It prints what
+COMMAND is one of the `dump` programs next to this file, which is all that a language needs. It prints what
 it is as a line, and then answers a line for each that it is given, `ROW VERSION BYTES` (the number of a row
-of rows.txt, the version that the type is told or `-`, bytes in hexadecimal): `V` and the value, `R` and the
+of rows.txt, the version that the type is given or `-`, bytes in hexadecimal): `V` and the value, `R` and the
 value where bytes are left over, or `E` and an error.
 
 A value is JSON: null; whole numbers, for flags and members of enums too; `{"f": bits}` for a float, as

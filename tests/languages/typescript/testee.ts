@@ -121,7 +121,7 @@ function floatName(value: number): string {
   return value > 0 ? "inf" : "-inf";
 }
 
-/** The bytes of a text that is no UTF-8. */
+/** The bytes of a text that is not UTF-8. */
 function raw(text: string): string {
   const w = new Writer();
   w.chars("", text);

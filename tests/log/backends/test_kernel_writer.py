@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 if not kernel.is_built():
     pytest.skip("the native kernel is not built", allow_module_level=True)
 
-from kodec.generated.kernels import message_set, record_batch  # noqa: E402  # only where there is one
+from kodec.generated.kernels import message_set, record_batch  # noqa: E402  # only if there is one
 
 
 def columns(**other: Any) -> Any:

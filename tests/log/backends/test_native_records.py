@@ -132,7 +132,7 @@ def test_a_record_that_changed_its_class_is_not_filled_again() -> None:
         pass
 
     count = 0
-    for count, found in enumerate(kodec.read_records(many(100, per_batch=10)), 1):  # noqa: B007  # both are looked at after the loop
+    for count, found in enumerate(kodec.read_records(many(100, per_batch=10)), 1):  # noqa: B007  # both are checked after the loop
         assert type(found) is kodec.Record
         found.__class__ = Other
     assert count == 100

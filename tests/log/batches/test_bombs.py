@@ -229,7 +229,7 @@ def test_in_parts_errors_are_the_same(
         "a length of nothing": (whole + b"\0" + whole, 81),
         "half a length": (whole + b"\xff", 41),
         "a length that is too long": (whole + b"\xff" * 20, 41),
-        "a header that is not there": (b"".join(rows[:30]) + bad + b"".join(rows[30:]), 41),
+        "a header that is missing": (b"".join(rows[:30]) + bad + b"".join(rows[30:]), 41),
         "a large record with a header too few": (
             whole + wire.record(40, b"k", bytes(500))[:-1] + b"\x05",
             41,

@@ -267,7 +267,7 @@ def test_14_mixed_magics_inside_a_wrapper() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_bytes_left_over_in_a_message_are_refused(magic: int) -> None:
-    # Kafka does not look behind the value
+    # Kafka does not look after the value
     whole = message(3, b"k", b"v", magic=magic)
     refuse(entry(3, whole[16:] + b"x") + GOOD, Malformed, "message.value")
     inner = entry(0, whole[16:] + b"x")

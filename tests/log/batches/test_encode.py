@@ -106,7 +106,7 @@ def others_read(name: str, data: bytes) -> Iterator[Record]:
 def assert_others_read(name: str, data: bytes, records: list[Record]) -> None:
     found = list(others_read(name, data))
     if name == "aiokafka":
-        # it says nothing of the type where a message has no timestamp
+        # it says nothing of the type if a message has no timestamp
         for record, ours in zip(found, records, strict=True):
             if ours.timestamp == -1:
                 record.timestamp_type = ours.timestamp_type

@@ -1,4 +1,4 @@
-"""What a record format says of its bytes: from the schema, in either byte order."""
+"""What a record format reports about its bytes: from the schema, in either byte order."""
 
 from __future__ import annotations
 

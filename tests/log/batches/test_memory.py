@@ -95,7 +95,7 @@ def test_a_stream_of_garbage_takes_no_more_than_its_window(kind: str, on_error: 
 
 
 def test_random_garbage_takes_what_the_largest_batch_may(tmp_path: Path) -> None:
-    """By chance it claims batches of any size: each is looked at whole."""
+    """By chance it claims batches of any size: each is checked whole."""
     limits = kodec.Limits(batch_bytes=4 * MIB)
     for source in (Pipe(None, STREAM // 4), tmp_path / "random"):
         if isinstance(source, Path):

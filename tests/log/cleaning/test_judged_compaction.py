@@ -35,7 +35,7 @@ def test_the_same_entries_as_kafka(case: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_gaps_that_kafka_leaves_are_explained(tmp_path: Path) -> None:
-    """By the checkpoint that the cleaner writes; here also by what it left behind them."""
+    """By the checkpoint that the cleaner writes; here also by what it left after them."""
     empty, gaps = 0, 0
     for number, round_ in enumerate(each for case in CASES for each in case["rounds"]):
         folder = tmp_path / str(number) / "topic-0"

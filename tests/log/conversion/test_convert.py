@@ -1,4 +1,4 @@
-"""Conversion keeps what the new format can hold, tells what it cannot, and never moves an offset."""
+"""Conversion keeps what the new format can hold, reports what it cannot, and never moves an offset."""
 
 from __future__ import annotations
 

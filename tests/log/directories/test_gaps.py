@@ -142,7 +142,7 @@ def test_a_last_offset_that_is_the_next_base_offset_is_a_problem(tmp_path: Path)
     ids=lambda cause: cause.name,
 )
 def test_salvage_and_convert_keep_what_is_lost_lost(cause: Cause, tmp_path: Path) -> None:
-    """What the new folder has is what a verification says of it as of the old one."""
+    """What the new folder has is what a verification reports about it as of the old one."""
     cause.make(tmp_path / "in" / OWNER)
     report = kodec.repair.plan_salvage(tmp_path / "in" / OWNER, tmp_path / "salvaged" / OWNER).apply()
     assert tuple((each.first_offset, each.last_offset) for each in report.missing) == cause.lost
@@ -152,7 +152,7 @@ def test_salvage_and_convert_keep_what_is_lost_lost(cause: Cause, tmp_path: Path
             tmp_path / "in" / OWNER, converted, kodec.operations.ConvertOptions(magic=magic)
         ).apply()
         assert tuple(done.lost_offsets) == cause.lost
-    # What waits for its deletion does not go along, and the conversion to magic 1 says what it has left out.
+    # What waits for its deletion does not go along, and the conversion to magic 1 shows what it has left out.
     for target in ("v1",) if any((tmp_path / "in" / OWNER).glob("*.deleted")) else ("salvaged", "v1", "v2"):
         found = [each for each in kodec.repair.verify(tmp_path / target / OWNER) if not each.note]
         assert tuple(lost_in(str(each.have)) for each in found) == cause.lost, target
@@ -233,7 +233,7 @@ def test_what_follows_a_loss_is_not_compared_with_snapshots(tmp_path: Path) -> N
 
 
 def test_a_compaction_says_what_it_would_hide(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Its checkpoint explains what lies below; so, once, it says what was lost before."""
+    """Its checkpoint explains what lies below; so, once, it shows what was lost before."""
     made(delete(20))(tmp_path / OWNER)
     kodec.operations.plan_compaction(tmp_path / OWNER).apply()
     assert [lost_in(each) for each in caplog.messages] == [(20, 29)]

@@ -147,7 +147,7 @@ def test_an_index_that_is_made_after_its_log(tmp_path: Path, monkeypatch: pytest
     assert problems(tmp_path) == [] and len(waited) == 1
     index.unlink()
     found = problems(tmp_path)
-    assert len(found) == 1 and "no offset index beside the log" in found[0]
+    assert len(found) == 1 and "no offset index of the log" in found[0]
 
 
 def test_a_segment_whose_files_are_being_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +225,7 @@ def test_an_abort_that_is_missing_amid_the_transaction_index_is_a_problem(tmp_pa
 
 
 def test_a_snapshot_from_before_the_cleaner_took_the_start_of_a_transaction(tmp_path: Path) -> None:
-    """Found by histories: the compaction ended before its checkpoint, so the gap alone tells of it."""
+    """Found by histories: the compaction ended before its checkpoint, so the gap alone reports it."""
     data = [
         batch(0, [(b"k", b"v")]),
         batch(3, [(b"k", b"v")], producer=(7, 0, 2), transactional=True),

@@ -1,4 +1,4 @@
-"""Records that are looked for are those that a look at every record finds, whatever is skipped on the way."""
+"""A search finds the same records as reading every record, whatever it skips."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def plainly(log: kodec.PartitionLog, wanted: RecordFilter) -> Iterator[kodec.Rec
 
 @pytest.fixture(params=["batches", "columns"])
 def looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How batches are looked at: one by one, or by the columns of some of them at once, if ever so small."""
+    """How batches are checked: one by one, or by the columns of some of them at once, if ever so small."""
     if request.param == "columns":
         pytest.importorskip("pyarrow.compute")
         for name, number in (("_LEAST", 0), ("_FIRST_HEADS", 2), ("_MOST_HEADS", 5)):

@@ -169,7 +169,7 @@ WRONG: dict[str, tuple[Callable[[list[Line]], object], str]] = {
     "codec": (lambda each: _batch(each).update(codec="zip"), "compression: not a codec"),
     "magic": (lambda each: _batch(each).update(magic=3), "magic"),
     "kind": (lambda each: _batch(each).update(timestampType="NoTimestampType"), "timestampType"),
-    "unknown": (lambda each: _batch(each).update(valu="x"), "valu: not a field"),
+    "unknown": (lambda each: _batch(each).update(valu="x"), "valu: unknown field"),
     "unknown in a record": (lambda each: _batch(each)["records"][0].update(x=1), "records[0].x"),
     "bytes": (lambda each: _batch(each)["records"][0].update(value=[1]), "records[0].value: not bytes"),
     "base64": (lambda each: _batch(each)["records"][0].update(key={"base64": "?"}), "records[0].key.base64"),
@@ -189,7 +189,7 @@ WRONG: dict[str, tuple[Callable[[list[Line]], object], str]] = {
     "no log": (lambda each: each.pop(0), "type: a line of type log comes first"),
     "type": (lambda each: each[1].update(type="x"), "type: not a type"),
     "no object": (lambda each: each.insert(1, [1]), "not a JSON object"),  # type: ignore[arg-type]
-    "twice": (lambda each: each.extend([each[0], each[-1]]), "topic: was there before"),
+    "twice": (lambda each: each.extend([each[0], each[-1]]), "topic: used before"),
     "no end": (lambda each: each.pop(), "no line of type end"),
     "segments": (lambda each: each.insert(4, each[1]), "baseOffset: segments must ascend"),
     "batches": (lambda each: each.insert(3, each[2]), "offset: offsets must ascend"),
@@ -329,5 +329,5 @@ def test_refusals(tmp_path: Path) -> None:
     text = text_of(dumped(folder))
     with pytest.raises(FileExistsError):
         plan_load("x", lambda: lines_of(BytesIO(text)), tmp_path / "logs").apply()
-    with pytest.raises(ValueError, match="inside of"):
+    with pytest.raises(ValueError, match="inside"):
         plan_load("x", lambda: lines_of(BytesIO(text)), folder / "out")

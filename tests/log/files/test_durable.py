@@ -160,7 +160,7 @@ def test_a_file_whose_owner_cannot_be_kept_is_not_replaced(
 
     monkeypatch.setattr(Path, "lstat", of_another)
     monkeypatch.setattr(os, "fchown", refused)
-    with pytest.raises(PermissionError, match="cannot give it to owner"):
+    with pytest.raises(PermissionError, match="cannot give it the old file's owner"):
         replace_file(path, b"new")
     assert path.read_bytes() == b"old"
     # A new one is made all the same: it cannot do worse than not to be there.
@@ -228,7 +228,7 @@ def test_a_short_write_goes_on(tmp_path: Path) -> None:
 def test_only_folders_that_were_made_are_made_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those further up may be nobody's business here, and closed to us."""
+    """Those further up may be no one's business here, and closed to us."""
     synced: list[Path] = []
     monkeypatch.setattr(durable, "sync_folder", synced.append)
     durable.make_root(tmp_path / "a" / "b")

@@ -1,4 +1,4 @@
-"""One writer of a log: in a process, over a fork, beside other processes and beside a broker."""
+"""One writer of a log: in a process, over a fork, beside other processes and next to a broker."""
 
 from __future__ import annotations
 

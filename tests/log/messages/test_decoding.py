@@ -1,4 +1,4 @@
-"""Messages of Kafka's own topics: what real brokers wrote is told as kafka-dump-log tells it."""
+"""Messages of Kafka's own topics: what real brokers wrote is given as kafka-dump-log tells it."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_every_record_of_every_broker_is_known() -> None:
     ("topic", "key", "value", "reasons"),
     [
         ("__consumer_offsets", b"\x00\x63x", b"\x00\x00y", ("unknown type 99", "unknown type 99")),
-        ("__consumer_offsets", None, b"x", (None, "no key that says what it is")),
-        ("__consumer_offsets", b"\x00", None, ("no key that says what it is", None)),
+        ("__consumer_offsets", None, b"x", (None, "no key that shows what it is")),
+        ("__consumer_offsets", b"\x00", None, ("no key that shows what it is", None)),
         ("__consumer_offsets", b"\x00\x02\x00\x01g", b"\x00\x09", ("", "unknown version")),
         ("__consumer_offsets", b"\x00\x02\x00\x01g", b"\x00", ("", "no version")),
         ("__consumer_offsets", b"\x00\x02\x00\x09g", None, ("Truncated", None)),

@@ -86,7 +86,7 @@ def test_how_far_apart_messages_on_their_own_are() -> None:
 def test_what_a_damaged_batch_claims_is_believed_where_a_value_is_not_likely_to_hold_it(
     following: int,
 ) -> None:
-    """Its length leads beyond the end, and its checksum is wrong: all behind it may be in its value."""
+    """Its length leads beyond the end, and its checksum is wrong: all after it may be in its value."""
     batches = [wire.batch([wire.record(value=b"v%d" % at)], base=at) for at in range(3 + following)]
     damaged = bytearray(batches[2])
     damaged[9] ^= 0x10  # its length, by a MiB

@@ -116,7 +116,7 @@ def test_a_good_log_is_not_asked(tmp_path: Path) -> None:
     data = wire.message(0, value=b"x" + AUTOMQ_END)
     path.write_bytes(data)
     assert len(list(kodec.read_records(path))) == 1
-    # a torn tail behind a good batch is one, whatever its bytes
+    # a torn tail after a good batch is one, whatever its bytes
     path.write_bytes(data + AUTOMQ_END)
     reader = kodec.read_batches(path)
     assert len(list(reader)) == 1 and reader.torn_tail is not None

@@ -1,4 +1,4 @@
-"""Offsets are outside of every checksum: those of a named segment are held against it and each other."""
+"""Offsets are outside of every checksum: those of a named segment are compared with it and each other."""
 
 from __future__ import annotations
 

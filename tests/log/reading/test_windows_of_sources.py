@@ -114,7 +114,7 @@ def test_records_before_an_error_are_given(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class _Counting(io.FileIO):
-    """A file that says how many bytes were read of it."""
+    """A file that shows how many bytes were read of it."""
 
     count = 0
 
@@ -139,7 +139,7 @@ def test_what_was_never_written_is_not_read(tmp_path: Path) -> None:
         assert tail is not None
         assert (tail.position, tail.size, tail.reason) == (len(data), size - len(data), "zeros")
         assert file.count < 4 << 20
-    # a hole with something behind it is damage
+    # a hole with something after it is damage
     with path.open("r+b") as written:
         written.seek(size // 2)
         written.write(b"x")

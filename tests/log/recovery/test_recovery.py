@@ -116,7 +116,7 @@ def test_every_truncation_of_a_segment(made: Path) -> None:
         whole = max((end for end in ends if end[0] <= size), default=(0, segment.base_offset))
         plan = recover(made, from_start=True, interval=50)
         if size in (0, *(end for end, _ in ends)):
-            # Whole entries in order: nothing tells that some are missing, and the next segment is believed.
+            # Whole entries in order: nothing tells that some are missing, and the next segment is accepted.
             following = PartitionLog(made).segments[2].base_offset
             assert rows(made) == [row for row in all_rows if not whole[1] <= row[0] < following]
             assert kept(made) == {}
@@ -155,7 +155,7 @@ def test_a_bit_flip_in_every_byte_of_a_segment(made: Path) -> None:
     every = [list(segment.headers()) for segment in PartitionLog(made).segments]
     for number, name in ((1, logs[1]), (2, logs[2])):
         heads = every[number]
-        # Of the last segment the last entry: no other has nothing behind it.
+        # Of the last segment the last entry: no other has nothing after it.
         first = 0 if number == 1 else heads[-1].position
         for position in range(first, len(before[name])):
             restore(made, before)

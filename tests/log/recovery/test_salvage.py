@@ -1,4 +1,4 @@
-"""A salvage keeps every batch that is good, says what is missing, and invents nothing."""
+"""A salvage keeps every batch that is good, shows what is missing, and invents nothing."""
 
 from __future__ import annotations
 
@@ -266,5 +266,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*words, "--apply", "--json"]) == 0
     assert '"records": 140' in capsys.readouterr().out
     assert main([*words, "--apply"]) == 1
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["salvage", str(folder), "--to", str(folder / "x")]) == 1

@@ -266,7 +266,7 @@ def test_of_a_log_that_is_refused_nothing_is_planned(made: Path) -> None:
 
 UNUSED = "neither at the start of a segment nor at the end"
 ABOVE_END = "above the end of the log"
-# offset of a snapshot that is a copy of another; what is said of it where all is read, and where nothing is
+# offset of a snapshot that is a copy of another; the report of it where all is read, and where nothing is
 SNAPSHOTS = {
     1: (UNUSED, None), 6: (UNUSED, None), 9: (UNUSED, None), 11: (UNUSED, None), 13: (ABOVE_END, ABOVE_END),
 }  # fmt: skip
@@ -341,7 +341,7 @@ def test_of_leader_epochs(made: Path, kind: str) -> None:
 
 
 def test_epochs_of_segments_that_need_not_be_read_are_those_of_their_headers(tmp_path: Path) -> None:
-    """After a clean shutdown a list that cannot be read is made anew; -1 stands for none."""
+    """After a clean shutdown a list that cannot be read is made again; -1 stands for none."""
     given = [(0, -1), (1, 3), (2, 3), (3, 5), (4, 5)]
     batches = [rows(at, 1, partition_leader_epoch=epoch) for at, epoch in given]
     folder = logs.make(tmp_path / "t-0", [(0, batches[:2]), (2, batches[2:])])

@@ -46,7 +46,7 @@ def facts(error: FormatError | None) -> Row | None:
 
 
 def outcome(reader: Any, rows: Callable[[Any], Iterable[Row]]) -> dict[str, Any]:
-    """What came out of a reader before it ended or failed, and all that it says about that."""
+    """What came out of a reader before it ended or failed, and all its reports about that."""
     found: list[Row] = []
     failed = None
     try:

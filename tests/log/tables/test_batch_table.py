@@ -1,4 +1,4 @@
-"""A table of batches says of each entry what `read_batches` says, and reads no record for it."""
+"""A table of batches reports about each entry what `read_batches` says, and reads no record for it."""
 
 from __future__ import annotations
 

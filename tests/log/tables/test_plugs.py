@@ -56,9 +56,9 @@ def test_a_dataset_has_the_rows_of_the_table() -> None:
         == every().filter(F("offset") < 3).num_rows
     )
     assert logs.to_table({"next": F("offset") + 1, "t": F("topic")})["next"][0].as_py() == 1
-    with pytest.raises(NotImplementedError, match="only read"):
+    with pytest.raises(NotImplementedError, match="read-only"):
         logs.get_fragments()
-    with pytest.raises(NotImplementedError, match="only read"):
+    with pytest.raises(NotImplementedError, match="read-only"):
         logs.filter(F("offset") > 1)
 
 

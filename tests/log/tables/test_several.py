@@ -274,7 +274,7 @@ def test_segments_that_a_broker_deletes_meanwhile_are_passed(tmp_path: Path, thr
     found = []
     while not found or found[-1]["topic"] != "segments":
         found += next(batches).to_pylist()
-    # retention deletes from the start: those behind the one that is read are opened, or gone
+    # retention deletes from the start: those after the one that is read are opened, or gone
     for path in files[:4]:
         path.unlink()
     found += [row for batch in batches for row in batch.to_pylist()]

@@ -182,7 +182,7 @@ def test_fastavro_says_the_same(tree: Any) -> None:
 
 @pytest.mark.parametrize("tree", SCHEMAS, ids=lambda tree: json.dumps(tree)[:60])
 def test_no_bytes_are_a_wrong_row(tree: Any) -> None:
-    """What both decode they decode alike, whatever stands beside it; pyruhvro alone refuses more."""
+    """What both decode they decode alike, whatever stands next to it; pyruhvro alone refuses more."""
     random.seed(8)
     fast, slow = avro(tree), avro(tree)
     slow._fast = None
@@ -237,7 +237,7 @@ def test_no_value_reaches_into_another() -> None:
     # it ends in what would be the next ones, were they not marked
     rows = [b"\x02a", b"\x02b\x02c", b"\x06d", b"ef", b"\x02g"]
     found, wrong = avro(tree).decode(pa.array(rows, pa.binary()))
-    # bytes behind a value alone are left, as fastavro and Kafka's clients do
+    # bytes after a value alone are left, as fastavro and Kafka's clients do
     assert [each and each["f0"] for each in found.to_pylist()] == ["a", "b", None, None, "g"]
     assert set(wrong) == {2, 3}
 

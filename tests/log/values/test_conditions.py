@@ -1,4 +1,4 @@
-"""Conditions that a person writes hold where they say so, and can do nothing else."""
+"""Conditions that a person writes hold where they report it, and can do nothing else."""
 
 from __future__ import annotations
 

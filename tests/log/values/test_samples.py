@@ -139,7 +139,7 @@ def test_basic_authentication(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Asked(Registry):
-    """Counts, and gives what it is told to."""
+    """Counts, and gives what it is given to."""
 
     def __init__(self, said: Any) -> None:
         super().__init__()

@@ -54,7 +54,7 @@ def path(folder: Path, base: int, kind: str = "log") -> Path:
 
 
 def cut(base: int, size: int) -> Callable[[Path], object]:
-    """Take so many bytes off the end of a log."""
+    """Take this many bytes off the end of a log."""
     return lambda folder: path(folder, base).write_bytes(path(folder, base).read_bytes()[:-size])
 
 
@@ -99,7 +99,7 @@ TORN_TAILS = [
         "CrcMismatch",
     ),
     Case(
-        "a page of zeros with whole batches behind it",
+        "a page of zeros with whole batches after it",
         overwrite(20, 0, bytes(20)),
         ["Malformed"],
         "Malformed",
@@ -253,7 +253,7 @@ def test_at_rest(case: Case, tmp_path: Path) -> None:
 
 def assert_verdict(found: list[kodec.repair.Problem], wanted: list[str]) -> None:
     # that there is nothing to compare with is noted of most logs here
-    usual = ("no index beside any log", "leader epochs in batches are compared")
+    usual = ("no log has an index", "leader epochs in batches are compared")
     told = [
         ("note: " if each.note else "") + each.what
         for each in found

@@ -1,4 +1,4 @@
-"""Each thing that can be wrong beside a log, with what `verify` says of it; and what looks wrong and is not.
+"""Each possible problem of a log's files, with the report of `verify`; and false alarms.
 
 The log is that of the tests of recovery: three segments, 0 to 4, 5 to 9 and 10 to 11, of two producers. In
 the middle one producer 0 aborts at 7 what it began at 5, and producer 1 has been in a transaction since 3.
@@ -98,7 +98,7 @@ OFFSETS: dict[str, tuple[list[tuple[int, int]], list[tuple[int, str, str, str]]]
     ),
     "zeros amid entries": (
         [(2, 81), ZERO, (4, 159)],
-        [(8, "an entry of zeros with others behind it", "an entry", "0")],
+        [(8, "an entry of zeros before others", "an entry", "0")],
     ),
     "zeros at the end": ([(2, 81), (4, 159), ZERO], [(16, "zeros at the end", "a size of 16", "24")]),
     "zeros alone": ([ZERO, ZERO], [(0, "zeros at the end", "a size of 0", "16")]),
@@ -160,7 +160,7 @@ TIMES: dict[str, tuple[list[tuple[int, int]], list[tuple[int, str, str, str]]]] 
     "zeros amid entries": (
         [(102, 1), ZERO, (103, 4)],
         [
-            (12, "an entry of zeros with others behind it", "an entry", "0"),
+            (12, "an entry of zeros before others", "an entry", "0"),
             (12, LARGEST, "103", "102"),
         ],
     ),
@@ -525,5 +525,5 @@ def test_of_files_that_belong_to_nothing(made: Path) -> None:
 
 def test_of_an_offset_index_that_one_segment_lacks(made: Path) -> None:
     (made / file_name(5, "index")).unlink()
-    wanted = "no offset index beside the log", file_name(5, "index"), "no such file"
+    wanted = "no offset index of the log", file_name(5, "index"), "no such file"
     assert verdicts(made) == [(file_name(5, "log"), 0, *wanted)]

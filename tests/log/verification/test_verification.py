@@ -1,4 +1,4 @@
-"""Verification says what is wrong, and nothing of what is as it may be: live, compacted, copied in part."""
+"""Verification reports the error, and nothing of what is as it may be: live, compacted, copied in part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOGS = DATA / "kafka-4.3.1" / "logs"
 
 def found(path: Path) -> tuple[list[str], list[str]]:
     """(problems, notes) at a path, without those of logs that have no index or no checkpoint of epochs."""
-    usual = ("leader epochs in batches are compared", "no index beside any log")
+    usual = ("leader epochs in batches are compared", "no log has an index")
     everything = [
         each for each in kodec.repair.verify(path) if not (each.note and each.what.startswith(usual))
     ]
@@ -54,7 +54,7 @@ def test_a_topic_partition_that_is_a_link_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "topic-1").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "other").symlink_to(tmp_path / "elsewhere")
     ((problem,), notes) = found(tmp_path)
-    assert problem.startswith(f"{tmp_path / 'topic-1'}: ") and problem.endswith("have a link to nothing")
+    assert problem.startswith(f"{tmp_path / 'topic-1'}: ") and problem.endswith("have a dangling link")
     assert notes == []
     made.make(tmp_path / "elsewhere", [(0, [batch(0, [(b"k", b"v")], time=START)])])
     assert found(tmp_path) == ([], [])
@@ -251,7 +251,7 @@ def test_several_threads_may_use_one_log() -> None:
 
 
 def segment_with(folder: Path, data: bytes, base_offset: int = 0) -> Path:
-    """A folder with one log of these bytes, and nothing beside it."""
+    """A folder with one log of these bytes, and nothing next to it."""
     folder.mkdir()
     (folder / f"{base_offset:020d}.log").write_bytes(data)
     return folder
@@ -374,7 +374,7 @@ def test_a_gap_of_one_offset(tmp_path: Path) -> None:
 def test_logs_without_any_index_are_noted(tmp_path: Path) -> None:
     folder = segment_with(tmp_path / "topic-0", wire.batch([wire.record()]))
     (note,) = list(kodec.repair.verify(folder))
-    assert note.note and "no index beside any log" in str(note)
+    assert note.note and "no log has an index" in str(note)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bytes changed anywhere in a log directory: every view answers, and tells what it could not read."""
+"""Bytes changed anywhere in a log directory: every view answers, and reports what it could not read."""
 
 from __future__ import annotations
 

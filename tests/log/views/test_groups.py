@@ -109,7 +109,7 @@ def test_the_newest_commit_counts_and_tombstones_remove(tmp_path: Path) -> None:
         1009,
     )
     assert (str(one.source), one.record_offset, one.topic_id) == (f"{OFFSETS}-0", 5, None)
-    # Nothing is known of a log that is not there.
+    # Nothing is known of a log that is missing.
     assert (one.log_start_offset, one.log_end_offset, one.lag) == (None, None, None)
     assert [(each.group, each.type, each.state) for each in found.groups] == [
         ("g", "classic", "Empty"),
@@ -199,7 +199,7 @@ def test_groups_of_the_classic_protocol(tmp_path: Path) -> None:
     found = {each.group: each for each in read_groups(tmp_path).groups}
     assert {name: each.state for name, each in found.items()} == {"stable": "Stable", "empty": "Empty"}
     (one,) = found["stable"].members
-    # What a client wrote and nobody can read is not known.
+    # What a client wrote and nobody can read is unknown.
     assert (one.member_id, one.topics, one.assignment) == ("m-1", None, None)
     assert found["stable"].generation == 3
 

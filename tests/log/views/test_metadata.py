@@ -311,7 +311,7 @@ def test_the_leader_whose_epoch_began_before_the_snapshot(tmp_path: Path) -> Non
     found = read_metadata(tmp_path)
     assert found.snapshot is not None and (found.epoch, found.leader) == (1, 1)
     assert read_metadata_snapshot(found.snapshot).leader is None
-    # the log begins behind it: the broker's own note has the newest one
+    # the log begins after it: the broker's own note has the newest one
     (folder / f"{0:020d}.log").rename(tmp_path / "gone")
     for path in folder.glob("*.*index"):
         path.unlink()

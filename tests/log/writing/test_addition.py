@@ -28,7 +28,7 @@ GONE = f"../.logs.kodec-sink-q/{0:020d}.log"
 
 
 def finished(folder: Path, size: int, base: int = 0, topic: str = "orders") -> FinishedSegment:
-    """A segment of `size` records in two batches, in a staging folder of the `logs` beside it."""
+    """A segment of `size` records in two batches, in a staging folder of the `logs` next to it."""
     folder = staging_folder(folder.with_name("logs"), folder.name)
     folder.mkdir(parents=True)
     records = [kodec.Record(key=b"k", value=b"%d" % n, timestamp=1_000 + n) for n in range(size)]

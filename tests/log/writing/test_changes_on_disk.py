@@ -38,10 +38,10 @@ def lose(faults: Faults, number: int) -> None:
 
 
 def recovered(folder: Path) -> Rows:
-    """What is there once a broker would start, which finds nothing wrong a second time."""
+    """What exists once a broker would start, which finds nothing wrong a second time."""
     plan_recovery(folder).apply()
     assert plan_recovery(folder).steps == []
-    # a gap is a note, as the checkpoint says that the log is compacted, or it is not known yet
+    # a gap is a note, as the checkpoint says that the log is compacted, or it is unknown yet
     assert [
         str(each) for each in kodec.repair.verify(folder) if not each.note and each.what != "offsets"
     ] == []

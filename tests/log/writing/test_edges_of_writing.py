@@ -1,4 +1,4 @@
-"""What a writer that opens a log keeps and drops beside it; which epochs and producers it notes."""
+"""What a writer that opens a log keeps and drops next to it; which epochs and producers it notes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_producers_are_in_the_order_of_a_java_hash_map(count: int, buckets: int)
     assert found == sorted(numbers, key=lambda each: each % buckets)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells of open files")
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux reports open files")
 def test_nobody_writes_a_log_that_another_process_has_open_for_writing(tmp_path: Path) -> None:
     """As a broker that knows the log directory by another path, and holds another lock."""
     folder = make(tmp_path / "topic-0", [(0, [batch(0, [(b"k", b"v")])])])

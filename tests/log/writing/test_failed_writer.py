@@ -244,7 +244,7 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_interrupted_anywhere(
     kind: type[BaseException], opcodes: bool, every: int, tmp_path: Path, no_fsync: None
 ) -> None:
-    """At a part of the places, other ones where KODEC_PLACE says so; at each where it says `all`."""
+    """At a part of the places, other ones where KODEC_PLACE reports it; at each where it says `all`."""
     places = interrupted(tmp_path / "a", 0, kind, opcodes=opcodes)
     assert places > 500
     chosen = os.environ.get("KODEC_PLACE", "1")

@@ -30,7 +30,7 @@ def walk(request: pytest.FixtureRequest) -> InOrder:
 
 
 def batch(first: int, count: int, magic: int = 2, last: int | None = None) -> bytes:
-    """A batch of so many records, up to `last` if that is given; of magic 0 and 1, so many messages."""
+    """A batch of this many records, up to `last` if that is given; of magic 0 and 1, so many messages."""
     records = [kodec.Record(offset=first + at, timestamp=1 if magic else -1) for at in range(count)]
     if last is not None:
         records[-1].offset = last
@@ -65,7 +65,7 @@ def test_a_gap_is_passed_where_the_batch_behind_agrees(walk: InOrder) -> None:
     data = one + far + last
     assert walk(data, 0, len(data), -1, MOST, False) == (len(one), 1, False)
     assert walk(data, 0, len(data), -1, MOST, True) == (len(data), 12, True)
-    # nothing is behind it
+    # nothing is after it
     assert walk(data, 0, len(one + far), -1, MOST, True) == (len(one), 1, False)
     data = one + far + batch(11, 1)
     assert walk(data, 0, len(data), -1, MOST, True) == (len(one), 1, False)

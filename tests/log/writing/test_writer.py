@@ -320,7 +320,7 @@ def test_goes_on_where_it_was_closed(tmp_path: Path) -> None:
     assert {name: data for name, data in files_of(once).items() if not name.endswith(".snapshot")} == {
         name: data for name, data in left.items() if not name.endswith(".snapshot")
     }
-    # As a broker, it leaves the newest snapshot behind the last segment, and removes older ones at the start.
+    # As a broker, it leaves the newest snapshot after the last segment, and removes older ones at the start.
     bases = {int(name[:20]) for name in left if name.endswith(".log")}
     strays = {int(name[:20]) for name in left if name.endswith(".snapshot")} - bases
     assert max(strays) == 200 and len(strays) <= 2
@@ -653,7 +653,7 @@ def test_a_trim_that_was_interrupted_leaves_nothing_to_recover(tmp_path: Path) -
 
 @pytest.mark.parametrize("made", [True, False])
 def test_what_a_crash_has_left_goes_when_a_log_is_opened(made: bool, tmp_path: Path) -> None:
-    """Found by histories: a roll that a crash had interrupted left them, beside a clean shutdown then."""
+    """Found by histories: a roll that a crash had interrupted left them, next to a clean shutdown then."""
     folder = tmp_path / "t-0"
     folder.mkdir()
     if made:

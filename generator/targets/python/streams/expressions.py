@@ -1,4 +1,4 @@
-"""Values of streamed units as Python. What can fail while bytes are read is a call that says so."""
+"""Values of streamed units as Python. What can fail while bytes are read is a call that reports it."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Where:
         item, index: the element of a list or the value that a rule speaks of, and its number.
         stream: the attribute that has the stream of another object.
         reading: whether an object is read there, of which fields may be missing still.
-        target: the local that an instance is read into; empty where a field is an attribute.
-        part: the local with the stream that holds all that a field can be, where there is one.
+        target: the local that an instance is read into; empty if a field is an attribute.
+        part: the local with the stream that holds all that a field can be, if there is one.
         each: whether the elements of the lists that can be are given one by one.
     """
 

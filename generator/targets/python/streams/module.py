@@ -86,7 +86,7 @@ class _Module:
 def _param(printer: Printer, param: Param, plan: Parameter) -> Attribute:
     kind = plan.type
     plain = isinstance(kind, (Whole, Real, EnumOf)) or kind in (FLAG, TEXT, OCTETS)
-    # an object that is told of another may be inside it
+    # an object that receives another may be inside it
     default = "" if plain else " = field(repr=False, compare=False)"
     return Attribute(attribute(param.id), printer.computed(kind), default, docstring(param.doc, "    "))
 

@@ -96,7 +96,7 @@ class Printer:
         return Expressions.at(self.module, at)(value, binds)
 
     def compared(self, value: Value, at: Where) -> str:
-        """A value beside a comparison."""
+        """A value next to a comparison."""
         return self.text(value, at, BINDS["|"])
 
     def attribute(self, name: str) -> str:
@@ -107,7 +107,7 @@ class Printer:
         return at.target or f"self.{attribute(name)}"
 
     def asks_stream(self, value: Value | None) -> bool:
-        """Whether a value is not known while it is written."""
+        """Whether a value is unknown while it is written."""
         return asks_stream(value, self.unit)
 
     def enum(self, name: str) -> str:
@@ -152,7 +152,7 @@ class Printer:
     # -- runs -------------------------------------------------------------------------------------
 
     def run(self, step: Fixed) -> str:
-        """The constant with the format and the names of a run; the one by the byte order at hand."""
+        """The constant with the format and the names of a run; the one by the byte order available."""
         numbers = (slot for slot in step.slots if slot.bits is None or slot.size > 1)
         order = next((slot.order for slot in numbers if slot.order), "be")
         if order == "by":
@@ -176,7 +176,7 @@ class Printer:
         return f"{', '.join(found)}{',' * (len(found) == 1)}"
 
     def loaded(self, step: Fixed) -> Iterator[tuple[Slot, str, str]]:
-        """Each slot with its attribute, and what that is set to after the run was read; empty where it is."""
+        """Each slot with its attribute, and what that is set to after the run was read; empty if it is."""
         bits: list[str] = []
         for index, group in enumerate(step.groups):
             local = ""
@@ -261,7 +261,7 @@ class Printer:
         return "io.remaining()" if bounds.plain else f"io.inside({self.stored(bounds, name, at)})"
 
     def made(self, element: Nested, at: Where) -> str:
-        """A new object that is told its parameters."""
+        """A new object that is given its parameters."""
         given = ", ".join(self.text(each, at) for each in element.arguments)
         return f"{self.module.class_of(element.unit)}({given})"
 
@@ -348,12 +348,12 @@ class Printer:
         return bounds.process is not None and any(map(self.asks_stream, bounds.process.arguments))
 
     def told(self, element: Nested, sized: bool, at: Where) -> tuple[str, list[tuple[str, str]]]:
-        """What an object is told as it is written, as the end of a call; and what is known behind it only."""
+        """What an object is given as it is written, as the end of a call; and what is known after it only."""
         early, late = [], []
         parameters = self.units[element.unit].parameters
         for param, given in zip(parameters, element.arguments, strict=True):
             name, text = attribute(param.name), self.text(given, at)
-            # the reader asks where the stream stands when the bytes of the object are behind it
+            # the reader asks where the stream stands when the bytes of the object are after it
             if sized and self.asks_stream(given):
                 late.append((name, text))
             else:

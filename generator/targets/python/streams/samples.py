@@ -78,7 +78,7 @@ def stream_tests(back: ModelIndex, kinds: Kinds, package: str) -> Iterator[Strea
 
 
 def _arguments(kinds: Kinds, struct: Struct) -> tuple[object, ...] | None:
-    """Something for each parameter; None where one is an object."""
+    """Something for each parameter; None if one is an object."""
 
     def one(param: Param) -> object:
         return None if param.array else _ARGUMENTS.get(kinds.of_param(param).name)

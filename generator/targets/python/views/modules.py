@@ -92,9 +92,9 @@ class Checksum:
 class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
 
-    `params` are what it is told when it is read or written: names and types. `printer` spells what reads it,
+    `params` are what it is given when it is read or written: names and types. `printer` spells what reads it,
     `writer` what writes it, `holder` what opens its compressed content, and `rows` what reads and writes its
-    rows. `base` is the class of `kodec.runtime.messages` that has the methods; empty where it has them.
+    rows. `base` is the class of `kodec.runtime.messages` that has the methods; empty if it has them.
     """
 
     name: str
@@ -131,7 +131,7 @@ class ModuleView:
     What it imports of other modules, and the runs that it reads, are in `context`, and there only when the
     functions are rendered.
 
-    `table` is what messages are read and written by natively, by class; empty where nothing is.
+    `table` is what messages are read and written by natively, by class; empty if nothing is.
     """
 
     schema: Schema

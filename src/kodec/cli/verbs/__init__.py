@@ -1,1 +1,1 @@
-"""A file for each verb: its arguments, one call, its printing."""
+"""A module for each verb: its arguments, one call, its output."""

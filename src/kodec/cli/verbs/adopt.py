@@ -1,4 +1,4 @@
-"""kodec adopt: logs that were written without a broker, for one."""
+"""kodec adopt: gives logs that were written without a broker to a broker."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def adopt(
         int, Option(help="The broker's log.retention.ms, for topics without their own.", min=-1)
     ] = RETENTION_MS,
     allow_expired: Annotated[
-        bool, Option("--allow-expired", help="Also where retention would delete segments at once.")
+        bool, Option("--allow-expired", help="Adopt even if retention would delete segments at once.")
     ] = False,
     quarantine: Annotated[
         Path | None,
         Option(
             "--quarantine",
-            help="Folder for what is replaced. [default: INTO.quarantine beside the log directory]",
+            help="Folder for replaced files. [default: INTO.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,
@@ -59,8 +59,8 @@ def adopt(
 ) -> None:
     """Copy logs into the log directory of a stopped broker, with the topic ids of its cluster.
 
-    The topics must have been created in the cluster, and be empty. The source is only read, but segments that
-    Spark was adding to it are put in place first. Without --apply it is a dry run: nothing is written.
+    The topics must exist in the cluster and be empty. The source is only read, except that segments which
+    Spark was adding to it are first moved into place. Without --apply it is a dry run: nothing is written.
 
     example:  kodec adopt out/sink --into /data/kafka-logs --apply
 
@@ -96,7 +96,7 @@ def adopt(
             output.warn(f"kodec: {error.args[0]}")
             raise Exit(FAILED) from None
     if not json and not (apply and plan.problems):
-        output.show(output.ending(apply), *(f"what the broker had is in {place}" for place in kept))
+        output.show(output.ending(apply), *(f"the broker's old files are in {place}" for place in kept))
     raise Exit(FAILED if plan.problems else 0 if apply or not plan.has_changes else LEFT_TO_DO)
 
 
@@ -149,6 +149,6 @@ def _text(each: Adoption) -> list[str]:
             bound = ", ".join(filter(None, [bound, f"retention.bytes is {each.retention_bytes}"]))
         lines.append(
             f"{name}: {bound}: {each.expired} of {segments}, {output.size_of(each.expired_bytes)}, would be "
-            "deleted within minutes: first set retention.ms=-1 of the topic, or say --allow-expired"
+            "deleted within minutes: first set the topic's retention.ms=-1, or use --allow-expired"
         )
     return lines

@@ -1,4 +1,4 @@
-"""kodec check-evolution: whether readers and writers of an older schema understand those of a newer one."""
+"""kodec check-evolution: whether readers and writers of an older schema understand a newer one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def check_evolution(
     old: Annotated[Path, Argument(help="A .ksy file, or a folder of them.")],
     new: Annotated[Path, Argument(help="The new version: a file or a folder.")],
 ) -> None:
-    """Say whether a change of schemas is compatible: every version that was there means what it meant.
+    """Check whether a change of schemas is compatible: every existing version keeps its meaning.
 
-    Each violation is named with its place. New versions, new tagged fields and new messages are none.
+    Each violation is reported with its place. New versions, tagged fields and messages are compatible.
 
     example:  kodec check-evolution before/schemas schemas
 

@@ -29,18 +29,19 @@ def compact(
     << 30,
     buffer_bytes: Annotated[int, Option(help="Memory for the keys, 24 bytes for each.", min=256)] = 128 << 20,
     from_start: Annotated[
-        bool, Option("--from-start", help="Compact again what is compacted already.")
+        bool, Option("--from-start", help="Compact again what is already compacted.")
     ] = False,
     keep_format: Annotated[
-        bool, Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")
+        bool,
+        Option("--keep-format", help="Leave messages v0 and v1 in their format, as Kafka did before 4.0."),
     ] = False,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Keep the last value of each key, as a broker's log cleaner does; no broker may run.
 
-    Records without a key go. The last segment stays as it is. Without --apply it is a dry run: nothing is
-    written.
+    Records without a key are removed. The last segment stays as it is. Without --apply it is a dry run:
+    nothing is written.
 
     example:  kodec compact /data/kafka-logs --topic compacted --from-start
 
@@ -103,16 +104,16 @@ def _text(report: CompactionReport) -> list[str]:
     before, after = output.size_of(report.bytes_before), output.size_of(report.bytes_after)
     lines = [
         f"{name}: keys from {report.first_dirty_offset} to {report.end_offset}, {report.keys} of them, "
-        f"{report.rounds} time{'s' * (report.rounds != 1)} through the log",
-        f"{name}: {counts.records_removed} records go" + (f": {', '.join(removed)}" if removed else ""),
-        f"{name}: batches: {counts.copied} stay, {counts.rewritten} are rewritten, {counts.emptied} emptied, "
-        f"{counts.removed} go; {counts.horizons} get a delete horizon",
+        f"{report.rounds} pass{'es' * (report.rounds != 1)} through the log",
+        f"{name}: {counts.records_removed} records removed" + (f": {', '.join(removed)}" if removed else ""),
+        f"{name}: batches: {counts.copied} kept, {counts.rewritten} rewritten, {counts.emptied} emptied, "
+        f"{counts.removed} removed; {counts.horizons} get a delete horizon",
         f"{name}: {report.segments_before} segments become {report.segments_after}, "
         f"{before} become {after}: {output.ending(report.applied)}",
     ]
     if not report.complete:
         lines.append(
-            f"{name}: the keys do not fit --buffer-bytes: this is the first time through the log, up to "
+            f"{name}: the keys do not fit --buffer-bytes: this is the first pass through the log, up to "
             f"{report.end_offset} of {report.first_uncleanable_offset}"
         )
     return lines

@@ -15,18 +15,19 @@ __all__ = ["compact_view"]
 
 def compact_view(
     log_dir: Annotated[
-        Path, Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+        Path, Argument(exists=True, help="A log.dirs folder, a partition's folder, or a segment.")
     ],
     to: Annotated[Path, Option("--to", help="Folder for the Parquet files.", file_okay=False)],
     topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     committed: Annotated[
         bool, Option("--committed", help="Leave out records of aborted and open transactions.")
     ] = False,
-    tombstones: Annotated[bool, Option("--tombstones", help="Keep keys that were deleted.")] = False,
-    buffer_bytes: Annotated[int, Option(help="Memory of a task for keys, 24 bytes for each.", min=256)] = 128
-    << 20,
+    tombstones: Annotated[bool, Option("--tombstones", help="Keep deleted keys.")] = False,
+    buffer_bytes: Annotated[
+        int, Option(help="Memory for the keys of a task, 24 bytes for each.", min=256)
+    ] = 128 << 20,
     compression: Annotated[str, PARQUET] = "zstd",
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""kodec conform: a suite of test vectors against a program in any language."""
+"""kodec conform: runs a suite of test vectors against a program in any language."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def conform(
     out: Annotated[
         Path | None, Option(help="File for the report; stdout by default.", dir_okay=False)
     ] = None,
-    seconds: Annotated[float, Option(min=0.01, help="Time for one answer.")] = 10.0,
-    memory: Annotated[int, Option(min=1, help="Memory of the program, in MiB.")] = 2048,
+    seconds: Annotated[float, Option(min=0.01, help="Time limit for one answer, in seconds.")] = 10.0,
+    memory: Annotated[int, Option(min=1, help="Memory limit of the program, in MiB.")] = 2048,
 ) -> None:
-    """Ask a program what it makes of test vectors, and report what is right.
+    """Run a program against test vectors and report which answers are right.
 
-    The program reads a request a line and answers a line, as docs/conformance.md says. One that hangs,
-    crashes or takes too much memory is reported and started again.
+    The program reads a request per line and answers with a line: see docs/conformance.md. One that hangs,
+    crashes or uses too much memory is reported and restarted.
 
     example:  kodec conform -- ./my-testee
               kodec conform --vectors vectors --known known.json --format html --out report.html -- node my.js
 
-    exit:     0 all right, but for known failures   1 a failure, an unexpected pass, or no testee
+    exit:     0 all right, except known failures   1 a failure, an unexpected pass, or no testee
               2 bad usage
     """
     try:

@@ -1,4 +1,4 @@
-"""kodec convert: another message format or codec."""
+"""kodec convert: rewrites logs in another message format or codec."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def convert(
     compression: Annotated[str | None, BATCHES] = None,
     level: Annotated[int | None, Option("--level", help="On the codec's own scale.")] = None,
     batch_bytes: Annotated[
-        int, Option(help="Gather single messages v0 and v1 to batches of this size.", min=1)
+        int, Option(help="Collect single messages v0 and v1 in batches of this size.", min=1)
     ] = 16_384,
     committed: Annotated[
-        bool, Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
+        bool, Option("--committed", help="To v0 or v1: leave out aborted and undecided records.")
     ] = False,
     negative_timestamps: Annotated[
         Negative, Option("--negative-timestamps", help="How to convert timestamps below -1.")
@@ -47,11 +47,11 @@ def convert(
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
 ) -> None:
-    """Rewrite a log in another message format or codec, and say what is lost; offsets stay.
+    """Rewrite a log in another message format or codec, and report losses; offsets stay.
 
     The source is only read. Without --apply it is a dry run, which names every
-    topic-partition that cannot be converted. The folder of --to is made whole or
-    not at all, so it may not hold anything before.
+    topic-partition that cannot be converted. The folder of --to must be new or
+    empty; it appears whole or not at all.
 
     example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
 
@@ -129,9 +129,7 @@ def _text(report: ConversionReport) -> list[str]:
         segment, offset = losses.first[0]
         lines.append(f"{name}: {losses.count} {what.value}, first in {segment} at offset {offset}")
     for first, last in report.lost_offsets:
-        lines.append(
-            f"{name}: offsets {first} to {last} are in no segment of the source, and not for compaction"
-        )
+        lines.append(f"{name}: offsets {first} to {last} are missing from the source, and not for compaction")
     if report.end_segment is not None:
         lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
     where = "" if report.target is None else f" in {report.target}"

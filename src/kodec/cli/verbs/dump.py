@@ -92,7 +92,7 @@ def dump(
         ),
     ],
     json: Annotated[bool, Option("--json", help="One JSON object for each record.")] = False,
-    control: Annotated[bool, Option("--control", help="Control records too.")] = False,
+    control: Annotated[bool, Option("--control", help="Also print control records.")] = False,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
     no_crc: Annotated[bool, Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
     batches: Annotated[bool, Option("--batches", help="Batches only, not their records.")] = False,
@@ -100,25 +100,25 @@ def dump(
         bool,
         Option(
             "--decode",
-            help="Messages by name: of Kafka's own topics, as their folder says, and control records.",
+            help="Decode messages of Kafka's own topics, known by their folder, and control records.",
         ),
     ] = False,
     edit_format: Annotated[
         bool,
         Option(
             "--edit-format",
-            help="Whole logs as JSON Lines that `kodec load` makes logs of; folders only.",
+            help="Whole logs as JSON Lines for `kodec load`; folders only.",
         ),
     ] = False,
 ) -> None:
     """Print the batches and records of log files.
 
     With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"},
-    bytes in base64, null where there is none; with --batches --json a line for each batch. With --decode,
-    records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data; where
-    that is not known, reason and bytes in place of data.
+    bytes in base64, null if absent; with --batches --json, a line for each batch. With --decode,
+    records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data; if that
+    is unknown, reason and bytes instead of data.
 
-    With --edit-format a line has all of a batch, and other lines say where logs and segments begin: see
+    With --edit-format a line has all of a batch, and other lines mark where logs and segments begin: see
     docs/editing.md.
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
@@ -127,7 +127,7 @@ def dump(
     """
     if edit_format:
         if json or batches or decode or no_crc or on_error is not OnErrorChoice.stop:
-            raise BadParameter("--edit-format has all of a log, and takes no other option")
+            raise BadParameter("--edit-format prints whole logs and excludes other options")
         raise Exit(_dump_logs(paths))
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(
@@ -152,7 +152,7 @@ def _dump_paths(
     batches_only: bool,
     decode: bool,
 ) -> int:
-    """Dump each file; 0 when all were good, 1 when one was not (the others are dumped all the same)."""
+    """Dump each file; 0 if all were good, 1 if one was not (the others are still dumped)."""
     code = 0
     printer.batches = batches_only
     unlisted: list[OSError] = []
@@ -174,7 +174,7 @@ def _dump_paths(
         except BrokenPipeError:
             raise
         except FileNotFoundError as error:
-            # One that was named is to be there; one of a folder may be deleted since it was listed.
+            # A file named by the user must exist; one of a folder may have been deleted since it was listed.
             output.warn(f"kodec: {error}")
             code = 1 if path in paths else code
         except OSError as error:
@@ -183,7 +183,7 @@ def _dump_paths(
     for each in unlisted:
         output.warn(f"kodec: {each}")
     for folder in bare:
-        output.warn(f"kodec: {folder}: no segment in it, nor in a folder below ({' or '.join(_SEGMENTS)})")
+        output.warn(f"kodec: {folder}: no segment in it or in its folders ({' or '.join(_SEGMENTS)})")
     return 1 if unlisted or code else 2 if bare else 0
 
 
@@ -191,7 +191,7 @@ def _dump_logs(paths: list[Path]) -> int:
     """Print whole logs for `kodec load`; the exit code."""
     for path in paths:
         if not path.is_dir():
-            raise BadParameter(f"{path}: --edit-format takes log directories and partitions' folders")
+            raise BadParameter(f"{path}: --edit-format needs log directories or partitions' folders")
     outcome = Outcome()
     with errors_reported():
         for log in chosen_logs(paths, [], []):
@@ -219,9 +219,9 @@ def _dump_index(path: Path, printer: output.Printer) -> None:
 
 
 def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iterator[Path]:
-    """The files named, and those with records in the folders named.
+    """The files named, and those with records in the named folders.
 
-    Adds why a folder cannot be listed, and which of those named have no such file.
+    Reports folders that cannot be listed or have no such file.
     """
     for path in paths:
         if not path.is_dir():
@@ -248,7 +248,7 @@ def _dump_segment(
     batches_only: bool,
     decoded: bool,
 ) -> bool:
-    """Print the batches and records of one segment; whether nothing had to be skipped."""
+    """Print the batches and records of one segment; return whether nothing was skipped."""
     source = sys.stdin.buffer if is_stdin(path) else path
     reader = read_batches(source, check_crc=check_crc, on_error=on_error)
     good = True
@@ -287,7 +287,7 @@ def _dump_segment(
 
 
 def _with_progress(reader: BatchReader, path: Path) -> Iterator[Batch]:
-    """The batches, with a bar where the file is large and the output goes elsewhere."""
+    """The batches, with a progress bar if the file is large and the output goes elsewhere."""
     passed = 0
     with progress(path.name, 0 if is_stdin(path) else path.stat().st_size) as step:
         for batch in reader:

@@ -25,13 +25,13 @@ def epochs(
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
-    """Show the leader epochs of partitions: what the checkpoint says, and what the batches say.
+    """Show the leader epochs of partitions, from the checkpoint and from the batches.
 
-    Reads headers only. Where the two contradict each other it is reported on stderr.
+    Reads headers only. Contradictions between the two are reported on stderr.
 
     example:  kodec epochs /data/kafka-logs --topic orders
 
-    exit:     0 done   1 they contradict each other, or something is damaged   2 no such topic, bad usage
+    exit:     0 done   1 a contradiction, or something is damaged   2 no such topic, bad usage
     """
     account = Completeness()
     with errors_reported():

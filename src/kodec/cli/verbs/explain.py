@@ -31,7 +31,7 @@ _ENTRIES = {
 
 
 class _Section(NamedTuple):
-    """Something in a file that is explained by itself."""
+    """A part of a file that is explained on its own."""
 
     title: str
     found: Explanation
@@ -54,40 +54,40 @@ def explain(
             "--schema",
             exists=True,
             dir_okay=False,
-            help="The .ksy file of its format, where it is not Kafka's.",
+            help="The .ksy file of its format, if it is not Kafka's.",
         ),
     ] = None,
     type: Annotated[
-        str | None, Option("--type", help="A type of the schema that the file holds: png::ihdr_chunk.")
+        str | None, Option("--type", help="The schema's type in the file, as in png::ihdr_chunk.")
     ] = None,
     version: Annotated[
         int | None, Option("--version", help="The version of a message that does not store it.")
     ] = None,
     at: Annotated[
         int | None,
-        Option("--at", metavar="BYTE", min=0, help="From the batch or entry at this byte."),
+        Option("--at", metavar="BYTE", min=0, help="Start at the batch or entry at this byte."),
     ] = None,
     offset: Annotated[
-        int | None, Option("--offset", min=0, help="From the batch with this offset; a .log file only.")
+        int | None, Option("--offset", min=0, help="Start at the batch with this offset; .log files only.")
     ] = None,
     count: Annotated[
         int | None, Option("--count", min=1, help="Number of batches or entries; all by default.")
     ] = None,
     whole: Annotated[bool, Option("--whole", help="Show long fields in full.")] = False,
-    html: Annotated[Path | None, Option("--html", help="Write a page to point at, instead of lines.")] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the page that is there.")] = False,
+    html: Annotated[Path | None, Option("--html", help="Write an interactive page instead of lines.")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing page.")] = False,
 ) -> None:
-    """Show which bytes of a file are which field, into what is compressed.
+    """Map the bytes of a file to fields, including compressed data.
 
-    Kafka's logs and indexes are known by their names; any other file needs --schema. Every byte is in one
-    field, or named as none. A damaged file is explained up to the wrong byte, with what was needed there.
+    Kafka's logs and indexes are recognized by name; any other file needs --schema. Every byte belongs to a
+    field or is marked as unused. A damaged file is explained up to the wrong byte, with what was expected.
 
     example:  kodec explain logs/orders-0/00000000000000000000.log --offset 20 --count 1
 
-    exit:     0 done   1 the bytes are wrong somewhere, or a bad schema   2 bad usage
+    exit:     0 done   1 damaged bytes, or a bad schema   2 bad usage
     """
     if offset is not None and at is not None:
-        raise BadParameter("--offset and --at: one of them")
+        raise BadParameter("--offset and --at exclude each other")
     with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as here:
         try:
             sections = _sections(here, schema, type, version, at, offset)
@@ -114,23 +114,23 @@ def _print(sections: Iterator[_Section], whole: bool) -> bool:
 def _sections(
     file: Path, schema: Path | None, type: str | None, version: int | None, at: int | None, offset: int | None
 ) -> Iterator[_Section]:
-    """The parts of a file, read one after the other. Raises ValueError for what does not fit it."""
+    """The parts of a file, one after the other. Raises ValueError for options that do not fit the file."""
     kind = file.name.rpartition(".")[2]
     if schema is None and kind in ("log", "checkpoint"):
         return _batches(file, at or 0, offset)
     if offset is not None:
-        raise ValueError("--offset: only segments have offsets, 00000000000000000000.log")
+        raise ValueError("--offset needs a segment, as in 00000000000000000000.log")
     if schema is None and kind in _ENTRIES:
         return _entries(file, *_ENTRIES[kind], at or 0)
     if at is not None:
-        raise ValueError("--at: goes with Kafka's logs and indexes")
+        raise ValueError("--at needs one of Kafka's logs or indexes")
     if file.stat().st_size > _MOST:
-        raise ValueError(f"{file}: more than {_MOST >> 20} MiB are not explained by a schema")
+        raise ValueError(f"{file}: larger than {_MOST >> 20} MiB, the limit with a schema")
     arguments = () if version is None else (version,)
     if schema is None and kind == "snapshot":
         explainer = _of_kafka("producer_snapshot")
     elif schema is None:
-        raise ValueError(f"{file.name} is none of Kafka's logs and indexes: say --schema")
+        raise ValueError(f"{file.name} is not one of Kafka's logs or indexes: give --schema")
     else:
         explainer = Explainer(schema)
     return iter([_Section("", explainer.explain(file.read_bytes(), type, arguments=arguments))])
@@ -154,7 +154,7 @@ def _entries(file: Path, name: str, size: int, at: int) -> Iterator[_Section]:
 
 
 def _zeros(segment: Segment, start: int, size: int) -> _Section | None:
-    """What a preallocated file ends in; None where something else follows."""
+    """The zeros at the end of a preallocated file; None if something else follows."""
     for at in range(start, size, _STEP):
         if segment.read_bytes(at, min(_STEP, size - at)).strip(b"\0"):
             return None
@@ -165,7 +165,7 @@ def _zeros(segment: Segment, start: int, size: int) -> _Section | None:
 
 
 def _base(file: Path) -> int:
-    """The offset in a segment's name; 0 for a file of any other."""
+    """The offset in a segment's name; 0 for any other file."""
     digits = file.name.partition(".")[0].partition("-")[0]
     return int(digits) if digits.isdigit() else 0
 

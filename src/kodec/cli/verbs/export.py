@@ -1,4 +1,4 @@
-"""kodec export: records to Parquet, Arrow IPC, CSV or JSON Lines, or to a table of a lake."""
+"""kodec export: writes records to Parquet, Arrow IPC, CSV, JSON Lines, or a lakehouse table."""
 
 from __future__ import annotations
 
@@ -35,48 +35,50 @@ class FileFormatChoice(enum.Enum):
 
 def export(
     log_dir: Annotated[
-        Path, Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+        Path, Argument(exists=True, help="A log.dirs folder, a partition's folder, or a segment.")
     ],
     to: Annotated[
         str,
         Option(
             "--to",
-            help="Folder for the files; of Delta the table's folder or URL, of Iceberg its namespace.table.",
+            help="Folder for the files; Delta: the table's folder or URL; Iceberg: namespace.table.",
         ),
     ],
     topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     format: Annotated[
         FileFormatChoice,
-        Option("--format", help="Of files (arrow is Arrow IPC, jsonl JSON Lines), or of a table."),
+        Option("--format", help="Of the files (arrow: Arrow IPC, jsonl: JSON Lines) or table."),
     ] = FileFormatChoice.parquet,
     compression: Annotated[str | None, FILES] = None,
-    key_format: Annotated[Format, Option("--key-format", help="As --value-format, of keys.")] = Format.auto,
+    key_format: Annotated[
+        Format, Option("--key-format", help="Like --value-format, for keys.")
+    ] = Format.auto,
     value_format: Annotated[
         Format,
         Option(
             "--value-format",
-            help="How CSV and JSON Lines show values; avro, protobuf, json-schema: typed columns elsewhere.",
+            help="How CSV and JSON Lines show values; else typed columns: avro, protobuf, json-schema.",
         ),
     ] = Format.auto,
     schemas: Annotated[str | None, SCHEMAS] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
     reader_schema: Annotated[
         Path | None,
-        Option("--reader-schema", help="Give values as this schema has them: an .avsc or .proto file."),
+        Option("--reader-schema", help="Convert values to this schema, an .avsc or .proto file."),
     ] = None,
     internal: Annotated[
-        bool, Option("--internal", help="Internal topics too (__consumer_offsets ...).")
+        bool, Option("--internal", help="Also export internal topics (__consumer_offsets ...).")
     ] = False,
-    no_headers: Annotated[bool, Option("--no-headers", help="Leave the headers out.")] = False,
+    no_headers: Annotated[bool, Option("--no-headers", help="Leave out headers.")] = False,
     decode: Annotated[
-        bool, Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
+        bool, Option("--decode", help="Decode messages of Kafka's own topics, as JSON in two columns.")
     ] = False,
     isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
     on_error: Annotated[OnErrorChoice, ON_ERROR] = OnErrorChoice.stop,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     resume: Annotated[
         bool,
-        Option("--resume", help="Continue a run with --resume that was stopped or killed."),
+        Option("--resume", help="Continue a stopped or killed run with --resume."),
     ] = False,
     threads: Annotated[
         int | None, Option("--threads", help="For --engine local.  [default: one for each core]", min=1)
@@ -85,16 +87,14 @@ def export(
     master: Annotated[str | None, MASTER] = None,
     catalog: Annotated[
         str | None,
-        Option("--catalog", help="Iceberg catalog, by its name in pyiceberg's settings.  [default: default]"),
+        Option("--catalog", help="Iceberg catalog, named in pyiceberg's settings.  [default: default]"),
     ] = None,
     property: Annotated[
         list[str] | None,
-        Option(
-            "--property", metavar="NAME=VALUE", help="Of Iceberg's catalog, or the storage of a Delta table."
-        ),
+        Option("--property", metavar="NAME=VALUE", help="Property of the Iceberg catalog or Delta storage."),
     ] = None,
     follow: Annotated[
-        bool, Option("--follow", help="For a table: append new records until interrupted.")
+        bool, Option("--follow", help="Append new records to a table until interrupted.")
     ] = False,
     interval: Annotated[
         float | None,
@@ -103,8 +103,8 @@ def export(
 ) -> None:
     """Write the records of a log directory to files, in folders topic=T/partition=N, or append to a table.
 
-    Files appear whole, or not at all. CSV and JSON Lines have the fields of find.
-    A table of Iceberg or Delta gets what it does not have yet, each offset once.
+    Files appear whole or not at all. CSV and JSON Lines have the fields of find.
+    An Iceberg or Delta table receives only missing offsets, each once.
 
     example:  kodec export /data/kafka-logs --to out
 
@@ -127,11 +127,11 @@ def export(
     is_table = format in (FileFormatChoice.iceberg, FileFormatChoice.delta)
     for name, given in (of_files if is_table else of_tables).items():
         if given:
-            raise BadParameter(f"{name} does not go with --format {format.value}")
+            raise BadParameter(f"{name} is not supported with --format {format.value}")
     if catalog is not None and format is not FileFormatChoice.iceberg:
-        raise BadParameter("--catalog is for --format iceberg")
+        raise BadParameter("--catalog needs --format iceberg")
     if interval is not None and not follow:
-        raise BadParameter("--interval is for --follow")
+        raise BadParameter("--interval needs --follow")
     master = require_spark(engine, master)
     if is_table:
         properties = _properties(property or [])
@@ -200,7 +200,7 @@ def _properties(given: list[str]) -> dict[str, str]:
     for each in given:
         name, sign, value = each.partition("=")
         if not (name and sign):
-            raise BadParameter(f"--property {each}: say NAME=VALUE")
+            raise BadParameter(f"--property {each}: write NAME=VALUE")
         found[name] = value
     return found
 
@@ -210,7 +210,7 @@ def _title(records: int, to: str, seconds: float) -> str:
 
 
 def _print(partitions: list[PartitionSummary], title: str) -> None:
-    """A table with a row for each topic-partition, then what was left out."""
+    """A table with a row for each topic-partition, then what was omitted."""
     names = "topic, partition, records, first, last, first timestamp, last timestamp, segments, read, written"
     print_table(
         title,

@@ -1,4 +1,4 @@
-"""kodec find: records by offset, time, key, value, header or producer, in any number of topic-partitions."""
+"""kodec find: finds records by offset, time, key, value, header or producer in any topic-partitions."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ def find(
     producer: Annotated[list[int] | None, PRODUCER] = None,
     transactional_id: Annotated[str | None, TRANSACTIONAL_ID] = None,
     isolation: Annotated[IsolationChoice, ISOLATION] = IsolationChoice.read_uncommitted,
-    control: Annotated[bool, Option("--control", help="Control records too.")] = False,
-    count: Annotated[bool, Option("--count", help="Only how many there are.")] = False,
-    follow: Annotated[bool, Option("--follow", help="Then wait for what is appended.")] = False,
+    control: Annotated[bool, Option("--control", help="Also print control records.")] = False,
+    count: Annotated[bool, Option("--count", help="Print only the number of records.")] = False,
+    follow: Annotated[bool, Option("--follow", help="Then wait for new records.")] = False,
     key_format: Annotated[Format, KEY_FORMAT] = Format.auto,
     value_format: Annotated[Format, VALUE_FORMAT] = Format.auto,
     schemas: Annotated[str | None, SCHEMAS] = None,
     framing: Annotated[FramingChoice, FRAMING] = FramingChoice.auto,
     reader_schema: Annotated[
         Path | None,
-        Option("--reader-schema", help="Show values as this schema has them: an .avsc or .proto file."),
+        Option("--reader-schema", help="Convert values to this schema, an .avsc or .proto file."),
     ] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each record.")] = False,
     csv: Annotated[bool, Option("--csv", help="Rows of CSV.")] = False,
@@ -88,32 +88,32 @@ def find(
         str | None,
         Option(
             "--format",
-            help=r"As of kcat and rpk: %t topic, %p partition, %o offset, %T time, %k key, %v value, "
+            help=r"As in kcat and rpk: %t topic, %p partition, %o offset, %T time, %k key, %v value, "
             r"%h headers; %v{hex}; \n.",
         ),
     ] = None,
     stats: Annotated[bool, Option("--stats", help="Report on stderr what was read and skipped.")] = False,
     threads: Annotated[
-        int | None, Option("--threads", help="Logs read at once; one for each core by default.", min=1)
+        int | None, Option("--threads", help="Logs read at the same time; by default one per core.", min=1)
     ] = None,
 ) -> None:
-    """Find records in one topic-partition, in topics, or in everything, and print them.
+    """Find records in one topic-partition, in topics, or in all logs, and print them.
 
-    Without --first or --last, records are printed log by log, by offset. Indexes, headers and bytes exclude
-    batches that cannot match; what a header excludes is not read. Times are in UTC. In format auto, messages
-    of Kafka's own topics have names, values whose schema is known are decoded, JSON is JSON, UTF-8 is text,
-    and other bytes are base64; with --json each part has its format beside it.
+    Without --first or --last, records are printed log by log, by offset. Indexes, headers and bytes rule out
+    batches that cannot match; ruled-out batches are not read. Times are in UTC. In format auto, messages
+    of Kafka's own topics are decoded with names, values with a known schema are decoded, JSON is JSON, UTF-8
+    is text, and other bytes are base64; with --json each part includes its format.
 
     example:  kodec find /data/kafka-logs --topic orders --last 10
 
     exit:     0 found   1 nothing found, or bad bytes   2 bad usage
     """
     if (first is not None) + (last is not None) + count > 1:
-        raise BadParameter("of --first, --last and --count only one")
+        raise BadParameter("--first, --last and --count exclude each other")
     if json + csv + (template is not None) > 1:
-        raise BadParameter("of --json, --csv and --format only one")
+        raise BadParameter("--json, --csv and --format exclude each other")
     if follow and (first is not None or count or until is not None):
-        raise BadParameter("--follow goes with neither --first nor --count nor --until")
+        raise BadParameter("--follow excludes --first, --count and --until")
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
     wanted = record_filter(offset, since, until, key, value_contains, header or [], *formats)
     wanted = replace(wanted, control=control, isolation=isolation.value)
@@ -176,7 +176,7 @@ def _printer(
 
 
 def _decided(log: PartitionLog, wanted: RecordFilter) -> int:
-    """Up to where a search has seen everything that it can give."""
+    """The offsets up to which a search has seen every possible match."""
     return log.last_stable_offset if wanted.isolation == "read_committed" else log.end_offset
 
 
@@ -187,7 +187,7 @@ def _follow(
     show: Show,
     failed: Callable[[PartitionLog, Exception], None],
 ) -> None:
-    """Print what is appended, until it is interrupted; a new topic-partition from its start."""
+    """Print new records until interrupted; a new topic-partition from its start."""
     while True:
         time.sleep(_POLL)
         for log in logs():

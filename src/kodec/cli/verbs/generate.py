@@ -1,4 +1,4 @@
-"""kodec generate: reader and writer modules from schemas."""
+"""kodec generate: generates reader and writer modules from schemas."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def generate(
     tests: Annotated[
         Path | None, Option(help="Folder for generated tests; without it none are made.")
     ] = None,
-    package: Annotated[str | None, Option(help="What the tests import the modules as.")] = None,
+    package: Annotated[str | None, Option(help="Package from which the tests import the modules.")] = None,
     kernels: Annotated[
-        str | None, Option(help="Schemas, by comma, that get a native kernel in OUT/kernels.")
+        str | None, Option(help="Schemas, separated by commas, with a native kernel in OUT/kernels.")
     ] = None,
     target: Annotated[
         list[str] | None,
-        Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
+        Option(help="What to generate: documents, vectors, ...; may be repeated. See docs/targets.md."),
     ] = None,
     java_package: Annotated[
-        str | None, Option(help="Java classes too, in OUT/java, in this package.")
+        str | None, Option(help="Also generate Java classes of this package in OUT/java.")
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -66,10 +66,10 @@ def generate(
         bool, Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and leave.")
     ] = False,
 ) -> None:
-    """Make reader and writer modules, or something else, from schemas.
+    """Generate reader and writer modules, or other targets, from schemas.
 
-    Without options, the folders are those under `tool.kodec.generate` in
-    ./pyproject.toml; with --target, only that of the schemas.
+    Without options, the folders are those of `tool.kodec.generate` in
+    ./pyproject.toml; with --target, only its folder of schemas.
 
     example:  kodec generate --schemas formats --out src/app/formats
               kodec generate --schemas formats --target documents --out docs/formats
@@ -159,7 +159,7 @@ def generate(
             try:
                 once()
             except (ValueError, OSError) as error:
-                # a file of somebody else's is in the way, or a schema is just being saved
+                # another file is in the way, or a schema is just being saved
                 lines.warn(*lines.lines_of(error))
             lines.say(f"kodec: waiting for changes in {folder}")
     except ValueError as error:
@@ -170,7 +170,7 @@ def generate(
 
 
 def _what_tests_need() -> None:
-    """Say which package is missing, to somebody who is about to run the tests."""
+    """Report which package is missing, for someone about to run the tests."""
     missing = [name for name in ("hypothesis", "pytest") if importlib.util.find_spec(name) is None]
     if missing:
         needed = " and ".join(f"`{name}`" for name in missing)
@@ -178,7 +178,7 @@ def _what_tests_need() -> None:
 
 
 def _print(text: str, *, plain: bool = False) -> None:
-    """Problems for people go where all errors go; for programs, to stdout."""
+    """Print problems on stderr for people, on stdout for programs."""
     stream = sys.stderr if plain else sys.stdout
     stream.write(text)
     stream.flush()
@@ -197,17 +197,17 @@ def _settings() -> dict[str, str]:
 
 
 def _told(found: Sequence[Change], check: bool) -> int:
-    """Say what `generate` did, or (with `check`) what it would do; the exit code."""
+    """Report what `generate` did, or (with `check`) would do; return the exit code."""
     if check:
         for change in found:
             sys.stdout.write(change.diff)
         if found:
             files = f"{len(found)} file{'s' * (len(found) != 1)}"
-            lines.warn(f"{files} differ from what the schemas give: run `kodec generate`")
+            lines.warn(f"{files} differ from the schemas: run `kodec generate`")
             return 1
         lines.say("generated code is up to date")
         return 0
     for change in found:
         lines.show(f"{change.kind:8} {change.path}")
-    lines.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
+    lines.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "no changes")
     return 0

@@ -1,4 +1,4 @@
-"""kodec groups: which groups there are, and who their members are."""
+"""kodec groups: shows groups and their members."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["list_groups"]
 def list_groups(
     paths: Annotated[list[Path], LOG_DIRS],
     group: Annotated[list[str] | None, GROUPS] = None,
-    members: Annotated[bool, Option("--members", help="Their members too.")] = False,
+    members: Annotated[bool, Option("--members", help="Also show their members.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each group, with its members.")] = False,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show the groups of all protocols, their state and members, from __consumer_offsets.
 
-    It is what a coordinator knows that loads the topic. Rebalances of classic groups are not stored: a group
-    with members is Stable.
+    This is the state that a coordinator has after loading the topic. Rebalances of classic groups are not
+    stored: a group with members is Stable.
 
     example:  kodec groups /data/kafka-logs --members
 

@@ -1,4 +1,4 @@
-"""kodec handoff: schemas with everything that is made of them, for teams that write other languages."""
+"""kodec handoff: packs schemas and everything generated from them for teams that use other languages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["handoff"]
 
 def handoff(
     schemas: Annotated[Path, Option(help="Folder of .ksy files.", file_okay=False, exists=True)],
-    out: Annotated[Path | None, Option(help="Folder for the kit: a new one, or one of an older kit.")] = None,
+    out: Annotated[Path | None, Option(help="Folder for the kit: new, or with an older kit.")] = None,
     archive: Annotated[
-        Path | None, Option("--zip", help="Archive for the kit; the same kit, the same bytes.")
+        Path | None, Option("--zip", help="Archive for the kit; reproducible byte for byte.")
     ] = None,
-    name: Annotated[str, Option(help="What the formats are called; the folder's name by default.")] = "",
+    name: Annotated[str, Option(help="Name of the formats; the folder's name by default.")] = "",
     version: Annotated[str, Option(help="The format version; a hash of the schemas by default.")] = "",
     previous: Annotated[Path | None, Option(help="An earlier kit, for the changelog.", exists=True)] = None,
     target: Annotated[
@@ -50,7 +50,7 @@ def handoff(
         raise MissingDependency(f"a kit needs `{error.name}`: {install_command('generator')}") from error
 
     if out is None and archive is None:
-        raise BadParameter("--out, --zip or both say where the kit goes")
+        raise BadParameter("give --out, --zip or both")
     try:
         kit = make_kit(
             schemas,
@@ -75,7 +75,7 @@ def handoff(
         raise Exit(1) from None
     for language, missing in kit.without.items():
         count = len(missing)
-        lines.say(f"{language}: without {count} schema{'s' * (count != 1)}; README.md says why")
+        lines.say(f"{language}: without {count} schema{'s' * (count != 1)}; README.md has the reasons")
     lines.show(f"format version {kit.version}: {len(kit.files)} files")
 
 

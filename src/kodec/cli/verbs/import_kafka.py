@@ -1,4 +1,4 @@
-"""kodec import-kafka: schemas from the message definitions in Kafka's jars."""
+"""kodec import-kafka: writes schemas from the message definitions in Kafka's jars."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ LEFT_TO_DO = 3
 def import_kafka(
     source: Annotated[Path, Argument(metavar="JAR_OR_DIR", help="A jar of Kafka's, or a folder of them.")],
     schemas: Annotated[Path, Option(help="Folder of .ksy files.", file_okay=False)] = Path("schemas"),
-    protocol: Annotated[bool, Option("--protocol", help="Requests, responses and headers too.")] = False,
+    protocol: Annotated[
+        bool, Option("--protocol", help="Also import requests, responses and headers.")
+    ] = False,
     only: Annotated[list[str] | None, Option(help="A message by its name in Kafka; may be repeated.")] = None,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
 ) -> None:
-    """Write or update schemas by Kafka's message definitions; a dry run without --apply.
+    """Write or update schemas from Kafka's message definitions; a dry run without --apply.
 
-    Texts, comments, columns and names that a schema has beyond the definition stay; a comment whose line is
-    gone is named. Primitives that a folder lacks come with it. After it: kodec generate.
+    Texts, comments, columns and names that a schema adds to the definition are kept; a comment whose line is
+    gone is reported. Missing primitives are added. Afterwards run kodec generate.
 
     example:  kodec import-kafka kafka-group-coordinator-4.4.0.jar
               kodec import-kafka jars/ --schemas schemas --apply
 
-    exit:     0 nothing to do, or done   1 cannot be read, or said   2 bad usage   3 shown, --apply does it
+    exit:     0 nothing to do, or done   1 unreadable or unsupported   2 bad usage   3 shown, --apply does it
     """
     try:
         from kodec.importer.plan import plan_import
@@ -60,7 +62,7 @@ def import_kafka(
 
 
 def _tell(plan: ImportPlan, apply: bool) -> None:
-    """What the plan changes: in a dry run with every line of schemas that are there."""
+    """The changes of a plan: in a dry run with every line of existing schemas."""
     for name, reason in plan.skipped:
         lines.show(f"skipped  {name}: {reason}")
     for note in plan.notes:
@@ -71,7 +73,7 @@ def _tell(plan: ImportPlan, apply: bool) -> None:
             lines.show(*change.diff().splitlines())
         for comment in change.lost:
             lines.warn(
-                f"{change.path}: its line is gone or not the only one, and so is the comment: {comment}"
+                f"{change.path}: this comment's line is gone or no longer unique, so it is removed: {comment}"
             )
     done = "written" if apply else "would be written"
     count = len(plan.changes)

@@ -1,4 +1,4 @@
-"""kodec inventory: the segments of logs, one by one."""
+"""kodec inventory: lists the segments of logs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def inventory(
 ) -> None:
     """List all segments: offsets, counts, times, bytes, codecs, gaps and health; read only.
 
-    Reads headers only, without --crc. What is not clean is reported on stderr.
+    Without --crc it reads only headers. Whatever is not clean is reported on stderr.
 
     example:  kodec inventory /data/kafka-logs
 
@@ -50,7 +50,7 @@ def inventory(
         if row.facts.problem:
             output.warn(row.facts.problem)
         if row.gap:
-            lost = f"{row.gap} offsets before it in no segment" if row.gap > 0 else "overlaps the one before"
+            lost = f"{row.gap} offsets before it are missing" if row.gap > 0 else "overlaps the one before"
             output.warn(f"{row.facts.path}: {lost}")
     raise Exit(0 if summary.ok else FAILED)
 

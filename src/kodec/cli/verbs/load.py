@@ -1,4 +1,4 @@
-"""kodec load: a log directory of lines that `kodec dump --edit-format` has printed."""
+"""kodec load: writes a log directory from the lines of `kodec dump --edit-format`."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def load(
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
-    """Make a log directory of what `kodec dump --edit-format` has printed, edited or not.
+    """Write a log directory from the output of `kodec dump --edit-format`, edited or not.
 
-    Offsets, timestamps, producers, transactions and segments are those of the lines; batches that nobody
-    changed are byte for byte what they were. Without --apply the lines are only checked. The log directory
-    appears whole or not at all. Parquet is for kodec restore.
+    Offsets, timestamps, producers, transactions and segments are those of the lines; unedited batches
+    keep their exact bytes. Without --apply the lines are only checked. The log directory appears whole or
+    not at all. For Parquet, use kodec restore.
 
     example:  kodec dump --edit-format /data/kafka-logs | ./script | kodec load --to edited --apply
 
-    exit:     0 done   1 a line that cannot be, or the target is not empty   2 bad usage
+    exit:     0 done   1 an invalid line, or the target is not empty   2 bad usage
               3 checked, --apply writes it
     """
     if (cluster_id is None) != (node_id is None):

@@ -1,4 +1,4 @@
-"""kodec ls: a log directory at a glance."""
+"""kodec ls: shows a log directory at a glance."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def list_logs(
     crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     sort: Annotated[
         str | None,
-        Option("--sort", metavar="NAME", help="By a column: names up, numbers down."),
+        Option("--sort", metavar="NAME", help="Sort by a column: names ascending, numbers descending."),
     ] = None,
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
 
-    Reads headers only, without --crc. Health is clean, torn (ends in a partial batch, or in zeros),
-    corrupt or unreadable; what is wrong is reported on stderr, and so is the space that is taken by what is
-    not part of a log: deleted files and replicas, what moves in, strays.
+    Without --crc it reads only headers. Health is clean, torn (ends in a partial batch, or in zeros), corrupt
+    or unreadable; problems are reported on stderr, and so is the space of files that are not part of a
+    log: deleted files and replicas, moves in progress, strays.
 
     example:  kodec ls /data/kafka-logs --sort bytes
 
@@ -53,20 +53,20 @@ def list_logs(
 _MEANING = {
     LeftoverKind.DELETED: "not part of the log",
     LeftoverKind.CLEANED: "left by an interrupted compaction, not part of the log",
-    LeftoverKind.SWAP: "of an interrupted swap of segments: recovery completes it",
+    LeftoverKind.SWAP: "left by an interrupted swap of segments: recovery completes it",
 }
 
 
 _AT_WORK = {
-    LeftoverKind.CLEANED: "of a compaction, perhaps of the broker that is at work: not part of the log yet",
-    LeftoverKind.SWAP: "of a swap of segments, perhaps of the broker that is at work",
+    LeftoverKind.CLEANED: "of a compaction, perhaps by a running broker: not yet part of the log",
+    LeftoverKind.SWAP: "of a swap of segments, perhaps by a running broker",
 }
 
 
 def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_crc: bool) -> int:
-    """Print a row for each topic-partition, or JSON without a layout; 1 where one is corrupt, else 0."""
+    """Print a row for each topic-partition, or JSON without a layout; 1 if one is corrupt, else 0."""
     if sort is not None and sort not in _COLUMNS:
-        raise BadParameter(f"--sort: no column {sort!r}; there are {', '.join(_COLUMNS)}")
+        raise BadParameter(f"--sort: no column {sort!r}; the columns are {', '.join(_COLUMNS)}")
     directories: list[LogDirectory] = []
     logs: list[PartitionLog] = []
     for path in paths:
@@ -98,7 +98,7 @@ def _list(paths: list[Path], layout: Layout | None, *, sort: str | None, check_c
 
 
 def _print(rows: Sequence[tuple[PartitionLog, PartitionOverview]], layout: Layout | None) -> None:
-    """A row, or a JSON object, for each topic-partition; what is not clean is reported on stderr."""
+    """A row, or a JSON object, for each topic-partition; problems are reported on stderr."""
     if layout is None:
         for log, found in rows:
             print(output.as_json(_facts(log, found)))
@@ -165,17 +165,17 @@ _SHOWN: Mapping[str, Callable[[Any], object]] = {
     "last timestamp": _second,
     "bytes": output.size_of,
 }
-# What a narrow terminal does without, the first one first.
+# The columns that a narrow terminal leaves out, in this order.
 _LEAST = "segments, first timestamp, codecs, start, last timestamp"
 
 
 def _rank(value: object) -> tuple[bool, object]:
-    """Names from a to z, numbers from the largest; what is not known comes last."""
+    """Names ascending, numbers descending; unknown values come last."""
     return value is None, -value if isinstance(value, int) else value or ""
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; 0 where it is gone by now."""
+    """Bytes of a file; 0 if it is gone by now."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -183,7 +183,7 @@ def _size(path: Path) -> int:
 
 
 def _bytes_in(folder: Path) -> int:
-    """Bytes of the files in a replica's folder; 0 where it is gone by now."""
+    """Bytes of the files in a replica's folder; 0 if it is gone by now."""
     try:
         return sum(_size(Path(each.path)) for each in os.scandir(folder) if each.is_file())
     except FileNotFoundError:

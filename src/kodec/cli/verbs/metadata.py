@@ -1,4 +1,4 @@
-"""kodec metadata: topics, brokers and configs of a KRaft cluster at an offset of its metadata log."""
+"""kodec metadata: shows topics, brokers and configs of a KRaft cluster at an offset of its metadata log."""
 
 from __future__ import annotations
 
@@ -30,28 +30,26 @@ def metadata(
         list[Path],
         Argument(metavar="PATH...", exists=True, help="log.dirs folders, or one snapshot (.checkpoint)."),
     ],
-    offset: Annotated[
-        int | None, Option("--offset", help="Only what was written below this offset.", min=0)
-    ] = None,
+    offset: Annotated[int | None, Option("--offset", help="Only records below this offset.", min=0)] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,
     json: Annotated[
-        bool, Option("--json", help="One JSON object for the cluster, and for each of what it has.")
+        bool, Option("--json", help="One JSON object for the cluster, then one for each item.")
     ] = False,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
     """Show a KRaft cluster's metadata: features, brokers, topics with ids, configs, replicas and leaders.
 
-    From the newest snapshot of __cluster_metadata that is not behind the offset, and the log after it.
+    From the newest snapshot of __cluster_metadata at or below the offset, and the log after it.
     Secrets in configs are hidden; kodec dump --decode shows each record as it is.
 
     example:  kodec metadata /data/kafka-logs --topic orders
 
-    exit:     0 done   1 no such topic or offset, something is damaged or not known   2 no metadata, bad usage
+    exit:     0 done   1 no such topic or offset, something is damaged or unknown   2 no metadata, bad usage
     """
     with errors_reported():
         if len(paths) == 1 and paths[0].is_file():
             if offset is not None:
-                raise BadParameter("--offset goes with log directories")
+                raise BadParameter("--offset needs log directories")
             found = read_metadata_snapshot(paths[0])
         else:
             found = read_metadata(*paths, end_offset=offset)
@@ -65,7 +63,7 @@ def metadata(
             output.show(output.as_json(facts))
     else:
         _print(found, topics, Layout(wide=wide), only=topic is not None)
-    # What a record of an unknown type says may change the rest, so that Kafka refuses it.
+    # A record of an unknown type may change the rest, so Kafka refuses it.
     raise Exit(tell(found.account) or (FAILED if found.account.unknown else 0))
 
 

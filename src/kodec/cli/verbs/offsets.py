@@ -1,4 +1,4 @@
-"""kodec offsets: what groups have committed, and how far behind they are."""
+"""kodec offsets: shows what groups have committed and how far they lag."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def offsets(
 ) -> None:
     """Show the committed offsets of groups, with the lag, from __consumer_offsets; no broker is needed.
 
-    A commit in a transaction counts once that has committed; before, it is shown as pending. The log's end
-    is that of its newest replica in the folders; it and the lag are unknown where no replica is there. Share
-    groups have the offset from which on they still deliver, from __share_group_state.
+    A commit in a transaction counts once the transaction has committed; before, it is shown as pending. The
+    log end is that of the newest replica in the folders; it and the lag are unknown if there is no replica.
+    Share groups have the offset at which delivery continues, from __share_group_state.
 
     example:  kodec offsets /data/kafka-logs --group orders-classic
 

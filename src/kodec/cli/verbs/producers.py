@@ -1,4 +1,4 @@
-"""kodec producers: who wrote to a partition with a producer id, and what of it is open."""
+"""kodec producers: shows producers of a partition and their open transactions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def producers(
     columns: Annotated[str | None, COLUMNS] = None,
     wide: Annotated[bool, WIDE] = False,
 ) -> None:
-    """Show the idempotent and transactional producers of partitions, as a broker that loads them knows them.
+    """Show the idempotent and transactional producers of partitions, in the state that a broker would load.
 
-    From the newest producer snapshot, and the batches behind it. A broker forgets producers after
-    producer.id.expiration.ms; here they are shown as long as a snapshot or the log has them.
+    From the newest producer snapshot, and the batches after it. A broker forgets producers after
+    producer.id.expiration.ms; here they are shown while a snapshot or the log has them.
 
     example:  kodec producers /data/kafka-logs --topic idempotent
 

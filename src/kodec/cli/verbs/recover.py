@@ -30,12 +30,12 @@ def recover(
         Path | None,
         Option(
             "--quarantine",
-            help="Folder for what is truncated. [default: DIR.quarantine beside the log directory]",
+            help="Folder for truncated data. [default: DIR.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,
     from_start: Annotated[
-        bool, Option("--from-start", help="Read all segments, whatever the checkpoints say.")
+        bool, Option("--from-start", help="Read all segments, regardless of the checkpoints.")
     ] = False,
     index_interval_bytes: Annotated[int, Option(help="The topic's index.interval.bytes.", min=0)] = 4096,
 ) -> None:
@@ -43,7 +43,7 @@ def recover(
 
     Completes or rolls back an interrupted compaction, reads the segments from the recovery point on,
     truncates a log after its last valid batch, and rebuilds indexes, producer snapshots and leader epochs.
-    Nothing is thrown away: what is truncated is moved to the quarantine folder.
+    Nothing is deleted: truncated data is moved to the quarantine folder.
 
     example:  kodec recover /data/kafka-logs
 
@@ -59,7 +59,7 @@ def recover(
 
 
 def _plans(path: Path, from_start: bool, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:
-    """The plan of a topic-partition's folder, or those of a log directory, each made when it is asked for."""
+    """The plan of a topic-partition's folder, or those of a log directory, each made on demand."""
     if isinstance(resolve(path), PartitionPath):
         yield plan_recovery(
             path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step

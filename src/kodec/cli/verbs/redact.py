@@ -1,4 +1,4 @@
-"""kodec redact: erases chosen records from closed segments, and looks for what still holds them."""
+"""kodec redact: erases chosen records from closed segments and reports remaining copies."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def redact(
 ) -> None:
     """Erase chosen records, in all segments but the active one; no broker may run.
 
-    Records are chosen as in `kodec find`; all conditions that are given must hold. Offsets, timestamps,
-    producers, transactions and epochs of all that stays are kept, indexes are rebuilt. Afterwards all files
-    of the topic-partition are searched, compressed batches, old copies and replicas to be deleted too; what
-    still holds a match is named. Without --apply it is a dry run: nothing is written.
+    Records are chosen as in `kodec find`; all given conditions must hold. Offsets, timestamps, producers,
+    transactions and epochs of all other records are kept, indexes are rebuilt. Afterwards all files of the
+    topic-partition are searched, including compressed batches, old copies and deleted replicas; files that
+    still hold a match are reported. Without --apply it is a dry run: nothing is written.
 
     example:  kodec redact /data/kafka-logs --topic orders --key customer-17
 
-    exit:     0 nothing to do, or done   1 refused, cannot be read, or a match is left   2 bad usage
+    exit:     0 nothing to do, or done   1 refused, cannot be read, or a match remains   2 bad usage
               3 shown, --apply does it
     """
     formats: tuple[ValueFormat, ValueFormat] = (key_format.value, value_format.value)
@@ -88,8 +88,8 @@ def redact(
             ids = of_transactional_id(paths, transactional_id)
             wanted = dataclasses.replace(wanted, producer_ids=ids & (wanted.producer_ids or ids))
         if wanted == RecordFilter():
-            raise BadParameter("say which records: --key, --where, --offset or another condition")
-        # The log of the metadata quorum is refused where it is meant, and no record of a topic's is in there.
+            raise BadParameter("choose records: --key, --where, --offset or another condition")
+        # A named log of the metadata quorum is refused; no topic's records are in there.
         others = [log for log in logs if log.topic_partition.topic != METADATA]
         folders = [log.path for log in others or logs]
         with progress("redact", (1 + apply) * sum(map(size_of_logs, folders))) as step:
@@ -144,14 +144,14 @@ def _text(report: RedactionReport) -> list[str]:
     for each in report.holders:
         if each.place is Place.CLOSED and not report.applied and each.records:
             lines.append(f"{name}: {each.path.name}: {output.count(each.records, 'record')}")
-    what = "is deleted" if report.applied else "would be deleted"
-    lines += [f"{name}: {path.name} {what}: it waits for that" for path in report.deleted_files]
+    what = "deleted" if report.applied else "would be deleted"
+    lines += [f"{name}: {path.name} {what}: it was marked for deletion" for path in report.deleted_files]
     lines += [f"{name}: {_left(each)}" for each in report.left]
     if report.applied and not report.left:
-        lines.append(f"{name}: checked: no file of it holds a record that matches")
+        lines.append(f"{name}: checked: none of its files holds a matching record")
     if others := sum(each.others for each in report.holders):
         batches = output.count(others, "batch", "batches")
-        lines.append(f"{name}: the bytes also stand in {batches} of records that do not match: they stay")
+        lines.append(f"{name}: the bytes also occur in {batches} of other records, which stay")
     return lines
 
 

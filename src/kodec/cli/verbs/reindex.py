@@ -25,7 +25,7 @@ def reindex(
     json: Annotated[bool, Option("--json", help="One JSON object for each change.")] = False,
     index_interval_bytes: Annotated[int, Option(help="The topic's index.interval.bytes.", min=0)] = 4096,
 ) -> None:
-    """Rebuild indexes and producer snapshots from logs, which stay as they are; a dry run without --apply.
+    """Rebuild indexes and producer snapshots from logs, which are not changed; a dry run without --apply.
 
     example:  kodec reindex /data/kafka-logs/orders-0
 
@@ -41,7 +41,7 @@ def reindex(
 
 
 def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:
-    """The plan of a segment's or a topic-partition's folder, or those of a log directory."""
+    """The plan of a segment's or topic-partition's folder, or those of a log directory."""
     what = resolve(path)
     if isinstance(what, SegmentPath):
         folders, only = [path.parent], [what.base_offset]

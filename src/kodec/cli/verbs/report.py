@@ -1,4 +1,4 @@
-"""kodec report: what is in log directories, as one page or as JSON."""
+"""kodec report: summarizes log directories as one page or as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def report(
     out: Annotated[
         Path | None, Option("--out", metavar="FILE", help="Write the page here; not among logs.")
     ] = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the page if it is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing page.")] = False,
     json: Annotated[bool, Option("--json", help="Print the same facts as one JSON object.")] = False,
     verify: Annotated[
         bool, Option("--verify", help="Read everything and check it, as kodec verify does.")
@@ -35,10 +35,10 @@ def report(
         Option("--sample", help="MiB of records to convert to other formats; 0: none.", min=0, max=1024),
     ] = 4,
 ) -> None:
-    """Sum up log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space.
+    """Summarize log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space.
 
-    Reads the headers of batches, and a sample of the records to see what another format or codec would take.
-    The page needs nothing beside it and loads nothing; it states what was checked, and what was not.
+    Reads the headers of batches, and a sample of records to estimate sizes in other formats and codecs.
+    The page is self-contained; it states what was checked and what was not.
 
     example:  kodec report /data/kafka-logs --out report.html
 
@@ -70,7 +70,7 @@ def report(
 
 
 def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
-    """Raise BadParameter for a page that would lie among logs, or take the place of a file."""
+    """Raise BadParameter for a page inside a log directory or over an existing file."""
     folder = out.absolute().parent.resolve()
     for path in paths:
         root = path.resolve().parent if isinstance(resolve(path), PartitionPath) else path.resolve()
@@ -79,4 +79,4 @@ def _require_place(out: Path, paths: list[Path], overwrite: bool) -> None:
     if not folder.is_dir():
         raise BadParameter(f"--out: there is no folder {folder}")
     if out.is_dir() or (out.exists() and not overwrite):
-        raise BadParameter(f"--out: {out} is there; --overwrite replaces it")
+        raise BadParameter(f"--out: {out} exists; --overwrite replaces it")

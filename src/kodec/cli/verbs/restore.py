@@ -1,4 +1,4 @@
-"""kodec restore: Parquet or Arrow IPC to a log directory."""
+"""kodec restore: writes Parquet or Arrow IPC as a log directory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["restore"]
 
 def restore(
     parquet: Annotated[
-        Path, Argument(metavar="DIR", exists=True, file_okay=False, help="What `export` wrote.")
+        Path, Argument(metavar="DIR", exists=True, file_okay=False, help="Output of `kodec export`.")
     ],
     to: Annotated[Path, Option("--to", help="The new log directory.", file_okay=False)],
     topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     compression: Annotated[str, BATCHES] = "none",
     segment_bytes: Annotated[
-        int, Option(help="The most bytes of a segment (segment.bytes).", min=1, max=2**31 - 1)
+        int, Option(help="The maximum size of a segment (segment.bytes).", min=1, max=2**31 - 1)
     ] = 1 << 30,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,
@@ -32,7 +32,7 @@ def restore(
 
     example:  kodec restore out --to restored
 
-    exit:     0 done   1 offsets that do not ascend, or the target is not empty   2 bad usage
+    exit:     0 done   1 offsets not ascending, or the target is not empty   2 bad usage
     """
     master = require_spark(engine, master)
     with job():

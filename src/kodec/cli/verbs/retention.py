@@ -1,4 +1,4 @@
-"""kodec retention: which segments would be deleted, and why the next one stays."""
+"""kodec retention: shows which segments retention would delete and why the next one stays."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def retention(
     now: Annotated[str | None, Option("--now", help="At this time: ms or ISO 8601; now by default.")] = None,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
-    """Say which segments a broker's retention would delete now, and why the next one stays; reads only.
+    """Show which segments a broker's retention would delete now, and why the next one stays; read only.
 
-    Settings are those of the metadata log, where it is in the folders: of the topic, the broker, or the
-    cluster; else Kafka's defaults. What stands in a broker's server.properties is not on its disk: give it as
-    an option. kodec trim deletes.
+    Settings come from the metadata log, if it is in the folders: of the topic, the broker or the
+    cluster; else they are Kafka's defaults. A broker's server.properties are not among its logs: give such
+    settings as options. To delete, use kodec trim.
 
     example:  kodec retention /data/kafka-logs --topic orders
 
-    exit:     0 done   1 something is damaged, or cannot be told   2 no such topic there, bad usage
+    exit:     0 done   1 something is damaged, or cannot be determined   2 no such topic there, bad usage
     """
     try:
         time = None if now is None else parse_time(now)
@@ -72,13 +72,13 @@ def retention(
                 guessed += found.settings["retention.ms"].source == "default"
     if metadata is None:
         output.warn(
-            "kodec: no metadata log in the folders: what topics set is not known, and Kafka's defaults are "
-            "taken where no option is given"
+            "kodec: no metadata log in the folders: topic settings are unknown, and Kafka's defaults ~"
+            "apply where no option is given"
         )
     elif guessed:
         output.warn(
             f"kodec: {output.count(guessed, 'partition')}: retention.ms is Kafka's default, as a broker's "
-            "server.properties is not on its disk; --retention-ms gives another"
+            "server.properties is not in its log directories; --retention-ms overrides it"
         )
     raise Exit(code or outcome.code)
 
@@ -128,7 +128,7 @@ def _text(found: Retention) -> list[str]:
     )
     lines = [f"{name}: {output.count(found.segments, 'segment')}, {output.size_of(found.bytes)}; {settings}"]
     lines += [
-        f"  segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: goes, "
+        f"  segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: expired, "
         f"{each.reason.value}"
         for each in found.deletable
     ]
@@ -139,9 +139,9 @@ def _text(found: Retention) -> list[str]:
             f"  {what} {kept.base_offset}, {output.size_of(kept.bytes)}, stays: {'; '.join(kept.reasons)}"
         )
         if kept.due is not None:
-            lines.append(f"    by time it goes after {output.time_of(kept.due - 1)}")
+            lines.append(f"    by time it expires after {output.time_of(kept.due - 1)}")
         if kept.behind:
             lines.append(
-                f"    {output.count(kept.behind, 'segment')} behind it would be old enough, and waits"
+                f"    {output.count(kept.behind, 'segment')} after it would expire too but must wait"
             )
     return lines

@@ -1,4 +1,4 @@
-"""kodec salvage: copies every good batch of a damaged log."""
+"""kodec salvage: copies every good batch of damaged logs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def salvage(
 ) -> None:
     """Copy every good batch of damaged logs to new ones, offsets unchanged; report exactly what is missing.
 
-    Where `recover`, as a broker does, truncates a log at the first bad batch, this keeps what follows. The
-    source is only read. Without --apply it is a dry run: nothing is written.
+    Where `recover`, like a broker, truncates a log at the first bad batch, this keeps the batches after it.
+    The source is only read. Without --apply it is a dry run: nothing is written.
 
     example:  kodec salvage /data/kafka-logs --topic orders --to salvaged
 
@@ -82,13 +82,13 @@ def _text(report: SalvageReport) -> list[str]:
         lines.append(f"{each.path}: {what}: {'; '.join(each.reasons)}")
     lines += [
         f"{path}: not read: "
-        + ("left by an interrupted swap of segments" if path.is_file() else "it is no regular file")
+        + ("left by an interrupted swap of segments" if path.is_file() else "not a regular file")
         for path in report.unread
     ]
-    lines += [f"{each}: kept as it is" for each in report.wrong_epochs]
+    lines += [f"{each}: kept unchanged" for each in report.wrong_epochs]
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
-        lines.append(f"{name}: transactions without an end: of producer {producers}")
+        lines.append(f"{name}: open transactions of producer {producers}")
     kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
     lost = output.size_of(report.bytes_missing)
     where = "" if report.target is None else f" in {report.target}"

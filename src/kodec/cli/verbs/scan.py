@@ -1,4 +1,4 @@
-"""kodec scan: the rows of any file that a schema describes, as Parquet."""
+"""kodec scan: writes rows of any file with a schema to Parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scan(
             exists=True,
             dash=True,
             dir_okay=False,
-            help="What is read; - for standard input.",
+            help="The file to read; - for standard input.",
         ),
     ],
     schema: Annotated[
@@ -40,15 +40,15 @@ def scan(
         Option("--column", help="A path from a row: body.width; may be given several times."),
     ] = None,
     compression: Annotated[str, PARQUET] = "zstd",
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the file that is there.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Write the rows of any file that a schema describes to Parquet.
 
-    The schema's modules are generated once, into the user's cache ($KODEC_CACHE says where).
+    The schema's modules are generated once, into the user's cache ($KODEC_CACHE overrides it).
 
     example:  kodec scan --schema pcap.ksy trace.pcap --to trace.parquet
 
-    exit:     0 done   1 bad bytes or a bad schema, or the target is there   2 bad usage
+    exit:     0 done   1 bad bytes or a bad schema, or the target exists   2 bad usage
     """
     try:
         from kodec.formats import load_schema

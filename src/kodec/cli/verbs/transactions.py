@@ -1,4 +1,4 @@
-"""kodec transactions: which are open, which hang, and up to where a partition is decided."""
+"""kodec transactions: shows open and hanging transactions and last stable offsets."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def transactions(
 ) -> None:
     """Show transactional ids, open transactions, and the last stable offset of each partition.
 
-    From __transaction_state and from what each partition says of its producers. An open transaction is
+    From __transaction_state and from the producers of each partition. The status of an open transaction is
     "open", "ending" (the markers are being written), "overdue" (older than its timeout), "hanging" (the
-    coordinator does not know of it), or "unknown" (the coordinator's records are not in the folders).
+    coordinator does not know it), or "unknown" (the coordinator's records are not in the folders).
 
     example:  kodec transactions /data/kafka-logs
 

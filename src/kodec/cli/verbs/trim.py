@@ -18,20 +18,20 @@ def trim(
     paths: Annotated[list[Path], PARTITIONS],
     topic: Annotated[list[str] | None, TOPICS] = None,
     before_offset: Annotated[
-        int | None, Option("--before-offset", help="Delete records below it, as DeleteRecords.", min=0)
+        int | None, Option("--before-offset", help="Delete records below it, like DeleteRecords.", min=0)
     ] = None,
     retention_bytes: Annotated[
         int | None, Option("--retention-bytes", help="Keep this many bytes of log.", min=0)
     ] = None,
     retention_ms: Annotated[
-        int | None, Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
+        int | None, Option("--retention-ms", help="Keep segments that are not older, in ms.", min=0)
     ] = None,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Delete the oldest segments by offset, size or time, as a broker's retention does; no broker may run.
 
-    Whole segments, oldest first. Without --apply it is a dry run: nothing is written.
+    Deletes whole segments, oldest first. Without --apply it is a dry run: nothing is written.
 
     example:  kodec trim /data/kafka-logs --topic orders --retention-ms 86400000
 

@@ -1,4 +1,4 @@
-"""kodec verify: checks logs against themselves."""
+"""kodec verify: checks the consistency of logs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def verify(
 ) -> None:
     """Check checksums, offsets, indexes, producer snapshots, transaction indexes and checkpoints; read only.
 
-    Prints a line for each problem (file, byte, what was needed, what is there) and a summary. A line that
-    begins with "note:" is no problem.
+    Prints a line for each problem (file, byte, expected, found) and a summary. A line that begins with
+    "note:" is not a problem.
 
     example:  kodec verify /data/kafka-logs
 
@@ -50,7 +50,7 @@ def verify(
 
 
 def _print(found: Problem, as_json: bool) -> None:
-    """A line for one thing that is wrong."""
+    """A line for one problem."""
     if not as_json:
         output.show(str(found))
         return
@@ -60,7 +60,7 @@ def _print(found: Problem, as_json: bool) -> None:
 
 
 def _sum_up(segments: int, size: int, problems: int, as_json: bool) -> None:
-    """What was checked, and how it came out."""
+    """What was checked, and the result."""
     if as_json:
         output.show(output.as_json({"segments": segments, "bytes": size, "problems": problems}))
         return

@@ -1,1 +1,1 @@
-"""A log directory that was written without a broker, made ready for one."""
+"""Prepares a log directory that was written without a broker for one."""

@@ -1,8 +1,8 @@
 """Hands logs that were written without a broker to one, under the topic ids of its cluster.
 
-A broker in KRaft mode serves a folder only where `partition.metadata` has the id that the cluster's metadata
-has for the topic; any other is renamed to `-stray`, and the topic is served empty. So the topic is created
-first, by the cluster, and its empty folder exchanged here.
+A broker in KRaft mode serves a folder only if its `partition.metadata` has the id that the cluster's metadata
+has for the topic; any other is renamed to `-stray`, and the topic is served empty. So the cluster first
+creates the topic; then its empty folder is exchanged here.
 
 Followed: `LogManager.loadLog` and `isStrayReplica`, `UnifiedLog.deleteOldSegments`, Kafka 4.3.
 """
@@ -61,9 +61,9 @@ from kodec.runtime.system import require_posix
 __all__ = ["RETENTION_MS", "Adoption", "AdoptionPlan", "plan_adoption"]
 
 RETENTION_MS = 7 * 86_400_000
-"""Kafka's default of `log.retention.hours`, for topics without a `retention.ms` of their own."""
+"""Kafka's default of `log.retention.hours`, for topics without a `retention.ms` ."""
 
-# Ids that stand for none, or for a directory that is not known.
+# Reserved ids: no directory, or an unknown one.
 _RESERVED = 100
 _KINDS = (".log", *(f".{kind}" for kind in INDEXES), ".snapshot")
 
@@ -73,13 +73,13 @@ class Adoption:
     """One topic-partition.
 
     Attributes:
-        source, target: its folders; topic_id: None where it is not known.
+        source, target: its folders; topic_id: None if unknown.
         segments, bytes, start_offset, end_offset: of its log.
-        retention_ms, retention_bytes: what the broker goes by; None for no bound.
+        retention_ms, retention_bytes: the broker's limits; None if unlimited.
         own_retention: whether the topic has a `retention.ms` of its own, as far as is known.
         expired, expired_bytes: the segments, oldest first, that the broker would delete within minutes.
-        problems: why it cannot be adopted; empty where it can.
-        is_adopted: whether its log is in place already, byte for byte and with the same start offset, as
+        problems: why it cannot be adopted; empty if it can.
+        is_adopted: whether its log is already in place, byte for byte and with the same start offset, as
             after an adoption that was killed.
         topic_partition: which one.
 
@@ -110,12 +110,12 @@ class Adoption:
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPlan:
-    """What would be adopted; `apply` does it.
+    """The plan of an adoption; `apply` carries it out.
 
     Attributes:
         source, into: the log directory that is read, and those of the broker.
         partitions: by topic and partition.
-        planner: what the plan was made by. fingerprints: of the folders that it read.
+        planner: made this plan. fingerprints: of the folders that it read.
         progress: called with the bytes of logs copied since the last call.
 
     Example: see `plan_adoption`.
@@ -130,7 +130,7 @@ class AdoptionPlan:
 
     @property
     def problems(self) -> list[str]:
-        """Why nothing can be adopted, a line each; empty where all can."""
+        """Why nothing can be adopted, one reason per line; empty if all can be."""
         return [f"{each.topic_partition}: {text}" for each in self.partitions for text in each.problems]
 
     @property
@@ -145,26 +145,27 @@ class AdoptionPlan:
         quarantine: Path | None = None,
         done: Callable[[Adoption], None] = lambda _: None,
     ) -> list[Path]:
-        """Copy the logs into the broker's log directories; the source is only read. The broker must not run.
+        """Copy the logs into the broker's log directories; the source is only read. No broker may run.
 
-        The locks of all directories are held. First all is copied, into folders that a broker deletes when it
-        starts: an error up to there, as where the disk is full, leaves everything as it was. Then the entries
-        of what was there go from the checkpoints, and so does the clean-shutdown marker: the broker checks
-        the new logs when it starts. At last each folder is exchanged for the empty one of the broker, which
+        The locks of all directories are held. First everything is copied into folders that a broker deletes
+        when it starts: an error so far, such as a full disk, leaves everything unchanged. Then the old
+        entries and the clean-shutdown marker are removed from the checkpoints, so that the broker checks
+        the new logs when it starts. Finally each folder is exchanged for the empty one of the broker, which
         goes to the quarantine folder. Folders and files get the owner, group and permissions of the broker's.
-        What an adoption that was killed has put into its place stays as it is: a new plan does the rest.
+        A killed adoption leaves what is already in place: a new plan completes the rest.
 
         Args:
-            allow_expired: also where retention would delete segments at once.
-            quarantine: the folder for what the broker had; None: `<log directory>.quarantine`, beside each.
-            done: called with each topic-partition when it is in its place, durable.
+            allow_expired: adopt even if retention would delete segments at once.
+            quarantine: the folder for the broker's old files; None: `<log directory>.quarantine`, beside
+                each.
+            done: called with each topic-partition once it is durably in place.
 
-        Returns: what the broker had, in quarantine.
+        Returns: the broker's old files, in quarantine.
         Raises: ValueError for a plan with problems, and for segments that retention would delete; StalePlan
-        where anything that the plan was made from has changed, as where the broker took records since;
-        BlockingIOError where a broker runs, or somebody writes into the source; PermissionError where this
-        user cannot give files to the broker's owner; OSError. Where some were adopted before, a note of the
-        error says how many.
+        if anything that the plan was made from has changed, for example if the broker has appended records
+        since; BlockingIOError if a broker runs or another program writes to the source; PermissionError if
+        this user cannot give files to the broker's owner; OSError. If some were adopted before the error, its
+        note states how many.
         """
         if self.problems:
             raise ValueError("; ".join(self.problems))
@@ -175,7 +176,7 @@ class AdoptionPlan:
             require_posix(root)
             owner = root.stat().st_uid
             if os.geteuid() not in (0, owner):
-                text = f"is the broker's, of user {owner}; run this as that user, or as root"
+                text = f"belongs to the broker's user {owner}; run this as that user or as root"
                 raise PermissionError(f"{root} {text}")
         places = [quarantine_of(each.target, quarantine) for each in self.partitions]
         with ExitStack() as stack:
@@ -191,7 +192,7 @@ class AdoptionPlan:
             return self._exchange(working, places, done)
 
     def _hold(self, stack: ExitStack) -> None:
-        """Be the only one to write in any of the folders, in any process."""
+        """Exclude all other writers in these folders, in any process."""
         locks = {root: stack.enter_context(locked(root)) for root in self.into}
         if self.source not in locks:
             try:
@@ -209,7 +210,7 @@ class AdoptionPlan:
                 require_unused(folder)
 
     def _require_current(self) -> None:
-        """Raises StalePlan where the plan would be another one now."""
+        """Raises StalePlan if the plan would be different now."""
         for each in self.fingerprints:
             each.require()
         try:
@@ -221,33 +222,33 @@ class AdoptionPlan:
             raise StalePlan(str(self.into[0] / META_PROPERTIES), "has changed")
         for before, after in zip(self.partitions, now, strict=True):
             if before != after:
-                text = "; ".join(after.problems) or "what the cluster says of it has changed"
-                raise StalePlan(str(before.target), f"is another one ({text})")
+                text = "; ".join(after.problems) or "its metadata in the cluster has changed"
+                raise StalePlan(str(before.target), f"has changed ({text})")
 
     def _copied(self, adoption: Adoption, made: ExitStack) -> Path:
-        """The folder that is to be adopted, ready and durable; `made` removes a copy again."""
+        """The folder to adopt, ready and durable; `made` removes a copy again."""
         source, root = adoption.source, adoption.target.parent
         if adoption.is_in_place:
             return source
         folder = root / working_name(adoption.target.name)
         require_no_link(folder)
         if adoption.is_adopted:
-            # it may hold what the broker had
+            # it may hold the broker's old files
             return folder
         if folder.exists():
-            # of an adoption that was killed
+            # left by a killed adoption
             shutil.rmtree(folder)
         made.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir()
         for path in _files_of(source):
-            # Whoever made it may not read what a link leads to, and the broker's users may.
+            # Its creator may lack read access to the target of a link that the broker's user can read.
             require_no_link(path)
             copy_from(path, 0, folder / path.name, self.progress if path.suffix == ".log" else None)
         _furnish(folder, adoption)
         return folder
 
     def _forget(self, root: Path) -> None:
-        """Take out what the broker has noted of the empty logs; keep which records of these are deleted."""
+        """Remove the broker's entries for the empty logs; keep the entries for deleted records."""
         adopted = {
             each.topic_partition
             for each in self.partitions
@@ -255,7 +256,7 @@ class AdoptionPlan:
         }
         starts = LogRoot(self.source).log_start_offsets
         deleted = {owner: offset for owner, offset in starts.items() if owner in adopted}
-        # First: whatever ends this, the broker checks what it finds, and deleted records stay deleted.
+        # First: however this ends, the broker checks what it finds, and deleted records stay deleted.
         (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
         sync_folder(root)
         for name in (RECOVERY_POINTS, HIGH_WATERMARKS, CLEANER_OFFSETS, LOG_START_OFFSETS):
@@ -270,7 +271,7 @@ class AdoptionPlan:
     def _exchange(
         self, working: Sequence[Path], places: Sequence[Path], done: Callable[[Adoption], None]
     ) -> list[Path]:
-        """Put each folder in the place of the broker's empty one; where that is then."""
+        """Exchange each folder with the broker's empty one; return where that is now."""
         kept = []
         count = 0
         for each, made, place in zip(self.partitions, working, places, strict=True):
@@ -301,24 +302,24 @@ class AdoptionPlan:
 
 
 def _furnish(folder: Path, adoption: Adoption) -> None:
-    """Give a folder the id of its topic, and it and its files to whom the log directory belongs; durably."""
+    """Give a folder its topic id, and it and its files the owner of the log directory; durably."""
     assert adoption.topic_id is not None
     like = adoption.target.parent.stat()
     write_partition_metadata(folder / PARTITION_METADATA, adoption.topic_id)
     for path in (*folder.iterdir(), folder):
         with open_file(path, os.O_RDONLY) as fd:
             keep_owner(fd, like, None if path == folder else like.st_mode & 0o666)
-            # A broker that may not read its log takes the whole directory for broken.
+            # A broker that may not read its log treats the whole directory as failed.
             os.fsync(fd)
 
 
 def _put_in_place(made: Path, target: Path) -> Path | None:
-    """Give a folder its name; where the one is now that had it, None for none."""
+    """Give a folder its final name; return the new place of the folder that had it, or None."""
     if not target.exists():
         made.rename(target)
         return None
     if not exchange(made, target):
-        # A name that a broker takes for a replica to be deleted, should this be the end.
+        # A name that marks a replica for deletion, in case of a crash here.
         aside = made.with_name(f"{made.name.partition('.')[0]}.{uuid4().hex}-delete")
         target.rename(aside)
         made.rename(target)
@@ -337,30 +338,30 @@ def plan_adoption(
     now: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> AdoptionPlan:
-    """Look whether a broker would serve the logs of `source` in its log directories `into`.
+    """Check whether a broker would serve the logs of `source` in its log directories `into`.
 
     Nothing is written. The logs are read from start to end, as `verify` does.
 
     Args:
-        source: a log directory that no broker uses, as `LogDirectoryWriter`, a conversion or Spark wrote it.
+        source: a log directory that no broker uses, written by `LogDirectoryWriter`, a conversion or Spark.
             It may be `into` itself: then only ids, owners and checkpoints are set.
-        into: one or several entries of the `log.dirs` of a broker that was stopped, with their
-            `meta.properties`. Each topic-partition goes where the cluster has it; where it has it nowhere,
+        into: one or several entries of the `log.dirs` of a stopped broker, with their
+            `meta.properties`. Each topic-partition goes where the cluster has it; if nowhere,
             into the one with the fewest.
         metadata: a log directory, of the broker or of a controller, that holds `__cluster_metadata-0`; None:
-            `into`. Where there is none, `topic_ids` are needed, and what replicas and retention are is not
-            known.
-        topics: of `source`; None for all.
-        topic_ids: by topic; where the metadata has the topic, they must agree.
-        retention_ms: of topics without a setting of their own: the broker's `log.retention.ms`.
-        now: ms since epoch; the clock's time where it is not given.
+            `into`. Without one, `topic_ids` are needed, and replicas and retention are
+            unknown.
+        topics: of `source`; None: all.
+        topic_ids: by topic; must agree with the metadata, if that has the topic.
+        retention_ms: for topics without their own setting: the broker's `log.retention.ms`.
+        now: ms since epoch; the current time by default.
         progress: called with the bytes read since the last call, and by `apply` with those copied.
 
     Returns: a plan; `apply` copies and prepares.
     Raises: NotALog where there is nothing to adopt; ValueError where `into` is no broker's log directory, or
     lies in `source`, where `source` or the metadata is of another cluster, and where segments are to be moved
     into `source` still (`kodec.log.writing.add_segments.finish_additions`); KeyError for a topic that is
-    not in `source`; OSError; FormatError for a log that is damaged at its end.
+    not in `source`; OSError; FormatError for a log with a damaged end.
 
     Example:
         >>> import kodec
@@ -377,19 +378,19 @@ def plan_adoption(
     targets = [into] if isinstance(into, (str, os.PathLike)) else into
     roots = tuple(dict.fromkeys(Path(each).resolve() for each in targets))
     if not roots:
-        raise ValueError("a log directory of the broker is needed")
+        raise ValueError("give a log directory of the broker")
     if given not in roots:
         for root in roots:
             require_apart(given, root)
     elif len(roots) > 1:
         raise ValueError(f"{given} is adopted in place: give no other log directory")
     if is_unfinished(given):
-        raise ValueError(f"{given}: segments were to be added, and are not in place: finish that first")
+        raise ValueError(f"{given}: added segments are not yet in place: finish that first")
     what = resolve(given)
     live = what.partitions if isinstance(what, LogDirectoryPath) else []
     found = [each for each in live if not each.topic_partition.is_internal]
     if not found:
-        raise NotALog(f"{given} has no folder named like orders-0, or of Kafka's own topics alone")
+        raise NotALog(f"{given} has no folder named like orders-0, or only Kafka's own topics")
     if topics is not None:
         names = set(topics)
         if missing := names - {each.topic_partition.topic for each in found}:
@@ -407,15 +408,15 @@ def plan_adoption(
 
 
 def _problems_in(folder: Path, progress: Callable[[int], None]) -> list[str]:
-    """What `verify` finds in a log, in a line."""
+    """The findings of `verify` in a log, on one line."""
     found = [each for each in verify(folder, progress=progress) if not each.note]
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return [f"verify finds a problem in it: {found[0]}{more}"] if found else []
+    return [f"verify reports a problem: {found[0]}{more}"] if found else []
 
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """What decides a plan besides the logs; `again` reads it anew."""
+    """The inputs of a plan besides the logs; `again` reads them anew."""
 
     source: Path
     into: tuple[Path, ...]
@@ -436,32 +437,32 @@ class _Planner:
         retention_ms: int,
         now: int,
     ) -> _Planner:
-        """Raises ValueError where not all is of one cluster and one broker; OSError; FormatError."""
+        """Raises ValueError unless all belong to one cluster and one broker; OSError; FormatError."""
         properties = {root: _properties(root) for root in into}
         first = properties[into[0]]
         for root, each in properties.items():
             if (each.cluster_id, each.node_id) != (first.cluster_id, first.node_id):
-                raise ValueError(f"{into[0]} and {root} are not of the same broker")
+                raise ValueError(f"{into[0]} and {root} belong to different brokers")
         for path in (source, *([] if metadata_at is None else [metadata_at])):
             found = LogRoot(path).meta_properties()
             if found is not None and found.cluster_id not in (None, first.cluster_id):
                 raise ValueError(
-                    f"{path} is of cluster {found.cluster_id}, and {into[0]} of {first.cluster_id}"
+                    f"{path} belongs to cluster {found.cluster_id}, but {into[0]} of {first.cluster_id}"
                 )
         metadata = _metadata(
             into if metadata_at is None else (metadata_at,), required=metadata_at is not None
         )
         if metadata is not None:
             if metadata.account.problems:
-                raise ValueError(f"the metadata cannot be read whole: {metadata.account.problems[0]}")
+                raise ValueError(f"the metadata cannot be read completely: {metadata.account.problems[0]}")
             for broker in metadata.brokers:
                 known = {_shown(each) for each in broker.log_dirs}
                 for root, each in properties.items():
                     identity = each.directory_id
                     if broker.id == each.node_id and known and identity is not None and identity not in known:
                         raise ValueError(
-                            f"{root}: the cluster's metadata knows no log directory {identity} of broker "
-                            f"{broker.id}: it is of another cluster, or the broker has not been started there"
+                            f"{root}: the cluster's metadata has no log directory {identity} of broker "
+                            f"{broker.id}: it is of another cluster, or the broker was never started there"
                         )
         return cls(source, into, metadata_at, topic_ids, retention_ms, now, metadata, properties)
 
@@ -471,25 +472,25 @@ class _Planner:
         return self.properties[self.into[0]].node_id
 
     def again(self) -> _Planner:
-        """The same, as it is now."""
+        """The same, read again now."""
         return _Planner.read(
             self.source, self.into, self.metadata_at, self.topic_ids, self.retention_ms, self.now
         )
 
     def partitions(self, sources: Sequence[Path], check: Callable[[Path], list[str]]) -> list[Adoption]:
-        """What becomes of each folder; `check` says what is wrong with the log in it."""
+        """The plan for each folder; `check` returns the problems of the log in it."""
         held = {root: len(find_partitions(root)) for root in self.into}
         return [self._plan(path, held, check) for path in sources]
 
     def _root_for(self, name: str, known: UUID | None, held: dict[Path, int]) -> tuple[Path, list[str]]:
-        """The log directory that a partition goes into, and why it cannot."""
+        """The target log directory of a partition, and reasons against it."""
         if known is not None:
             of = [root for root, each in self.properties.items() if each.directory_id == _shown(known)]
             if of:
                 return of[0], []
             if all(each.directory_id is not None for each in self.properties.values()):
                 text = f"the broker has it in another of its log.dirs, {_shown(known)}"
-                return self.into[0], [f"{text}: give that with --into too"]
+                return self.into[0], [f"{text}: also give that with --into"]
         there = [root for root in self.into if (root / name).exists()]
         if len(there) > 1:
             return there[0], [f"it is in both {there[0]} and {there[1]}"]
@@ -506,10 +507,8 @@ class _Planner:
         root, problems = self._root_for(source.name, known[0] if known else None, held)
         target = root / source.name
         links = [each for each in (source, *sorted(source.iterdir())) if each.is_symlink()]
-        problems += [
-            f"{each} is a symbolic link: whose file it is cannot be told from here" for each in links
-        ]
-        # A copy made by hand has the bytes, and not which of its records are deleted.
+        problems += [f"{each} is a symbolic link: its owner is unknown" for each in links]
+        # A copy made by hand has the bytes, but lacks the log start offset.
         starts = [LogRoot(folder.parent).log_start_offsets.get(owner, 0) for folder in (source, target)]
         is_adopted = (
             source != target and not links and starts[0] == starts[1] and _is_copy(source, target, topic_id)
@@ -572,19 +571,19 @@ class _Planner:
         if place.replicas != [self.node]:
             have = ", ".join(map(str, place.replicas))
             found.append(
-                f"its replicas are on {have}, and this broker is {self.node}: the others are empty, and this "
-                "one would follow them; let it have this one alone, and add others when it is served"
+                f"its replicas are on {have}, but this broker is {self.node}: the others are empty, and this "
+                "one would follow them; assign only this broker, and add replicas later"
             )
         if epoch > place.leader_epoch:
             found.append(
-                f"its newest leader epoch is {epoch}, and the cluster's {place.leader_epoch}: write it anew, "
+                f"its newest leader epoch is {epoch}, but the cluster's is {place.leader_epoch}: rewrite it "
                 "from Parquet or by Spark"
             )
         return found
 
 
 def _properties(root: Path) -> MetaProperties:
-    """What a log directory says of its broker. Raises ValueError where it is none's."""
+    """The broker of a log directory. Raises ValueError if it has none."""
     found = LogRoot(root).meta_properties()
     if found is None or found.version < 1:
         raise ValueError(f"{root} has no {META_PROPERTIES} of a broker in KRaft mode: start it there once")
@@ -625,12 +624,12 @@ def _is_copy(source: Path, target: Path, topic_id: UUID | None) -> bool:
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """The files of a log that are adopted."""
+    """The files of a log to adopt."""
     return sorted(path for path in folder.iterdir() if path.suffix in _KINDS or path.name == LEADER_EPOCHS)
 
 
 def _problems_of(target: Path, topic_id: UUID | None) -> list[str]:
-    """What is wrong with the folder that the broker has already."""
+    """The problems of the broker's existing folder."""
     if not target.exists():
         return []
     require_no_link(target)

@@ -1,1 +1,1 @@
-"""What is done for every record, in two implementations: pure Python and native kernels. One contract."""
+"""Work done for every record, implemented twice, in pure Python and as native kernels. One contract."""

@@ -1,4 +1,4 @@
-"""The optional library that tables are made of, and the columns that tables have."""
+"""The optional library pyarrow, and the columns of tables."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ OF_BATCH = (
     "is_transactional",
     "is_control",
 )
-"""Columns of `batch_schema` that a table of records can have too."""
+"""Columns of `batch_schema` that a table of records can also have."""
 SEQUENCE = "sequence"
 DECODED = ("key_decoded", "value_decoded")
-"""Columns of messages by name; where one is asked for, each record is looked at in Python."""
+"""Columns of messages by name; if one is selected, each record is decoded in Python."""
 
 
 def pyarrow() -> Any:
-    """The module pyarrow. Raises MissingDependency where it is not installed."""
+    """The module pyarrow. Raises MissingDependency if it is not installed."""
     try:
         import pyarrow
     except ImportError as missing:
@@ -76,9 +76,9 @@ def row_schema() -> pa.Schema:
 
 
 def scan_schema() -> pa.Schema:
-    """What a scan of records can be asked for: `row_schema`, and what `head` of the schema's `-row` adds.
+    """All columns that a scan of records supports: `row_schema`, and those of `head` of the schema's `-row`.
 
-    Those hold for all records of a batch; null for v0 and v1.
+    The latter apply to all records of a batch; null for v0 and v1.
     """
     pa = pyarrow()
     more = HEAD_OF_RECORD_BATCH_ROWS.items()
@@ -88,14 +88,14 @@ def scan_schema() -> pa.Schema:
 def decoded_schema() -> pa.Schema:
     """`scan_schema`, and the messages of Kafka's own topics and of control records: `DECODED`, each a string.
 
-    JSON, as `Decoded.text` gives it; null where there are no bytes, and in other topics.
+    JSON, as in `Decoded.text`; null if there are not bytes, and in other topics.
     """
     pa = pyarrow()
     return pa.schema([*scan_schema(), *(pa.field(name, pa.string()) for name in DECODED)])
 
 
 def headed_schema() -> pa.Schema:
-    """`decoded_schema`, and which batch each record is of: `OF_BATCH`, and its sequence int32, -1 = none."""
+    """`decoded_schema`, and the batch of each record: `OF_BATCH`, and its sequence int32, -1 = none."""
     pa = pyarrow()
     heads = batch_schema()
     more = [pa.field(name, pa.string()) if name == "codec" else heads.field(name) for name in OF_BATCH]
@@ -103,7 +103,7 @@ def headed_schema() -> pa.Schema:
 
 
 def batch_schema() -> pa.Schema:
-    """The columns of a table of batches, a `pyarrow.Schema`; names mean what they mean in `Batch`."""
+    """The columns of a table of batches, a `pyarrow.Schema`; the names are those of `Batch`."""
     pa = pyarrow()
     time = pa.timestamp("ms", tz="UTC")
     some = {
@@ -134,7 +134,7 @@ def batch_schema() -> pa.Schema:
 def columns_of(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     """The schema with these columns, in this order; all of them for None.
 
-    Raises: ValueError for a name that is not there, or that is there twice.
+    Raises: ValueError for a name that is unknown or repeated.
     """
     if columns is None:
         return schema
@@ -143,7 +143,7 @@ def columns_of(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     unknown = [name for name in names if name not in schema.names]
     if unknown:
         known = ", ".join(schema.names)
-        raise ArgumentError(f"no such column: {', '.join(map(repr, unknown))}; there are {known}")
+        raise ArgumentError(f"no such column: {', '.join(map(repr, unknown))}; the columns are {known}")
     if len(set(names)) < len(names):
-        raise ArgumentError(f"a column is asked for twice: {', '.join(names)}")
+        raise ArgumentError(f"a column is selected twice: {', '.join(names)}")
     return pa.schema([schema.field(name) for name in names])

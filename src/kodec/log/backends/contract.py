@@ -1,4 +1,4 @@
-"""What a decoder is, pure or native: it makes items of batches, and knows neither sources nor damage."""
+"""The contract of a decoder, pure or native: it makes items of batches, whatever their source."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Cursor(Protocol):
-    """Where a walk is: the position in its source, in bytes, before which all is decoded."""
+    """The state of a walk: the position in its source, in bytes, before which all is decoded."""
 
     position: int
 
 
 class Decoder(Protocol[T_co]):
-    """Makes items (records, Arrow batches, batches) of the batches that a walk comes to.
+    """Makes items (records, Arrow batches, batches) of the batches of a walk.
 
-    One by one, and where it can run: many at once from a window of the source, while nothing is wrong there.
-    Whatever `run` does not do, or finds wrong, is left to `decode`: there is one set of errors.
+    One by one and, where possible, many at once from a window of the source, while the data is valid.
+    Whatever `run` does not support or finds wrong is left to `decode`: there is one set of errors.
 
     Attributes:
-        runs: whether `run` may get on at the next batch.
+        runs: whether `run` may make progress at the next batch.
         keeps: whether items hold the bytes of their batch, which `decode` then needs in memory.
     """
 
@@ -36,27 +36,27 @@ class Decoder(Protocol[T_co]):
 
     @abstractmethod
     def decode(self, batch: Batch) -> Iterable[T_co]:
-        """The items that are ready after this batch; it may keep some back until there are enough.
+        """The items that are ready after this batch; others may be held back until there are enough.
 
-        The batch goes in whole, or not at all with a FormatError for what is wrong in it.
+        The batch is decoded whole, or not at all with a FormatError.
         """
 
     def run(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[T_co]:
         """Decode the batches in `buf[start:end]`, the first of which is at `cursor.position`.
 
-        Moves the cursor on to the batch where it stops: what is left there is a part of one, or is for
-        `decode`. `buf` is the source's own; nothing may be kept of it.
+        Moves the cursor to the batch where it stops: the rest is part of a batch, or left to
+        `decode`. `buf` belongs to the source; keep no reference to it.
         """
         return iter(())
 
     @abstractmethod
     def rest(self) -> Iterable[T_co]:
-        """The items that were kept back, after the last batch."""
+        """The items that were held back, after the last batch."""
 
     def ahead(self, left: int) -> int:
-        """How many bytes the batches take of which the last `left` records of the item given last are."""
+        """The size in bytes of the batches that contain the last `left` records of the last item."""
         return 0
 
     def close(self) -> None:
-        """Release the bytes of the source, where it keeps some."""
+        """Release the bytes of the source, if it keeps any."""
         return

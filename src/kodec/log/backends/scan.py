@@ -1,4 +1,4 @@
-"""What a scan for a table is asked for: columns, ranges, and how large its Arrow batches are."""
+"""The options of a scan for a table: columns, ranges and the size of its Arrow batches."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["BATCH_BYTES", "BATCH_ROWS", "EVERY", "HEADER_BYTES", "Range", "Scan"
 BATCH_ROWS = 32_768
 BATCH_BYTES = 4 << 20
 HEADER_BYTES = 16
-"""What a header counts for beside its bytes: even an empty one takes memory."""
+"""The size that a header counts besides its bytes: even an empty one takes memory."""
 
 
 class Range(NamedTuple):
-    """The numbers from `first` to `last`, both included; each fits 64 bits. None where last < first."""
+    """The numbers from `first` to `last`, both included; each fits 64 bits. None if last < first."""
 
     first: int
     last: int
 
     @classmethod
     def of(cls, name: str, bounds: tuple[int | None, int | None] | None) -> Range:
-        """A range as it is asked for, where None is no bound. Raises ValueError where it is none."""
+        """A range as given, where None is unbounded. Raises ValueError if it is not a range."""
         if bounds is None:
             return EVERY
         try:
@@ -42,13 +42,13 @@ EVERY = Range(-(2**63), 2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Which rows and columns of a log become a table, and how large its batches are.
+    """The rows and columns of a log that become a table, and the size of its batches.
 
     Attributes:
         schema: the columns, a `pyarrow.Schema`.
-        offsets, timestamps: only rows in both ranges; timestamps in ms since 1970-01-01 UTC, -1 is none.
-        topic: that of the records, for the columns that decode them.
-        batch_rows, batch_bytes: an Arrow batch is given as soon as it has so many rows, or so many bytes in
+        offsets, timestamps: only rows in both ranges; timestamps in ms since 1970-01-01 UTC, -1: none.
+        topic: of the records, for columns that decode them.
+        batch_rows, batch_bytes: an Arrow batch is complete once it has this many rows, or this many bytes in
             its columns `key`, `value` and `headers`, where each header counts for 16 more. It ends where a
             batch of the log ends, unless it would be more than twice as large.
     """
@@ -62,11 +62,11 @@ class Scan:
 
     @property
     def filtered(self) -> bool:
-        """Whether some rows are not wanted."""
+        """Whether some rows are excluded."""
         return self.offsets != EVERY or self.timestamps != EVERY
 
     def full(self, rows: int, size: int) -> bool:
-        """Whether so many rows with so many bytes are enough for an Arrow batch."""
+        """Whether this many rows and bytes are enough for an Arrow batch."""
         return rows >= self.batch_rows or size >= self.batch_bytes
 
     def too_large(self, rows: int, size: int) -> bool:
@@ -85,7 +85,7 @@ class Scan:
     def may_hold(self, batch: Batch) -> bool:
         """Whether a batch may have rows in the ranges, by its header; true for all messages of v0 and v1.
 
-        What cannot is skipped: not checksummed, not decompressed, not decoded.
+        Other batches are skipped: not checksummed, not decompressed, not decoded.
         """
         return batch.magic < 2 or (
             batch.base_offset <= self.offsets.last

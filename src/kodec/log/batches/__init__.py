@@ -1,1 +1,1 @@
-"""What one batch of a log is, in any format, and the records in it; both ways."""
+"""Reads and writes single batches of a log, in any format, and their records."""

@@ -1,4 +1,4 @@
-"""What one batch of a log is, whatever its format: a header that was read, and records that can be."""
+"""One batch of a log, independent of its format: a header that was read, and records that can be."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
 
 
 class Batch(ABC):
-    """One batch of a log, its header read and its records not yet.
+    """One batch of a log. Its header has been read, its records have not.
 
     Attributes:
         position: where the batch starts in its source, in bytes.
@@ -27,13 +27,13 @@ class Batch(ABC):
         magic: the message format, 0, 1 or 2.
         codec: one of `CODECS`: `none`, `gzip` and so on.
         crc: the checksum as stored, unsigned.
-        last_offset: the offset of the last record that the batch was made with.
-        max_timestamp: ms since epoch, -1 is none; what the header says.
+        last_offset: the offset of the last record that the batch was created with.
+        max_timestamp: ms since epoch, -1: none; as in the header.
         timestamp_type: NO_TIMESTAMP_TYPE for v0.
-        partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0
+        partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 if absent, as in v0
             and v1.
         is_transactional, is_control: false in v0 and v1.
-        delete_horizon: ms since epoch from which tombstones may go (KIP-534); None where not set.
+        delete_horizon: ms since epoch from which tombstones may be removed (KIP-534); None if not set.
 
     Example:
         >>> import kodec
@@ -70,7 +70,7 @@ class Batch(ABC):
 
     @property
     def frame_offset(self) -> int:
-        """The offset in its frame: the base offset, or that of a message, of a wrapper its last one."""
+        """The offset in its frame: the base offset, or a message's; for a wrapper, its last."""
         return self.last_offset
 
     @property
@@ -81,7 +81,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def reserved(self) -> int:
-        """The attribute bits that have no meaning in its format; Kafka and its clients write none."""
+        """The attribute bits without a meaning in its format; Kafka and its clients set none."""
 
     @property
     @abstractmethod
@@ -91,30 +91,30 @@ class Batch(ABC):
     @property
     @abstractmethod
     def base_timestamp(self) -> int:
-        """The header's base (v2: see `delete_horizon`), or the message's own timestamp (v1); -1 is none."""
+        """The header's base (v2: see `delete_horizon`), or the message's own timestamp (v1); -1: none."""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many records there are: by the header (v2), or counted (v0, v1: decompresses a wrapper)."""
+        """The number of records: from the header (v2), or counted (v0, v1: decompresses a wrapper)."""
 
     @property
     @abstractmethod
     def crc_ok(self) -> bool:
-        """Whether the stored checksum is that of the bytes; computed once."""
+        """Whether the stored checksum matches the bytes; computed once."""
 
     @abstractmethod
     def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
         """The logical records, in the order they are stored.
 
-        A control batch gives none, or ControlRecords with `control`. With `check_crc`, checksums inside a
+        A control batch yields none, or ControlRecords with `control`. With `check_crc`, checksums inside a
         wrapper of v0 or v1 are verified too. Raises FormatError with positions in the source.
         """
 
     def record_parts(
         self, *, control: bool = False, check_crc: bool = True
     ) -> tuple[bool, Iterator[list[Record]]]:
-        """Whether its content is large, and the records, in parts if it is: the same as `records`.
+        """Whether its content is large, and the records, then in parts: the same as `records`.
 
         A part can be used before the next one is read, and is of no use where that raises FormatError.
 
@@ -124,7 +124,7 @@ class Batch(ABC):
         return False, iter((self.records(control=control, check_crc=check_crc),))
 
     def may_hold(self, needle: bytes) -> bool:
-        """Whether these bytes may be in its content, decompressed; so also where that is large, or damaged.
+        """Whether its decompressed content may contain these bytes; true also if it is large or damaged.
 
         Keys, values and headers stand in the content as they are.
 
@@ -139,7 +139,7 @@ class Batch(ABC):
         try:
             content = self._compressed().small()
         except (FormatError, InStored):
-            # whoever reads the records says what is wrong
+            # reading the records raises the error
             return True
         return content is None or needle in content
 
@@ -149,9 +149,9 @@ class Batch(ABC):
 
     @abstractmethod
     def require_within_limits(self) -> None:
-        """Raise FormatError where the content is larger than the limits allow, or not what the header says.
+        """Raise FormatError if the content is larger than the limits allow or does not match the header.
 
-        Little of it is held, and nothing decompressed where sizes and headers say that it is not large.
+        Holds little of it, and decompresses nothing if sizes and headers show that it is not large.
         """
 
     @property
@@ -161,16 +161,16 @@ class Batch(ABC):
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the last record; after 2147483647 comes 0; -1 is none."""
+        """The sequence of the last record; 2147483647 is followed by 0; -1: none."""
         return -1
 
     @property
     def control_type(self) -> ControlRecordType | None:
-        """What the first control record says; None for other batches, and for an emptied control batch."""
+        """The first control record; None for other batches, and for an emptied control batch."""
         return None
 
     def verify_crc(self) -> None:
-        """Raise CrcMismatch where the stored checksum is not that of the bytes."""
+        """Raise CrcMismatch if the stored checksum does not match the bytes."""
         if not self.crc_ok:
             at, computed = self._crc_place()
             error = CrcMismatch("crc", at=at, need=self.crc, have=computed)
@@ -178,7 +178,7 @@ class Batch(ABC):
 
     @abstractmethod
     def _crc_place(self) -> tuple[int, int]:
-        """Where the checksum stands in the batch, and what it should be."""
+        """The place of the checksum in the batch, and the right value."""
 
     @abstractmethod
     def _name(self) -> str: ...

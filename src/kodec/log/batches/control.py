@@ -1,4 +1,4 @@
-"""Control records: which type a key names, and what the value says."""
+"""Control records: the type that a key names, and the contents of the value."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _values() -> Mapping[ControlRecordType, type[_Message]]:
 
 
 def control_type(key: bytes | None) -> ControlRecordType:
-    """The type that a control record's key names. Raises FormatError where the key is none.
+    """The type that a control record's key names. Raises FormatError if the key is invalid.
 
     Bytes after the type are ignored and a higher key version is read as 0.
     Source: org.apache.kafka.common.record.ControlRecordType.parse.
@@ -62,7 +62,7 @@ def control_record(record: Record) -> ControlRecord:
         try:
             data = _values()[kind].from_bytes(record.value or b"", exact=False)
         except Unsupported:
-            # a version of a later Kafka: what the record is is known, what it says is not
+            # a version of a later Kafka: the record's type is known, its contents are not
             data = None
         except FormatError as error:
             raise error.within("value") from None

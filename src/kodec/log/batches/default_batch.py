@@ -23,7 +23,7 @@ from kodec.runtime.fields import ReadOptions, too_many
 __all__ = ["DefaultBatch", "RowReader", "read_rows"]
 
 RowReader = Callable[[v2.RecordBatch, bytes, bytes, Limits], list[Record]]
-"""Reads the records of a batch: of its header, its bytes, and its content, which was decompressed.
+"""Reads the records of a batch from its header, its bytes and its decompressed content.
 
 Raises FormatError, which counts bytes in the content.
 """
@@ -46,7 +46,7 @@ class DefaultBatch(Batch):
         self.position = position
         self._data = data
         self.size = size = data.size if isinstance(data, Stored) else len(data)
-        # without the content, which `_data` has
+        # without the content, which is in `_data`
         start = (data.head if isinstance(data, Stored) else data)[:BATCH_HEAD]
         self._limits = limits
         self._read_rows = rows
@@ -139,7 +139,7 @@ class DefaultBatch(Batch):
         return joined(self.content_pieces(limit))
 
     def content_pieces(self, limit: int) -> Iterator[bytes]:
-        """The same, in pieces where it is large. Raises FormatError before the first one."""
+        """The same, in pieces if it is large. Raises FormatError before the first one."""
         self._require_count()
         with self._placing():
             compressed = self._compressed()._replace(limit=limit)
@@ -170,7 +170,7 @@ class DefaultBatch(Batch):
         return bytes(compressed.stored) if self.codec == "none" else compressed.small()
 
     def _require_count(self) -> None:
-        """Refuse a number of records that the limits exclude, before anything is decompressed for it."""
+        """Refuse a number of records beyond the limits, before decompressing anything."""
         most = self._limits.elements
         if self.count > most and self.codec != "none":
             with self._placing():
@@ -210,11 +210,11 @@ class DefaultBatch(Batch):
                 yield rows
 
     def _reader(self, content: bytes) -> RowReader:
-        # what Kafka wrote for itself is rare: the backend's own reader need not know of it
+        # Kafka's own control records are rare: the backend's reader does not support them
         return read_rows if self.is_control or isinstance(content, Content) else self._read_rows
 
     def _holding(self, count: int) -> bytes:
-        """A batch with this one's header that says that it has `count` records, its content left out."""
+        """A batch with this one's header and `count` records, without content."""
         held = self._data.head if isinstance(self._data, Stored) else self._data
         data = bytearray(Frame.framed(held[: BATCH_HEAD + 1], self.magic))
         COUNT.put(data, count)
@@ -235,7 +235,7 @@ class DefaultBatch(Batch):
 
     @contextmanager
     def _placing(self) -> Iterator[None]:
-        """Give errors their place: those in the content, and those in what is stored."""
+        """Locate errors, in the content and in the stored bytes."""
         try:
             yield
         except InStored as found:

@@ -1,4 +1,4 @@
-"""Records to the bytes of a log, in any format and codec."""
+"""Encodes records as the bytes of a log, in any format and codec."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ SEQUENCES = 2**31
 _MAX_INT64 = 2**63 - 1
 _TYPES = frozenset(map(int, TimestampType))
 _timestamp = attrgetter("timestamp")
-# About what a record takes beside key, value and headers, in any format: enough to cut batches by.
+# Approximate size of a record besides key, value and headers, in any format: accurate enough to cut batches.
 OVERHEAD = 34
 OVERHEAD_OF_HEADER = 10
 
 
 @as_keywords(EncodeOptions)
 def encode(records: Iterable[Record], options: EncodeOptions) -> bytes:
-    """Write records as a log holds them: one record batch (magic 2) or message (magic 0, 1) after another.
+    """Encode records as stored in a log: one record batch (magic 2) or message (magic 0, 1) after another.
 
     Args:
-        records: in ascending order of offset. An offset of -1 is the one after the record before, 0 at first.
+        records: in ascending order of offset. An offset of -1 means the previous record's plus 1, or 0.
         magic: the message format: 0, 1 or 2.
-        compression: a codec that the format has, as `none` or `gzip`; `zstd` is of magic 2 only.
+        compression: a codec of the format, such as `none` or `gzip`; `zstd` needs magic 2.
         level: on the codec's own scale; None is its default.
-        base_offset: renumber the records from here, whatever offsets they have. A producer sends 0.
-        timestamp_type: None keeps what each record says. LOG_APPEND_TIME gives all records of a batch one
+        base_offset: renumber the records from here, regardless of their offsets. A producer sends 0.
+        timestamp_type: None keeps each record's. LOG_APPEND_TIME gives all records of a batch one
             timestamp; a batch is cut where it changes.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control: as in the
-            batch header (magic 2 only); -1 is none. A further batch goes on in the sequence.
+            batch header (magic 2 only); -1: none. Further batches continue the sequence.
         batch_records, batch_bytes: cut a batch before it holds more records, or more bytes before
             compression; a single larger record still makes one. The default keeps batches below a
             broker's default `message.max.bytes`. A produce request takes one batch for a partition.
-        lossy: drop what the format cannot hold (headers before magic 2, timestamps before magic 1)
-            where otherwise EncodeError is raised.
+        lossy: drop what the format does not support (headers before magic 2, timestamps before magic 1)
+            instead of raising EncodeError.
 
-    Returns: bytes that Kafka reads; empty for no records.
+    Returns: bytes that Kafka reads; empty without records.
     Raises: EncodeError naming the record and the field.
 
     Example:
@@ -72,7 +72,7 @@ def encode(records: Iterable[Record], options: EncodeOptions) -> bytes:
 
 
 def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
-    """What `encode` writes, of its arguments as one."""
+    """`encode` with its arguments as one object."""
     magic = options.magic
     if magic not in MAGICS:
         raise EncodeError("magic", "unknown message format", need="0, 1 or 2", have=magic)
@@ -89,7 +89,7 @@ def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
 
 
 def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Record]]:
-    """Lists of records that one batch can hold: of one timestamp type, within the limits; numbered."""
+    """Numbered records grouped by batch: each of one timestamp type and within the limits."""
     base_offset, timestamp_type = options.base_offset, options.timestamp_type
     batch_records, batch_bytes = options.batch_records, options.batch_bytes
     timeless = options.magic == 0 and options.lossy
@@ -148,7 +148,7 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
 
 
 def _size_of(record: Record, index: int) -> int:
-    """About how many bytes a record takes. Raises EncodeError for fields of other types than a record's."""
+    """The approximate size of a record. Raises EncodeError for fields of wrong types."""
     try:
         key, value = record.key, record.value
         size = OVERHEAD
@@ -193,7 +193,7 @@ def _headers_size(headers: object) -> int:
 
 
 def _bytes_size(value: object, name: str) -> int:
-    """The size of a buffer that is not `bytes`, but one of single bytes: others are refused."""
+    """The size of a buffer other than `bytes`, of single bytes: others are refused."""
     if isinstance(value, (bytes, bytearray)):
         return len(value)
     if isinstance(value, memoryview) and value.itemsize == 1 and value.ndim == 1 and value.contiguous:
@@ -202,12 +202,12 @@ def _bytes_size(value: object, name: str) -> int:
 
 
 def _plain(value: bytes | None) -> bytes | None:
-    """Bytes as such: a message takes another object for the messages of a wrapper."""
+    """Plain bytes: a message treats other objects as the messages of a wrapper."""
     return value if value is None or value.__class__ is bytes else bytes(value)
 
 
 def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: str, magic: int) -> int:
-    """The number that stands for a codec in a format. Raises EncodeError for one that it does not have."""
+    """The number of a codec in a format. Raises EncodeError for an unsupported one."""
     try:
         if name.islower():
             return codecs[name.upper()]
@@ -223,11 +223,11 @@ def _name_size(name: str) -> int:
     try:
         return len(name.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        return len(name)  # it cannot be written: the writer says so
+        return len(name)  # it cannot be written: the writer raises the error
 
 
 def batch_head(options: EncodeOptions) -> v2.RecordBatch:
-    """The header that all batches share. Raises EncodeError for numbers that do not go together."""
+    """The header that all batches share. Raises EncodeError for numbers that contradict each other."""
     producer_id = options.producer_id
     if producer_id >= 0 and (
         options.producer_epoch < 0 or (options.base_sequence < 0 and not options.control)
@@ -271,7 +271,7 @@ def _batches(
         try:
             content = v2.write_record_batch_rows(head, records)
         except EncodeError as error:
-            # the only text in a record is that of header keys: say which one
+            # the only text in a record is that of header keys: name the one at fault
             if isinstance(error.have, str):
                 raise _unwritable_key(records, done) from None
             raise _renumbered(error, done) from None
@@ -285,7 +285,7 @@ def _batches(
 
 
 def _renumbered(error: EncodeError, done: int) -> EncodeError:
-    """Count the record of an error in a later batch from the first record of all."""
+    """Make the record number of an error in a later batch count from the first record of all."""
     head, _, rest = error.path.partition("]")
     if done and head.startswith("records["):
         error.path = f"records[{int(head[8:]) + done}]{rest}"
@@ -293,7 +293,7 @@ def _renumbered(error: EncodeError, done: int) -> EncodeError:
 
 
 def _unwritable_key(records: list[Record], done: int) -> EncodeError:
-    """The error for the first header key with a surrogate that does not stand for a byte."""
+    """The error for the first header key with a surrogate that does not represent a byte."""
     for index, record in enumerate(records, done):
         for place, (key, _) in enumerate(record.headers):
             try:
@@ -319,7 +319,7 @@ def _messages(batches: Iterable[list[Record]], options: EncodeOptions) -> Iterat
             continue
         last = entries[-1].offset
         if magic:
-            # relative to the first, so that the broker can move the whole by its wrapper's offset (KIP-31)
+            # relative to the first, so that the broker can move all by the wrapper's offset (KIP-31)
             first = entries[0].offset
             for entry in entries:
                 entry.offset -= first

@@ -1,7 +1,7 @@
-"""Record formats: what a log's batches start with, how they are checked, and what its files are called.
+"""Record formats: how a log's batches begin, how they are checked, and the names of its files.
 
-`KAFKA` is the only one. Whatever reads, checks or repairs logs takes these facts from it, and it takes those
-about bytes from the schemas.
+`KAFKA` is the only one. All code that reads, checks or repairs logs uses these facts; facts about bytes
+come from the schemas.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kodec.runtime.fields import ReadOptions
 __all__ = ["HEAD", "KAFKA", "BatchKind", "FileNames", "Number", "RecordFormat"]
 
 HEAD = ReadOptions(check_crc=False)
-"""A header is read first and its checksum verified when asked for."""
+"""A header is read first; its checksum is verified on request."""
 
 
 class Number:
-    """A number that always stands at one place in a type, to be read or set there without the rest.
+    """A number at a fixed place in a type, read or set without parsing the rest.
 
     Attributes:
         at: where it starts, in bytes from the type's start.
-        format: as Python's `struct` has it.
+        format: in the notation of Python's `struct`.
         size: in bytes.
-        most: the largest that fits.
+        most: the largest value that fits.
     """
 
     def __init__(self, kind: type[Any], name: str) -> None:
@@ -41,12 +41,12 @@ class Number:
         self.most = (1 << 8 * self.size - self.format[-1].islower()) - 1
 
     def get(self, data: bytes | bytearray | memoryview, start: int = 0) -> int:
-        """The number in the value that starts at `start`, whose bytes up to it must be there."""
+        """The number in the value that starts at `start`, which must be present up to it."""
         found: int = self._struct.unpack_from(data, start + self.at)[0]
         return found
 
     def stored(self, value: int) -> bytes:
-        """It as bytes. It must fit."""
+        """The number as bytes. It must fit."""
         return self._struct.pack(value)
 
     def put(self, data: bytearray | memoryview, value: int) -> None:
@@ -54,15 +54,15 @@ class Number:
         self._struct.pack_into(data, self.at, value)
 
     def bounds(self, first: bytes) -> tuple[int, int]:
-        """The least and the largest number that can begin with these bytes, at most as many as it has."""
+        """The smallest and the largest number that can begin with these bytes, at most its size."""
         if not first or self.format[0] != ">":
-            # the highest byte is not there
+            # the highest byte is missing
             return -self.most - 1, self.most
         low, high = (self._struct.unpack(first.ljust(self.size, fill))[0] for fill in (b"\0", b"\xff"))
         return low, high
 
     def at_least(self, least: int) -> bytes:
-        """A regular expression for it where it is not negative, and at least `least`, which is below 256."""
+        """A regular expression for a non-negative value of at least `least`, which is below 256."""
         rest = self.size - 1
         if self.format[0] == ">":
             tiny = rb"\x00{%d}[\x00-\x%02x]" % (rest, least - 1)
@@ -73,11 +73,11 @@ class Number:
 
 @dataclass(frozen=True)
 class BatchKind:
-    """What batches of some magics are.
+    """The batches of some magics.
 
     Attributes:
-        magics: those that it is of.
-        name, offset_name: of its type, and of what its frame's offset is there.
+        magics: their magics.
+        name, offset_name: of the type, and of its field for the frame's offset.
         start: where the type starts in the batch, in bytes.
         kernel: the module that reads it natively.
         codec: which one a head names; raises FormatError.
@@ -94,17 +94,17 @@ class BatchKind:
     _checksum: Callable[[Any, int, int], tuple[int, int]]
 
     def place(self, offset: int) -> str:
-        """What a batch is called in the path of an error."""
+        """The name of a batch in the path of an error."""
         return f"{self.name}({self.offset_name}={offset})"
 
     def checksum(self, data: bytes, start: int, stop: int) -> tuple[int, int, int]:
-        """Of the batch in `data[start:stop]`: where its checksum stands, the stored and the right one."""
+        """For the batch in `data[start:stop]`: the place of its checksum, the stored and the right one."""
         begin = start + self.start
         at, computed = self._checksum(data, begin, stop)
         return at, self._crc.get(data, begin), computed
 
     def seal(self, data: memoryview) -> None:
-        """Set the length and the checksum of the batch that is all of `data`. Raises EncodeError."""
+        """Set the length and the checksum of the batch that fills `data`. Raises EncodeError."""
         length = KAFKA.length
         size = len(data) - KAFKA.before_body
         if size > length.most:
@@ -118,9 +118,9 @@ class BatchKind:
         return self._head(data, start + self.start, stop, options)
 
     def is_wrong_in_checksum_alone(self, data: bytes, start: int, stop: int) -> bool:
-        """Whether the head of the batch in `data[start:stop]` is right, but its checksum is not.
+        """Whether the batch in `data[start:stop]` has a valid head but a wrong checksum.
 
-        Raises FormatError for a head that is wrong.
+        Raises FormatError for an invalid head.
         """
         head, end = self.read_head(data, start, stop)
         self.codec(head)
@@ -130,14 +130,14 @@ class BatchKind:
 
 @dataclass(frozen=True)
 class FileNames:
-    """What the files of a segment are called: an offset, and what they are.
+    """The names of the files of a segment: an offset and a suffix.
 
     Attributes:
         digits: of the offset.
-        log: what segments are.
-        indexes: what is beside them, in the order in which it is listed.
-        snapshot: what is known of producers at an offset.
-        leftovers: what follows the name of a file that is not part of the log, or not yet.
+        log: the suffix of segments.
+        indexes: the suffixes of their indexes, in the order of listings.
+        snapshot: the suffix of producer state at an offset.
+        leftovers: suffixes of files that are not part of the log, or not yet.
     """
 
     digits: int
@@ -161,17 +161,17 @@ class RecordFormat:
     """A format of logs.
 
     Attributes:
-        kinds: what batches there are, the newest first.
-        peek: the offset, the length and the magic that a batch starts with, of bytes and a position.
-        whole: how many bytes a batch of these three has.
+        kinds: the kinds of batches, the newest first.
+        peek: the offset, length and magic at the start of a batch, from bytes and a position.
+        whole: the size of a batch with these three, in bytes.
         peeked: how many bytes `peek` needs; the same in each kind.
-        places: where the length and the magic stand, by their names in the schema.
+        places: the positions of the length and the magic, by their names in the schema.
         offset, length, magic: these, as numbers in a batch.
         least_body: the fewest bytes that a batch's length can count.
-        head: the bytes of the newest kind before its records.
+        head: the size of the newest kind before its records.
         last_delta, count, epoch: of that one: the last offset, relative to the first; how many records; the
             leader's epoch.
-        files: what files are called.
+        files: the names of files.
     """
 
     kinds: tuple[BatchKind, ...]
@@ -199,11 +199,11 @@ class RecordFormat:
         return self.whole(0, 0, 0)
 
     def kind(self, magic: int) -> BatchKind:
-        """What batches of a magic are; the newest kind for one that is not known."""
+        """The kind of a magic; the newest kind for an unknown one."""
         return next((kind for kind in self.kinds if magic in kind.magics), self.kinds[0])
 
     def plausible(self) -> re.Pattern[bytes]:
-        """Matches, without taking a byte, where a batch may start: its length fits, its magic is known."""
+        """Matches, without consuming bytes, where a batch may start: its length fits, its magic is known."""
         parts = sorted(
             [
                 (self.length.at, self.length.size, self.length.at_least(self.least_body)),

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 MAGICS = KAFKA.magics
-"""The message formats that there are."""
+"""The supported message formats."""
 (NEWEST,) = KAFKA.kinds[0].magics
 LEGACY = KAFKA.kinds[1].magics
 """The formats in which each message, alone or a wrapper, is a batch."""
@@ -31,23 +31,23 @@ LENGTH_AT, MAGIC_AT = KAFKA.length.at, KAFKA.magic.at
 BEFORE_BODY = KAFKA.before_body
 """The offset and the length, which the length does not count."""
 LEAST_BODY = KAFKA.least_body
-"""The fewest bytes that a batch's length can count: those of an empty message of magic 0."""
+"""The minimum length of a batch: that of an empty message of magic 0."""
 LEAST_SIZE = BEFORE_BODY + LEAST_BODY
-"""The fewest bytes of a whole batch."""
+"""The minimum size of a whole batch."""
 PLAUSIBLE = KAFKA.plausible()
-"""Matches, without taking a byte, where a frame may stand: a length not negative nor tiny, a known magic."""
+"""Matches, without consuming bytes, where a frame may be: a plausible length, a known magic."""
 # looked up for each batch
 _peek, _whole = KAFKA.peek, KAFKA.whole
 _new = tuple.__new__  # a third of the time
 
 
 class Frame(NamedTuple):
-    """What the first bytes of a batch say; nothing of it is checked.
+    """The contents of the first bytes of a batch; nothing is checked.
 
     Attributes:
         offset: the base offset of a batch of magic 2; the offset of a message, the last one of a wrapper.
-        size: of the whole batch, in bytes; can be anything, also negative.
-        magic: the message format, which says what kind of batch it is.
+        size: of the whole batch, in bytes; may be any number, even negative.
+        magic: the message format, which determines the kind of batch.
     """
 
     offset: int
@@ -56,7 +56,7 @@ class Frame(NamedTuple):
 
     @classmethod
     def peek(cls, data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> Frame | None:
-        """The frame at `pos`; None where fewer than `FRAME_SIZE` bytes are there, up to `end`."""
+        """The frame at `pos`; None if there are fewer than `FRAME_SIZE` bytes up to `end`."""
         if (len(data) if end is None else end) - pos < FRAME_SIZE:
             return None
         offset, len_body, magic = _peek(data, pos)
@@ -69,12 +69,12 @@ class Frame(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether the format is one that there is."""
+        """Whether the format is supported."""
         return self.magic in MAGICS
 
     @staticmethod
     def framed(data: bytes, magic: int) -> bytes:
-        """The batch in `data`, with the magic and a length that says that it is all of them."""
+        """The batch in `data`, with the magic and a length that covers all of it."""
         made = bytearray(data)
         KAFKA.length.put(made, len(data) - BEFORE_BODY)
         KAFKA.magic.put(made, magic)

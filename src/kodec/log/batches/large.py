@@ -1,7 +1,7 @@
-"""The records of a batch whose content is large, read in parts, from its source or as it is decompressed.
+"""The records of a batch with large content, read in parts, from its source or while decompressing.
 
-The content is gone through once to see that it is within its limit and where its records are, and once more
-to read them. So what the limits refuse is never held, and of what they allow each byte is held once.
+The content is read once to check its limit and find its records, and once more to read them. So what the
+limits refuse is never held in memory, and each allowed byte is held once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 PART = 4 << 20
-"""Records are read together up to so many bytes; a larger one alone."""
+"""Records are read together up to this many bytes; a larger one on its own."""
 _HEAD = 4 << 10
 _PIECE = 1 << 20
 _LOOK = 16  # bytes: the length of a record, and all of a record that is too short
@@ -50,8 +50,8 @@ class Stored:
 
     Attributes:
         head: its first bytes.
-        size: how many it has.
-        pieces: what it has from a byte on, a piece at a time.
+        size: in bytes.
+        pieces: its bytes from a position on, a piece at a time.
     """
 
     head: bytes
@@ -60,7 +60,7 @@ class Stored:
 
     @classmethod
     def of(cls, read: Callable[[int, int], bytes], position: int, size: int) -> Stored:
-        """The batch at `position`, of which `read` gives so many bytes from there on, fewer at the end."""
+        """The batch at `position`, from which `read` returns that many bytes, fewer at the end."""
 
         def pieces(start: int) -> Iterator[bytes]:
             at, end = position + start, position + size
@@ -73,7 +73,7 @@ class Stored:
     def checksum(
         self, head: tuple[int, int], start: int, function: Callable[[bytes, int], int]
     ) -> tuple[int, int]:
-        """`head`, where the checksum stands and that of what precedes `start`, continued to the end."""
+        """`head`, the position of the checksum, and the checksum up to `start`, continued to the end."""
         at, crc = head
         for piece in self.pieces(start):
             crc = function(piece, crc)
@@ -81,7 +81,7 @@ class Stored:
 
 
 class InStored(Exception):
-    """Carries an error in what is stored: it counts bytes there, not in what that decompresses to."""
+    """Carries an error in the stored bytes: its position is there, not in the decompressed content."""
 
     def __init__(self, error: FormatError) -> None:
         super().__init__(error)
@@ -89,14 +89,14 @@ class InStored(Exception):
 
 
 class Compressed(NamedTuple):
-    """What is compressed in a batch, and the most that it may become. Methods raise InStored."""
+    """The compressed content of a batch, and its size limit. Methods raise InStored."""
 
     codec: str
     stored: bytes | memoryview
     limit: int
 
     def small(self) -> bytes | None:
-        """The content; None where it is large, or over the limit."""
+        """The content; None if it is large, or over the limit."""
         try:
             return decompress(self.codec, self.stored, limit=min(self.limit, AT_ONCE))
         except LimitExceeded as error:
@@ -122,7 +122,7 @@ class Compressed(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Whole records that follow one another: so many, from `first` on, in `size` bytes from `start`."""
+    """Consecutive whole records: their number, from `first` on, in `size` bytes from `start`."""
 
     first: int
     records: int
@@ -131,7 +131,7 @@ class Part(NamedTuple):
 
 
 def moved(error: FormatError, part: Part) -> FormatError:
-    """`error`, found in a part by itself, with its place in the whole content."""
+    """`error`, found in a part, with its place in the whole content."""
     error.path = _INDEXED.sub(lambda found: f"[{part.first + int(found[1])}]", error.path, count=1)
     error.at += part.start
     return error
@@ -150,7 +150,7 @@ class Parts:
         return cls(pieces, _found(pieces(), count, options))
 
     def __iter__(self) -> Iterator[tuple[Part, bytes | Content]]:
-        """Each part with its bytes; those of a record larger than `PART` are read as they are asked for."""
+        """Each part with its bytes; those of a record larger than `PART` are read on demand."""
         stream = Stream(self.pieces())
         for part in self.parts:
             if part.size <= PART:
@@ -162,7 +162,7 @@ class Parts:
 
 
 class Stream:
-    """Pieces one after another, and how far they were read."""
+    """Consecutive pieces, and how far they were read."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -170,7 +170,7 @@ class Stream:
         self.window = b""
 
     def more(self) -> bool:
-        """Put the next piece behind what is left of the window; false where there is none."""
+        """Append the next piece to the rest of the window; false if there is none."""
         piece = next(self._pieces, None)
         if piece is None:
             return False
@@ -178,18 +178,18 @@ class Stream:
         return True
 
     def fill(self, size: int) -> bool:
-        """Have so many bytes in the window, or all that are left; false where there are none."""
+        """Fill the window to this many bytes, or with all that remain; false if there are none."""
         while len(self.window) < size and self.more():
             pass
         return bool(self.window)
 
     def drop(self, size: int) -> None:
-        """Pass over the first bytes of the window."""
+        """Skip the first bytes of the window."""
         self.window = self.window[size:]
         self.at += size
 
     def skip_to(self, position: int) -> bool:
-        """Pass over everything up to a position; false where the pieces end before it."""
+        """Skip everything up to a position; false if the pieces end before it."""
         while position - self.at > len(self.window):
             self.at += len(self.window)
             self.window = b""
@@ -199,7 +199,7 @@ class Stream:
         return True
 
     def take(self, size: int) -> bytes:
-        """The next bytes, in memory once; fewer only where the pieces end."""
+        """The next bytes, in memory once; fewer only at the end."""
         if size <= len(self.window):
             found = self.window[:size]
             self.drop(size)
@@ -215,7 +215,7 @@ class Stream:
 
 class Content(bytes):
     """The bytes of one large record for a generated row reader, which asks for single bytes and for slices in
-    ascending order. Slices come from the stream as they are. Asked for anything else, it raises struct.error.
+    ascending order. Slices come from the stream unchanged. Any other access raises struct.error.
     """
 
     _stream: Stream
@@ -231,12 +231,12 @@ class Content(bytes):
         return self._part.size
 
     def first(self, size: int) -> bytes:
-        """The first of them, which may be asked for again. Asked before any other."""
+        """The first bytes, which may be read again. Call it before any other method."""
         self._stream.fill(size)
         return self._stream.window[: min(size, len(self))]
 
     def whole(self) -> bytes:
-        """All of them in memory: for the careful reader, which says what is wrong with a record."""
+        """All of them in memory: for the careful reader, which raises the errors of a record."""
         stream = Stream(self._restart())
         stream.skip_to(self._part.start)
         return stream.take(self._part.size)
@@ -258,18 +258,18 @@ class Content(bytes):
         return self._look(index, 1)[0]
 
     def _look(self, index: int, size: int) -> bytes:
-        """A few bytes, which may be asked for again, as those of a varint are; for none, go to just there."""
+        """A few bytes, which may be read again, as those of a varint are; for 0, only move there."""
         stream, position = self._stream, self._part.start + index
         stream.skip_to(max(stream.at, position - _LOOK if size else position))
         if position < stream.at:
-            raise struct.error("what was read is gone")
+            raise struct.error("the bytes are no longer held")
         at = position - stream.at
         stream.fill(at + size)
         return stream.window[at : at + size]
 
 
 def _found(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Part]:
-    """Where the parts are. What is wrong with the whole, its size or its compression, is said first."""
+    """The places of the parts. Errors of the whole, its size or its compression, are raised first."""
     stream = Stream(pieces)
     try:
         return _cut(stream, count, options)
@@ -278,7 +278,7 @@ def _found(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Pa
 
 
 def explained(error: FormatError, stream: Stream) -> FormatError:
-    """`error`, found in a stream, after a look at the rest: raises what is wrong with the whole."""
+    """`error`, found in a stream, after reading the rest: raises an error of the whole, if there is one."""
     stream.skip_to(sys.maxsize)
     if isinstance(error, Truncated) and error.have is None:
         error.have = stream.at - error.at

@@ -1,4 +1,4 @@
-"""A batch of magic 0 or 1: a message alone, or a wrapper of compressed ones."""
+"""A batch of magic 0 or 1: a single message, or a wrapper of compressed ones."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from kodec.runtime.fields import ReadOptions, too_many
 
 __all__ = ["LegacyBatch"]
 
-# The codec without the variant that old messages have of it. A look-up: there is one for each message.
+# The codec without the variant for old messages. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
 _KINDS = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
-_HEAD = 4096  # bytes: all of a message but its value, where its key is not large
+_HEAD = 4096  # bytes: all of a message but its value, unless its key is large
 
 
 class LegacyBatch(Batch):
-    """A message of magic 0 or 1, alone or a wrapper of compressed ones.
+    """A message of magic 0 or 1, single or a wrapper of compressed ones.
 
     Source: org.apache.kafka.common.record.AbstractLegacyRecordBatch.
     """
@@ -78,7 +78,7 @@ class LegacyBatch(Batch):
         self._records: list[Record] | None = None
 
     def _read_head(self, data: Stored) -> tuple[legacy.Message, int]:
-        """The message, of its value no more than what is held. One with a large key is held whole."""
+        """The message, with only the held part of its value. One with a large key is held whole."""
         try:
             return legacy.read_message_head(data.head, self._start, data.size, HEAD)
         except struct.error:
@@ -87,7 +87,7 @@ class LegacyBatch(Batch):
 
     @property
     def _value_at(self) -> int:
-        """Where its value starts; its end where it is null."""
+        """Where its value starts; its end if it is null."""
         return self.size - max(0, self.message.len_value or 0)
 
     def _name(self) -> str:
@@ -155,7 +155,7 @@ class LegacyBatch(Batch):
         return joined(data.pieces(self._value_at)) if isinstance(data, Stored) else value
 
     def content(self, limit: int) -> bytes:
-        """The messages inside the wrapper, decompressed. Of a large content their sizes are looked at first.
+        """The messages inside the wrapper, decompressed. If the content is large, their sizes are read first.
 
         Raises FormatError, also for more than `limit` bytes.
         """
@@ -185,7 +185,7 @@ class LegacyBatch(Batch):
 
     @contextmanager
     def _placing(self) -> Iterator[None]:
-        """Give errors their place: those in the content, and those in what is stored."""
+        """Locate errors, in the content and in the stored bytes."""
         try:
             yield
         except InStored as found:
@@ -235,11 +235,11 @@ class LegacyBatch(Batch):
 
 
 def _large_message(content: Content, options: ReadOptions) -> list[Record] | None:
-    """A message by itself as it is stored, its value read once; None where not all is well with it."""
+    """A single message as stored, its value read once; None if anything in it is invalid."""
     head = content.first(_HEAD)
     size = len(content)
     try:
-        # of the value, which is the last field, as much as there is
+        # of the value, which is the last field, only the present part
         message, stop = legacy.read_message_head(head, BEFORE_BODY, size, HEAD)
     except (FormatError, struct.error):
         return None
@@ -256,7 +256,7 @@ def _large_message(content: Content, options: ReadOptions) -> list[Record] | Non
 
 
 def _inner_rows(data: bytes, options: ReadOptions) -> list[Record] | None:
-    """The messages in a wrapper as they are stored; None where not all is well with all of them."""
+    """The messages in a wrapper as they are stored; None if anything in them is invalid."""
     rows = legacy.read_entry_rows(data, 0, len(data), Record, options)
     found = list(islice(rows, options.elements))
     if not found or found[-1][1] != len(data):

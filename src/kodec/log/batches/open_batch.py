@@ -1,4 +1,4 @@
-"""From the bytes of a batch to the object that they are, by its magic."""
+"""Creates the batch object for bytes, by their magic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_batch(
 ) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
-    `rows` reads its records, where it is of magic 2; `frame` is its frame, where that was looked at. Raises
+    `rows` reads its records, if it is of magic 2; `frame` is its frame, if already read. Raises
     FormatError with positions in the source.
     """
     first = data.head if isinstance(data, Stored) else data
@@ -45,7 +45,7 @@ def open_batch(
 
 
 def wrong_checksum(data: bytes, start: int, stop: int, origin: int) -> CrcMismatch:
-    """What `verify_crc` of the batch in `data[start:stop]` raises, in a third of the time of the batch.
+    """The error that `verify_crc` of the batch in `data[start:stop]` raises, in a third of the time.
 
     `origin` is where `data` starts in its source.
     """

@@ -1,4 +1,4 @@
-"""The options of a reader and of a writer, each made once at a public function and handed on whole."""
+"""The options of a reader and of a writer, each created once in a public function and passed on whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kodec.runtime.errors import ArgumentError, EncodeError
 __all__ = ["EncodeOptions", "LogReadOptions", "OnError"]
 
 OnError = Literal["raise", "skip"]
-"""What becomes of damage, and of what cannot be read: an error that ends reading, or a range that is skipped,
+"""How to treat damaged and unreadable data: an error that ends reading, or a range that is skipped,
 kept and logged."""
 
 
@@ -22,11 +22,11 @@ class LogReadOptions:
 
     Attributes:
         check_crc: verify every checksum of what is read.
-        control: give control records too.
-        on_error: `raise` stops at the first damaged batch; `skip` goes on after it.
+        control: also return control records.
+        on_error: `raise` stops at the first damaged batch; `skip` continues after it.
         limits: how much may be allocated.
 
-    Raises: ArgumentError for another `on_error`, and for limits that are none.
+    Raises: ArgumentError for another `on_error`, and for invalid limits.
     """
 
     check_crc: bool = True
@@ -42,7 +42,7 @@ class LogReadOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeOptions:
-    """How records are written, as `encode` has it: its arguments, with the same meanings."""
+    """How records are written: the arguments of `encode`, with the same meanings."""
 
     magic: int = 2
     compression: str = "none"

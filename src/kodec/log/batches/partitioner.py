@@ -1,4 +1,4 @@
-"""Which partition of a topic a record belongs to, by its key, as Kafka's producers decide it.
+"""The partition of a record by its key, as Kafka's producers choose it.
 
 Followed: `org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey` and
 `org.apache.kafka.common.utils.Utils.murmur2`, Kafka 4.3; librdkafka calls it `murmur2_random`.
@@ -13,7 +13,7 @@ __all__ = ["POSITIVE", "SEED", "partition_of"]
 
 SEED = 0x9747B28C
 POSITIVE = 0x7FFFFFFF
-"""The bits of a hash that count: Kafka's is signed, and its sign is dropped."""
+"""The used bits of a hash: Kafka's is signed, and its sign is dropped."""
 _M = 0x5BD1E995
 _WORD = 0xFFFFFFFF
 
@@ -21,14 +21,14 @@ _WORD = 0xFFFFFFFF
 def partition_of(key: bytes, partitions: int) -> int:
     """The partition to which Kafka's producers send records with a key.
 
-    It says nothing of records without a key, nor of a producer with a partitioner of its own.
+    It does not apply to records without a key, or to producers with their own partitioner.
 
     Args:
-        key: as it is stored, that is, serialized.
-        partitions: how many the topic has.
+        key: as stored, that is, serialized.
+        partitions: the topic's number of partitions.
 
     Returns: a number from 0 to `partitions` - 1.
-    Raises: ArgumentError where there are no partitions, and for a key that is no bytes.
+    Raises: ArgumentError if there are no partitions, and for a key that is not bytes.
 
     Example:
         >>> import kodec

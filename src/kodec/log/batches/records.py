@@ -1,4 +1,4 @@
-"""What a reader gives and a writer takes: logical records, whatever format they are stored in."""
+"""Logical records, which readers return and writers accept, independent of their stored format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 class TimestampType(enum.IntEnum):
     """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType.
 
-    As text they are what Kafka prints: NoTimestampType, CreateTime, LogAppendTime.
+    As text they are as Kafka prints them: NoTimestampType, CreateTime, LogAppendTime.
 
     Example:
         >>> import kodec
@@ -43,7 +43,7 @@ class TimestampType(enum.IntEnum):
 
 
 class ControlRecordType(enum.IntEnum):
-    """What a control record says; UNKNOWN is any type that this version of kodec does not know.
+    """The type of a control record; UNKNOWN is any type that this version of kodec does not support.
 
     Example: see `ControlRecord`.
     """
@@ -60,18 +60,18 @@ class ControlRecordType(enum.IntEnum):
 
 @dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Record:
-    """One logical record; its fields are given by name.
+    """One logical record; its fields are keyword arguments.
 
-    Equal records have the same hash; one that is in a set, or a key, has to stay as it is.
+    Equal records have the same hash; do not change one that is in a set or a key of a dict.
 
     Attributes:
-        offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
-        timestamp: milliseconds since 1970-01-01 UTC; -1 is none.
+        offset: absolute offset in its partition; -1: not yet assigned (for `encode`).
+        timestamp: milliseconds since 1970-01-01 UTC; -1: none.
         timestamp_type: who set it; NO_TIMESTAMP_TYPE in message format v0.
         key: None is no key; b"" is an empty one.
         value: None is a tombstone in a compacted topic; b"" is an empty value.
         headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
-            not UTF-8 are kept as surrogate escapes, so that they are written back as they were.
+            not UTF-8 are kept as surrogate escapes, so that they are written back unchanged.
 
     Example:
         >>> import kodec
@@ -90,11 +90,11 @@ class Record:
 
 @dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class ControlRecord(Record):
-    """A control record, which Kafka wrote for itself: a transaction marker, or one of KRaft's.
+    """A control record, written by Kafka itself: a transaction marker, or one of KRaft's.
 
     Attributes:
-        type: what it says.
-        data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None where the type
+        type: its type.
+        data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None if the type
             is UNKNOWN, or the value of a version that kodec does not know.
         offset, timestamp, timestamp_type, key, value, headers: as in `Record`.
 
@@ -121,7 +121,7 @@ def make_record(
     value: bytes | None,
     headers: tuple[tuple[str, bytes | None], ...] = (),
 ) -> Record:
-    """A record by position, for whoever makes them by the million: names take three times as long."""
+    """A record from positional arguments, for millions of them: keywords take three times as long."""
     record = _new(Record)
     record.offset = offset
     record.timestamp = timestamp
@@ -137,9 +137,9 @@ class Limits:
     """How much a reader may allocate for untrusted bytes.
 
     Attributes:
-        batch_bytes: the largest batch (of magic 0 and 1: message or wrapper) as stored.
-        decompressed_bytes: the most that the records of one batch may take when decompressed.
-        elements: the most records, with their headers, that one batch may hold. As Python objects even
+        batch_bytes: the largest batch (of magic 0 and 1: the largest message or wrapper) as stored.
+        decompressed_bytes: the maximum decompressed size of the records of one batch.
+        elements: the maximum number of records and headers in one batch. As Python objects even
             empty ones take hundreds of bytes, whatever their size on disk.
 
     Example:
@@ -164,7 +164,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TornTail:
-    """Where and why reading ended before the source did: `size` bytes from `position` are no whole batch.
+    """Where and why reading ended before the source did: `size` bytes from `position` are not a whole batch.
 
     Attributes:
         position: the byte at which it starts.
@@ -186,7 +186,7 @@ class TornTail:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRange:
-    """Bytes `start` to `end` (exclusive) that were skipped, and why: they are damaged, or cannot be read.
+    """Bytes `start` to `end` (exclusive) that were skipped, and why: they are damaged or cannot be read.
 
     Attributes:
         start, end: the bytes, `end` not included.
@@ -201,13 +201,13 @@ class SkippedRange:
 
 
 class SkippedRanges(list[SkippedRange]):
-    """The ranges that were skipped, in order, each with its error: the first 10,000, so that no input fills
-    the memory with them. What is skipped after these is counted.
+    """The skipped ranges in order, each with its error: the first 10,000, so that no input fills
+    the memory with them. Further ones are only counted.
 
     Attributes:
-        omitted: how many ranges more there are.
+        omitted: how many further ranges there are.
         omitted_bytes: how many bytes are in those.
-        end: where the last range ends, also one that is omitted; 0 where there is none.
+        end: where the last range ends, even if omitted; 0 if there is none.
 
     Example:
         >>> import kodec
@@ -226,7 +226,7 @@ class SkippedRanges(list[SkippedRange]):
 
     @property
     def total(self) -> int:
-        """How many ranges were skipped, those omitted here included."""
+        """The number of skipped ranges, including omitted ones."""
         return len(self) + self.omitted
 
     def add(self, skipped: SkippedRange) -> None:

@@ -1,4 +1,4 @@
-"""How many bytes things of fixed size take, and where they stand, as their schemas say."""
+"""Sizes and positions of fixed-size fields, from their schemas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 BATCH_HEAD = KAFKA.head
 """A record batch of magic 2 before its records."""
 DELTA, COUNT = KAFKA.last_delta, KAFKA.count
-"""Of a record batch of magic 2: its last offset, relative to its first, and how many records it has."""
+"""Of a record batch of magic 2: its last offset, relative to its first, and its number of records."""
 OFFSET_ENTRY = offset_index.Entry.SIZE
 TIME_ENTRY = time_index.Entry.SIZE
 TXN_ENTRY = transaction_index.Entry.SIZE
@@ -41,8 +41,8 @@ OFFSET = KAFKA.offset
 EPOCH = KAFKA.epoch
 """Of a record batch of magic 2: its leader's epoch, which a broker sets in place."""
 LENGTH, MAGIC = KAFKA.length, KAFKA.magic
-"""The length of what follows it in a batch, and the format, of a batch of any magic."""
+"""The length of the rest of a batch, and the format, of a batch of any magic."""
 MAX_RELATIVE = (1 << 8 * calcsize(offset_index.Entry.PLACES["relative_offset"][1]) - 1) - 1
 """The largest offset relative to its segment's base offset."""
 MAX_SEGMENT = MAX_RELATIVE
-"""The most bytes of a segment: a position in the offset index is as wide as a relative offset."""
+"""The maximum size of a segment: a position in the offset index is as wide as a relative offset."""

@@ -1,4 +1,4 @@
-"""What a wrapper of compressed messages (magic 0 and 1) says of the messages inside: Kafka's rules, once."""
+"""How a wrapper of compressed messages (magic 0 and 1) determines those inside: Kafka's rules, once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NONE = TimestampType.NO_TIMESTAMP_TYPE
 
 
 class Wrapper(NamedTuple):
-    """The fields of a wrapper that say what the offsets and timestamps of the messages inside are.
+    """The fields of a wrapper that determine the offsets and timestamps of the messages inside.
 
     Attributes:
         magic: 0 or 1.
@@ -37,23 +37,24 @@ class Wrapper(NamedTuple):
         return cls(magic, fields["offset"], fields["timestamp"], kind)
 
     def base(self, last: int) -> int:
-        """What is to be added to each offset inside, the last of which is `last`; below 0: they are damaged.
+        """The number to add to each offset inside, the last of which is `last`; below 0: damaged.
 
-        Those in magic 0 are absolute, and those in a wrapper that says 0: some producers wrote it so.
+        Those in magic 0 are absolute, and so are those in a wrapper with offset 0, as some producers wrote
+        it.
         """
         return self.offset - last if self.magic and self.offset else 0
 
     @property
     def appended(self) -> int | None:
-        """The timestamp that replaces those inside, as a broker set it on append; None where they count."""
+        """The timestamp that replaces those inside, as a broker set it on append; None if theirs apply."""
         return self.timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
 
     def place(self, records: Sequence[Record], last: int | None = None) -> bool:
-        """Give the records inside, as they are stored, the offsets and timestamps that they have.
+        """Set the offsets and timestamps of the stored records inside.
 
-        `last` is the stored offset of the last one inside, where that is not among them.
-        Their type is NoTimestampType where the message is of magic 0: it has none, whatever the wrapper says.
-        False, and nothing is changed, where the offsets cannot be right.
+        `last` is the stored offset of the last one inside, if that is not among them.
+        Their type is NoTimestampType if the message is of magic 0: it has none, regardless of the wrapper.
+        Returns false and changes nothing if the offsets are impossible.
         """
         base = self.base(records[-1].offset if last is None else last)
         if base < 0:

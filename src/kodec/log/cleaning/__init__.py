@@ -1,1 +1,1 @@
-"""Logs made smaller as a broker does it: retention by offset, size and time; compaction by key."""
+"""Reduces logs as a broker does: retention by offset, size and time; compaction by key."""

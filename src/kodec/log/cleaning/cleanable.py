@@ -1,4 +1,4 @@
-"""Which part of a log may be compacted, and what all of it says of transactions and producers.
+"""The part of a log that may be compacted, and its transactions and producers.
 
 Followed: `LogCleanerManager.cleanableOffsets` and `calculateCleanableBytes`, and
 `UnifiedLog.lastRecordsOfActiveProducers`, of `org.apache.kafka.storage.internals.log`, Kafka 4.3.
@@ -21,7 +21,7 @@ __all__ = ["Known", "first_dirty", "first_uncleanable", "note_cleaned"]
 
 @dataclass(slots=True)
 class Known:
-    """What the whole log says: its aborted transactions, where the undecided begins, its active producers."""
+    """State of the whole log: its aborted transactions, the start of undecided data, its active producers."""
 
     aborted: list[transaction_index.Entry]
     stable_offset: int
@@ -29,9 +29,9 @@ class Known:
 
     @classmethod
     def of(cls, log: PartitionLog, *, now: int, producer_expiration_ms: int) -> Known:
-        """By the headers of all batches; the transaction indexes and the newest snapshot are trusted.
+        """From the headers of all batches; the transaction indexes and the newest snapshot are trusted.
 
-        A snapshot may know of batches that are gone.
+        A snapshot may describe batches that are gone.
         """
         told_from, state = newest_snapshot(log)
         going = OpenTransactions()
@@ -65,7 +65,7 @@ class Known:
 
 
 def first_dirty(log: PartitionLog) -> int:
-    """Where the range begins that was not compacted yet; the start of the log where nothing says it.
+    """Where the range that was not yet compacted begins; by default the start of the log.
 
     Raises OSError, Malformed.
     """
@@ -78,7 +78,7 @@ def first_dirty(log: PartitionLog) -> int:
 def first_uncleanable(
     log: PartitionLog, known: Known, dirty: int, *, now: int, min_compaction_lag_ms: int
 ) -> int:
-    """The base offset of the first segment that may not be compacted, or `dirty` where none may."""
+    """The base offset of the first segment that may not be compacted, or `dirty` if none may."""
     if not log.segments:
         return dirty
     *closed, active = log.segments
@@ -93,6 +93,6 @@ def first_uncleanable(
 
 
 def note_cleaned(log: PartitionLog, offset: int) -> None:
-    """Write up to where the log is compacted to `cleaner-offset-checkpoint`. Raises OSError."""
+    """Write the offset up to which the log is compacted to `cleaner-offset-checkpoint`. Raises OSError."""
     root = LogRoot(log.root)
     write_offsets(root.path / CLEANER_OFFSETS, root.cleaner_offsets() | {log.topic_partition: offset})

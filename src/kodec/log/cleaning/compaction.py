@@ -1,7 +1,7 @@
-"""Compacts a log: keeps the last value of each key, as a broker's cleaner does, with no broker running.
+"""Compacts a log: keeps the last value of each key, as a broker's cleaner does, offline.
 
-Followed: `Cleaner.doClean` of `org.apache.kafka.storage.internals.log`, Kafka 4.3. What may be compacted is
-said in `cleanable.py` beside this file, which records stay in `rules.py`, how files are exchanged in
+Followed: `Cleaner.doClean` of `org.apache.kafka.storage.internals.log`, Kafka 4.3. The compactable range is
+in `cleanable.py`, the rules for records are in `rules.py`, and the exchange of files is in
 `swap.py`.
 """
 
@@ -45,18 +45,18 @@ _ENOUGH = 4 << 20
 
 @dataclass(slots=True)
 class CompactionReport:
-    """What a compaction did, or would do.
+    """The result of a compaction, or of its preview.
 
     Attributes:
         applied: whether anything was written.
-        first_dirty_offset: where the range begins whose keys were looked at: what lies before was compacted
+        first_dirty_offset: the start of the range whose keys were read: the part before was compacted
             before.
-        first_uncleanable_offset: where that range has to end: the start of the segment that holds the last
-            stable offset, of one that is too young, or of the active one.
-        end_offset: where it ended. It is lower where the keys did not fit the buffer and `applied` is false:
-            the report is then that of the first round alone.
-        rounds: how often the log was gone through; more than once where the keys do not fit the buffer.
-        keys: the most keys that were in the buffer at a time.
+        first_uncleanable_offset: the limit of that range: the start of the segment that holds the last
+            stable offset, of one that is too young, or of the active segment.
+        end_offset: where it ended. It is lower if the keys did not fit the buffer and `applied` is false:
+            the report then covers only the first round.
+        rounds: passes through the log; more than one if the keys do not fit the buffer.
+        keys: the largest number of keys in the buffer.
         segments_before, segments_after, bytes_before, bytes_after: of the whole log.
         counts: of all rounds together.
         topic_partition, path: of the log.
@@ -80,7 +80,7 @@ class CompactionReport:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole range that can be compacted was gone through."""
+        """Whether the whole compactable range was processed."""
         return self.end_offset >= self.first_uncleanable_offset
 
 
@@ -104,13 +104,13 @@ class CompactionOptions:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """What of a log a compaction would go through; `preview` says what would come out, `apply` does it.
+    """A planned compaction of a log; `preview` returns the result without writing, `apply` compacts.
 
     Attributes:
-        path: the folder, whose name says which `topic_partition` it holds.
-        first_dirty_offset, first_uncleanable_offset: the range whose keys are looked at, as in
+        path: the folder, whose name is its `topic_partition`.
+        first_dirty_offset, first_uncleanable_offset: the range whose keys are read, as in
             `CompactionReport`.
-        options: what was asked for. fingerprint: what was there when the plan was made.
+        options: as given. fingerprint: of the files when the plan was made.
 
     Example: see `plan_compaction`.
     """
@@ -124,24 +124,24 @@ class CompactionPlan:
 
     @property
     def has_changes(self) -> bool:
-        """Whether there is a range to go through."""
+        """Whether there is a range to compact."""
         return self.first_dirty_offset < self.first_uncleanable_offset
 
     def preview(self) -> CompactionReport:
-        """Read the log and say what the first round would do; nothing is written. Errors as of `apply`."""
+        """Read the log and return what the first round would do; write nothing. Errors as in `apply`."""
         return _compact(self.path, self.options, apply=False)
 
     def apply(self) -> CompactionReport:
         """Compact the log. No broker may run on the log directory.
 
-        The log is exchanged some segments at a time; when it is killed at any moment, a starting broker, or
-        `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
-        the log as it was or with some of its segments compacted.
+        The log is exchanged some segments at a time; if it is killed at any moment, a starting broker, or
+        `recover`, finds the old segments or the new ones. An exception from `progress` ends the compaction,
+        with the log as it was or with some of its segments compacted.
 
-        Raises: StalePlan where the log, or what the checkpoints say of it, has changed since the plan was
-        made; OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
-        FormatError for a batch that is damaged and for a segment with a torn tail, which is to be recovered
-        first; ValueError for a symbolic link. A note of the error says what was compacted before.
+        Raises: StalePlan if the log, or its entries in checkpoints, have changed since the plan was
+        made; OSError (BlockingIOError if a broker holds the directory's lock or has the log open);
+        FormatError for a damaged batch and for a segment with a torn tail, which must be recovered
+        first; ValueError for a symbolic link. A note of the error states what was compacted before.
         """
         with changing(self.path) as folder:
             self.fingerprint.require()
@@ -164,32 +164,32 @@ def plan_compaction(
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> CompactionPlan:
-    """Find what of the log of a topic-partition can be compacted; reads headers only.
+    """Find the compactable part of a topic-partition's log; reads headers only.
 
-    A record stays where no newer one of the compacted range has its key; offsets and timestamps stay as they
-    are. Records without a key go, as with a broker. The active segment is not touched, nor what lies above
-    the last stable offset or the high watermark of `replication-offset-checkpoint`.
+    A record stays if no newer one in the compacted range has its key; offsets and timestamps do not
+    change. Records without a key are removed, as by a broker. The active segment is not touched, nor data
+    above the last stable offset or the high watermark of `replication-offset-checkpoint`.
 
     Args:
         path: the topic-partition's folder.
         delete_retention_ms: how long a tombstone stays after it was first compacted (`delete.retention.ms`).
         min_compaction_lag_ms: segments with a record younger than that are not compacted.
         segment_bytes, max_index_bytes: neighbouring segments are merged up to these.
-        buffer_bytes, load_factor: memory for the keys, 24 bytes for each; where they do not fit, the log is
-            gone through several times.
-        producer_expiration_ms: a producer's last batch stays for so long after its timestamp.
-        from_start: look at all keys again, also at those that `cleaner-offset-checkpoint` says are compacted.
+        buffer_bytes, load_factor: memory for the keys, 24 bytes for each; if they do not fit, the log is
+            read several times.
+        producer_expiration_ms: a producer's last batch stays for this long after its timestamp.
+        from_start: read all keys again, including those compacted according to `cleaner-offset-checkpoint`.
             This also removes expired tombstones from a log that has nothing new.
-        keep_format: messages of magic 0 and 1 stay so, for brokers before 4.0, which did that too.
+        keep_format: messages of magic 0 and 1 keep their format, for brokers before 4.0, which did the same.
             Otherwise they become batches of magic 2, as with brokers since.
-        now: ms since epoch; the clock's time where it is not given.
-        progress: called now and then, by `preview` and `apply`, with the bytes read since the last call.
+        now: ms since epoch; the current time by default.
+        progress: called regularly, by `preview` and `apply`, with the bytes read since the last call.
         limits: how much may be allocated for one batch.
 
     Returns: a plan; `apply` writes.
-    Raises: OSError; FormatError for a batch that is damaged and for a segment with a torn tail, which is to
+    Raises: OSError; FormatError for a batch that is damaged and for a segment with a torn tail, which must
     be recovered first; ValueError for a folder that is not that of a live topic-partition, for one with files
-    of an interrupted replacement, and for the log of the metadata quorum.
+    of an interrupted replacement, or for the log of the metadata quorum.
 
     Example:
         >>> import shutil
@@ -225,7 +225,7 @@ def plan_compaction(
 def _dirty_range(
     log: PartitionLog, options: CompactionOptions, reached: int | None
 ) -> tuple[Known, int, int]:
-    """What all of the log says, and the range to go through; it begins at `reached` after the first round."""
+    """The state of the whole log and the range to compact; after the first round it begins at `reached`."""
     _require_compactable(log)
     known = Known.of(log, now=options.now, producer_expiration_ms=options.producer_expiration_ms)
     dirty = reached
@@ -276,22 +276,22 @@ def _add(report: CompactionReport, work: _Round) -> None:
 def _require_compactable(log: PartitionLog) -> None:
     require_in_order(log)
     if log.topic_partition.topic == _METADATA:
-        raise ValueError(f"{log.path}: the log of the metadata quorum has snapshots, it is not compacted")
+        raise ValueError(f"{log.path}: the log of the metadata quorum has snapshots and is not compacted")
 
 
 # -- one time through the log -------------------------------------------------------------------------
 
 
 def has_columns() -> bool:
-    """Whether the native kernel can give the columns of a log."""
+    """Whether the native kernel can read the columns of a log."""
     return backend() == "native" and importlib.util.find_spec("pyarrow") is not None
 
 
 class _Round:
-    """Once through the log: the keys of the dirty range, then all segments up to its end.
+    """One pass: the keys of the dirty range, then all segments up to its end.
 
-    Attributes: `reached` is the offset up to which the log is compacted then; `segments` and `new_segments`
-    are how many were read and written.
+    Attributes: `reached` is the offset up to which the log is then compacted; `segments` and `new_segments`
+    are the numbers of segments read and written.
     """
 
     def __init__(
@@ -344,9 +344,9 @@ class _Round:
             self.new_segments += len(made)
 
     def _note(self, last: Segment) -> None:
-        """Note that the log is compacted up to the end of a segment: nothing else says it of a gap there.
+        """Record that the log is compacted up to the end of a segment: nothing else explains a gap there.
 
-        That holds also where the round ends here: what was replaced has no key of the whole round twice.
+        That is true even if the round ends here: the replaced segments have no key of the round twice.
         """
         ends = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
         offset = min(next(ends, self.reached), self.reached)
@@ -367,8 +367,8 @@ class _Round:
         segment.close()
 
     def _map_keys(self) -> None:
-        """Fill the map from the dirty range, as far as there is room."""
-        # Columns do not say which batches were aborted.
+        """Fill the map from the dirty range, while there is room."""
+        # Columns do not show which batches were aborted.
         columns = not self._known.aborted and has_columns()
         transactions = CleanedTransactions(self._known.aborted)
         segments = self.log.segments
@@ -382,7 +382,7 @@ class _Round:
             self.newest.latest = after - 1
 
     def _map_batches(self, segment: Segment, transactions: CleanedTransactions) -> bool:
-        """Fill the map from a segment; whether there was room."""
+        """Fill the map from a segment; return whether there was room."""
         newest, dirty = self.newest, self._dirty
         place = segment.find(dirty) if segment.base_offset < dirty else None
         with closing(self._batches(segment, place.position if place else 0)) as batches:
@@ -397,7 +397,7 @@ class _Round:
         return True
 
     def _map_columns(self, segment: Segment) -> bool:
-        """The same by the native kernel."""
+        """The same with the native kernel."""
         columns, wanted = ("key", "offset", "value"), (self._dirty, None)
         at = 0
         with scan_table(segment.path, columns, offsets=wanted, limits=self.log.limits) as reader:
@@ -411,7 +411,7 @@ class _Round:
         return True
 
     def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> list[int]:
-        """Write what stays of some segments; the base offsets of the segments that it went into."""
+        """Write the remaining data of some segments; return the base offsets of the new segments."""
         output = CleanedSegments(
             self.log, group[0].base_offset, max_index_bytes=self.settings.max_index_bytes, write=apply
         )

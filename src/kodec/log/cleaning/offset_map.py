@@ -17,7 +17,7 @@ _LEAST_SLOTS = 1024
 
 
 def _prime_below(most: int) -> int:
-    """The largest prime that is not above `most`: with it every step leads through all slots."""
+    """The largest prime up to `most`: with it every step visits all slots."""
     for candidate in range(most, 1, -1):
         if all(candidate % divisor for divisor in range(2, int(candidate**0.5) + 1)):
             return candidate
@@ -28,23 +28,23 @@ class OffsetMap:
     """The newest offset of each key of a range of a log, in at most `memory` bytes.
 
     A hash table: a slot has 24 bytes, a hash of 128 bits (BLAKE2b) in place of the key, and the offset. Two
-    keys with the same hash would be one; nobody can make such a pair, unlike with the MD5 of Kafka's map.
-    Beside it two bits for each offset of the range, as far as a quarter of the memory reaches: whether a
-    later record has the same key, and whether the record is a tombstone. They answer for the range without
-    the key, so that most batches need not be decoded a second time. Memory is taken from the operating
-    system as it comes into use.
+    keys with the same hash would be treated as one; nobody can construct such a pair, unlike with the MD5 of
+    Kafka's map. In addition two bits for each offset of the range, within a quarter of the memory: whether a
+    later record has the same key, and whether the record is a tombstone. They answer questions about the
+    range without the key, so that most batches need not be decoded a second time. Memory is allocated by the
+    operating system when it is used.
 
     Args:
         memory: bytes for all of it.
         start, end: the offsets whose records are added, `end` exclusive.
-        load_factor: the part of the slots that may be in use; above it keys that are new find no room.
+        load_factor: the part of the slots that may be used; above it new keys are refused.
 
     Attributes:
         start: as given.
-        slots, capacity: how many there are, and how many keys find room. size: how many keys are in.
-        latest: the offset up to which the map speaks for the log; whoever adds to the map may raise it.
+        slots, capacity: how many there are, and how many keys fit. size: how many keys it holds.
+        latest: the offset up to which the map covers the log; callers that add to the map may raise it.
 
-    Raises: ValueError where there would be no room for a key.
+    Raises: ValueError if there is no room for a key.
     Source: org.apache.kafka.storage.internals.log.SkimpyOffsetMap.
     """
 
@@ -56,7 +56,7 @@ class OffsetMap:
         # There are no more keys than offsets; and a smaller table is a faster one.
         most = max(2 * int((end - start) / load_factor), _LEAST_SLOTS)
         self.slots = _prime_below(min((memory - 2 * marks) // _SLOT, most))
-        # One slot stays empty, so that looking for a key that is not there ends.
+        # One slot stays empty, so that the search for a missing key ends.
         self.capacity = min(int(self.slots * load_factor), self.slots - 1)
         if self.capacity < 1:
             raise ValueError(f"{memory} bytes have no room for a key: at least {6 * _SLOT}")
@@ -70,10 +70,10 @@ class OffsetMap:
         self._all_have_keys = True
 
     def add(self, rows: Iterable[tuple[bytes | None, int, bool]]) -> bool:
-        """Add records, each by its key, its offset and whether it is a tombstone.
+        """Add records, each with its key, its offset and whether it is a tombstone.
 
-        They ascend, and lie in the range; `latest` becomes the offset of the last one with a key. False where
-        a key that is new finds no room: the record with it and those behind it are not in.
+        Offsets ascend and lie in the range; `latest` becomes the offset of the last one with a key. Returns
+        false if a new key does not fit: its record and those after it are not added.
         """
         cells, slots, start, marked = self._cells, self.slots, self.start, self._marked
         superseded, tombstones = self._superseded, self._tombstones
@@ -109,7 +109,7 @@ class OffsetMap:
         return True
 
     def get(self, key: bytes) -> int:
-        """The newest offset of `key`; -1 where there is none."""
+        """The newest offset of `key`; -1 if there is none."""
         cells, slots = self._cells, self.slots
         end = slots * _CELLS
         first, second = _HALVES.unpack(blake2b(key, digest_size=16).digest())
@@ -123,16 +123,16 @@ class OffsetMap:
         return -1
 
     def is_newest(self, key: bytes, offset: int) -> bool:
-        """Whether no record of the range that is newer than `offset` has this key."""
+        """Whether no record of the range newer than `offset` has this key."""
         bit = offset - self.start
         if 0 <= bit < self._marked and offset <= self.latest:
             return not self._superseded[bit >> 3] & 1 << (bit & 7)
         return offset >= self.get(key)
 
     def staying(self, first: int, last: int, count: int) -> int | None:
-        """How many of the `count` records between two offsets have the newest keys, if it is all or none.
+        """How many of the `count` records between two offsets are the newest of their keys: all or none.
 
-        None where it is some of them, where one that stays may be a tombstone, and where it is not known.
+        None if it is some of them, if one that stays may be a tombstone, or if unknown.
         """
         low, high = first - self.start, last - self.start
         if not 0 <= low <= high < self._marked or last > self.latest:

@@ -1,7 +1,7 @@
-"""Erases chosen records from the closed segments of a log: everything else stays, offsets above all.
+"""Erases chosen records from the closed segments of a log: everything else stays, offsets in particular.
 
 Batches are rewritten as the log cleaner rewrites them (`rules.py`, `log/writing/rebuild.py`), files are
-exchanged as by it (`swap.py`); what is erased is found by `remains.py`.
+exchanged the same way (`swap.py`); `remains.py` finds copies of erased data.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ METADATA = "__cluster_metadata"
 
 @dataclass(slots=True)
 class RedactionReport:
-    """What a redaction did, or would do.
+    """The result of a redaction, or of its preview.
 
     Attributes:
         applied: whether anything was written.
-        records, segments: that go; the closed segments that hold them.
-        rewritten, emptied, removed: batches that lost some of their records, were kept without records, are
-            gone; counted when they are written.
+        records, segments: the removed records; the closed segments that hold them.
+        rewritten, emptied, removed: batches that lost some of their records, were kept without records, or
+            are gone; counted when they are written.
         bytes_before, bytes_after: of these segments.
-        deleted_files: files that waited for their deletion, and were deleted (or would be).
-        holders: the files that hold what matches: before, or after where it was applied. Files whose bytes
-            hold the key or the value in other records alone are among them; see `Holder`.
+        deleted_files: files marked for deletion, which were deleted (or would be).
+        holders: the files that hold matches: before, or, once applied, after. Files whose bytes
+            hold the key or the value only in other records are included; see `Holder`.
         topic_partition, path: of the log.
 
     Example: see `plan_redaction`.
@@ -71,12 +71,12 @@ class RedactionReport:
 
     @property
     def has_changes(self) -> bool:
-        """Whether there is something that goes."""
+        """Whether there is something to remove."""
         return bool(self.records or self.deleted_files)
 
     @property
     def left(self) -> list[Holder]:
-        """Files that hold records that match, or may hold some, and are not, or would not be, changed."""
+        """Files with matching records, or possibly with some, that are not, or would not be, changed."""
         left = [each for each in self.holders if each.matches]
         if self.applied:
             return left
@@ -89,11 +89,11 @@ class RedactionReport:
 
 @dataclass(frozen=True, slots=True)
 class RedactionPlan:
-    """A redaction of a topic-partition's log; `preview` says what would go, `apply` erases it.
+    """A redaction of a topic-partition's log; `preview` returns what would be removed, `apply` erases it.
 
     Attributes:
-        path: the folder, whose name says which `topic_partition` it holds.
-        wanted: which records go. fingerprint: what was there when the plan was made.
+        path: the folder, whose name shows which `topic_partition` it holds.
+        wanted: the records to remove. fingerprint: of the files when the plan was made.
         progress: called with the bytes looked at since the last call.
         limits: how much may be allocated for one batch.
 
@@ -108,19 +108,19 @@ class RedactionPlan:
     progress: Callable[[int], None] | None = None
 
     def preview(self) -> RedactionReport:
-        """Read all of the log and say what would go; nothing is written. Errors as of `apply`."""
+        """Read all of the log and return what would be removed; write nothing. Errors as in `apply`."""
         return self._survey()[0]
 
     def apply(self) -> RedactionReport:
-        """Erase the records, then look for them again in all files. No broker may run on the log directory.
+        """Erase the records, then search for them again in all files. No broker may run on the log directory.
 
-        Segments are exchanged one by one, each in the steps of `replace_segments`: when this is killed at any
+        Segments are exchanged one by one, each in the steps of `replace_segments`: if this is killed at any
         moment, a starting broker, or `recover`, finds the old segment or the new one, and a further redaction
-        goes on. Old files are deleted before it returns.
+        completes it. Old files are deleted before it returns.
 
-        Raises: StalePlan where anything has changed since the plan was made; OSError (BlockingIOError where a
-        broker holds the directory's lock or has the log open); FormatError for a batch that is damaged and
-        for a segment with a torn tail, which is to be recovered first; ValueError for a symbolic link.
+        Raises: StalePlan if anything has changed since the plan was made; OSError (BlockingIOError if a
+        broker holds the directory's lock or has the log open); FormatError for a damaged batch and
+        for a segment with a torn tail, which must be recovered first; ValueError for a symbolic link.
         """
         with changing(self.path) as folder:
             self.fingerprint.require()
@@ -142,7 +142,7 @@ class RedactionPlan:
             return report
 
     def _survey(self) -> tuple[RedactionReport, set[Path]]:
-        """What is to be done, and the segments in which."""
+        """The plan and the affected segments."""
         with PartitionLog(self.path, limits=self.limits) as log:
             _require_redactable(log)
             report = RedactionReport(self.topic_partition, log.path, False)
@@ -171,14 +171,14 @@ def plan_redaction(
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> RedactionPlan:
-    """Plan to erase the records that a search with `wanted` would find; reads nothing yet.
+    """Plan to erase the records that a search with `wanted` finds; reads nothing yet.
 
-    They go from all segments but the active one, also where they were aborted, or lie below the log start
+    They are removed from all segments but the active one, even if aborted or below the log start
     offset. Batches keep their offsets, producers, sequences, epochs and flags; the other records in them
-    keep offsets and timestamps. A batch all of whose records go stays without records where a broker's
-    cleaner keeps it (it is the last one of its producer), where it is the last of its segment, and where its
-    transaction is undecided; else it goes. Control records stay. Indexes are rebuilt; an emptied message of
-    magic 0 or 1 that ends a segment becomes an empty batch of magic 2.
+    keep offsets and timestamps. A batch that loses all its records stays without records if a broker's
+    cleaner keeps it (the last one of its producer), if it is the last of its segment, and if its
+    transaction is undecided; else it is removed. Control records stay. Indexes are rebuilt; an emptied
+    message of magic 0 or 1 that ends a segment becomes an empty batch of magic 2.
 
     Args:
         path: the topic-partition's folder.
@@ -187,7 +187,7 @@ def plan_redaction(
         progress: called with the bytes read since the last call.
 
     Returns: a plan; `apply` erases.
-    Raises: ArgumentError for a filter that takes every record, asks for control records or for
+    Raises: ArgumentError for a filter that selects every record, control records or
     `read_committed`; OSError; ValueError for a folder that is not that of a topic-partition.
 
     Example:
@@ -205,7 +205,7 @@ def plan_redaction(
     if wanted.control or wanted.isolation != "read_uncommitted":
         raise ArgumentError("control records are not erased, and aborted records are erased as others are")
     if wanted == RecordFilter():
-        raise ArgumentError("say which records are to be erased: without a condition it would be all")
+        raise ArgumentError("choose the records to erase: without a condition it would be all")
     fingerprint = Fingerprint.of(path)
     of_topic = wanted.of_topic(fingerprint.topic_partition.topic)
     return RedactionPlan(
@@ -220,12 +220,12 @@ def _require_redactable(log: PartitionLog) -> None:
 
 
 def _known(log: PartitionLog) -> Known:
-    """What all of the log says; no producer is too old to be known. Raises OSError, FormatError."""
+    """The state of the whole log; producers of any age are kept. Raises OSError, FormatError."""
     return Known.of(log, now=0, producer_expiration_ms=2**63)
 
 
 def _require_sound(segment: Segment) -> None:
-    """Refuse a segment that cannot be written anew. Raises FormatError."""
+    """Refuse a segment that cannot be rewritten. Raises FormatError."""
     for _ in segment.batches(keeps=False):
         pass
     require_whole(segment)
@@ -233,7 +233,7 @@ def _require_sound(segment: Segment) -> None:
 
 
 class _Redaction:
-    """One closed segment, written anew."""
+    """One closed segment, rewritten."""
 
     def __init__(
         self, log: PartitionLog, segment: Segment, wanted: RecordFilter, known: Known, report: RedactionReport
@@ -269,7 +269,7 @@ class _Redaction:
         return [each for each in self._known.aborted if each.last_offset == batch.last_offset]
 
     def _redacted(self, batch: Batch) -> list[bytes]:
-        """The batches that are to be written for one: none or one, or a message and an empty batch."""
+        """The batches to write for one: none, one, or a message and an empty batch."""
         try:
             gone = {record.offset for record in matching(batch, self._wanted)}
             if not gone:
@@ -291,7 +291,7 @@ class _Redaction:
         return []
 
     def _must_stay(self, batch: Batch) -> bool:
-        """Whether a batch has to be there even without records."""
+        """Whether a batch must stay even without records."""
         return (
             batch.next_offset >= self._next
             or batch.next_offset > self._known.stable_offset

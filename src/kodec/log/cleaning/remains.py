@@ -1,4 +1,4 @@
-"""Which files of a topic-partition hold records that match: those of its log, and what is left of it."""
+"""Files of a topic-partition that hold matching records: those of its log, and remains of former ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DELETED = f".{LeftoverKind.DELETED.value}"
 
 
 class Place(enum.Enum):
-    """Where a file is; the value is what people read."""
+    """Where a file is; the value is for people."""
 
     CLOSED = "a closed segment"
     ACTIVE = "the active segment"
@@ -34,13 +34,13 @@ class Place(enum.Enum):
 
 @dataclass(slots=True)
 class Holder:
-    """A file that holds what is looked for, or may hold it.
+    """A file that holds the searched data, or may hold it.
 
     Attributes:
-        records, batches: that match; in how many batches.
+        records, batches: matching ones; in how many batches.
         others: batches without a match whose bytes, decompressed, hold the key, value or header that is
-            looked for: as a part of other records.
-        problem: why it may hold more than that; "" where it does not.
+            searched for: in other records.
+        problem: why it may hold more; "" if it does not.
     """
 
     path: Path
@@ -57,7 +57,7 @@ class Holder:
 
 
 def matching(batch: Batch, wanted: RecordFilter) -> list[Record]:
-    """The records of a batch that are wanted, as a search finds them. Raises FormatError."""
+    """The records of a batch that match, as a search finds them. Raises FormatError."""
     if wanted.excludes(batch) or not _may_hold(batch, wanted.needles):
         return []
     return [record for record in batch.records() if wanted.matches(record)]
@@ -70,11 +70,11 @@ def _may_hold(batch: Batch, needles: list[bytes]) -> bool:
 def find_holders(
     log: PartitionLog, wanted: RecordFilter, progress: Callable[[int], None] | None = None
 ) -> Iterator[Holder]:
-    """Look for records, and for the bytes that all of them have, in all files of a log, by what is in them.
+    """Search all files of a log, by content, for records and for the bytes common to all of them.
 
-    All means: segments and what is left of former ones in the topic-partition's folder, whatever else is in
-    there, and folders of the same topic-partition that are deleted, stray or moving. Neither indexes nor
-    headers' times are asked. Raises OSError.
+    All means: segments and remains of former ones in the topic-partition's folder, all other files in
+    there, and folders of the same topic-partition that are deleted, stray or moving. Indexes and
+    the times in headers are not used. Raises OSError.
     """
     active = log.segments[-1].path if log.segments else None
     for folder in (log.path, *_other_folders(log)):
@@ -93,7 +93,7 @@ def find_holders(
             if is_segment_or_left(path.name):
                 _look_into(found, wanted, log.limits)
             elif _holds(path, wanted.needles):
-                found.problem = "the bytes that are looked for are in it"
+                found.problem = "the bytes that are searched for are in it"
             if found.matches or found.others:
                 yield found
             if progress is not None:
@@ -101,7 +101,7 @@ def find_holders(
 
 
 def _other_folders(log: PartitionLog) -> list[Path]:
-    """Folders that a broker has not deleted yet, whose topic it may have cut short, or moves or has lost."""
+    """Folders that a broker has yet to delete (perhaps with a shortened name), moves or has lost."""
     topic, partition = log.topic_partition
     return [
         each.path
@@ -117,7 +117,7 @@ def _is_cut(told: str, topic: str, folder: Path) -> bool:
 
 
 def _look_into(found: Holder, wanted: RecordFilter, limits: Limits) -> None:
-    """Count what a log file holds; what cannot be read of it is looked for as it stands."""
+    """Count the matches in a log file; its unreadable parts are searched as raw bytes."""
     needles = wanted.needles
     unread: list[tuple[int, int]] = []
     with closing(read_batches(found.path, on_error="skip", limits=limits)) as reader:
@@ -137,7 +137,7 @@ def _look_into(found: Holder, wanted: RecordFilter, limits: Limits) -> None:
             unread.append((tail.position, tail.position + tail.size))
     for start, end in unread:
         if _holds(found.path, needles, start, end) if needles else not _is_zero(found.path, start, end):
-            what = "the bytes that are looked for are in it" if needles else "it may hold records"
+            what = "the bytes that are searched for are in it" if needles else "it may hold records"
             found.problem = f"bytes {start} to {end} are no sound batch: {what}"
 
 
@@ -153,7 +153,7 @@ def _pieces(path: Path, start: int, end: int | None, overlap: int) -> Iterator[b
 
 
 def _holds(path: Path, needles: list[bytes], start: int = 0, end: int | None = None) -> bool:
-    """Whether all of some bytes are in a file, or in a part of it; False for none."""
+    """Whether all of some byte strings are in a file, or in a part of it; False for none."""
     return bool(needles) and all(
         any(each in piece for piece in _pieces(path, start, end, len(each) - 1)) for each in needles
     )

@@ -35,7 +35,7 @@ __all__ = ["DeletableSegment", "Reason", "TrimOptions", "TrimPlan", "plan_trim"]
 
 
 class Reason(enum.Enum):
-    """Why a segment goes: the value is what `kodec trim` says."""
+    """Why a segment is deleted: the value is the text of `kodec trim`."""
 
     START_OFFSET = "below the start offset"
     SIZE = "over the size"
@@ -44,7 +44,7 @@ class Reason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeletableSegment:
-    """A segment that goes: its base offset, the next one's, its bytes (of the log alone), and why."""
+    """A segment to delete: its base offset, the next one's, its bytes (only the log), and why."""
 
     base_offset: int
     end_offset: int
@@ -54,7 +54,7 @@ class DeletableSegment:
 
 @dataclass(frozen=True, slots=True)
 class TrimOptions:
-    """What is to be deleted; see `plan_trim`. `now` is in ms since epoch."""
+    """What to delete; see `plan_trim`. `now` is in ms since epoch."""
 
     before_offset: int | None
     retention_bytes: int | None
@@ -73,15 +73,15 @@ class TrimOptions:
 
 @dataclass(frozen=True, slots=True)
 class TrimPlan:
-    """What a trim would do; `apply` does it.
+    """A planned trim; `apply` carries it out.
 
     Attributes:
-        path: the folder, whose name says which `topic_partition` it holds.
-        start_offset, end_offset: of the log before; new_start_offset: the first that can be read afterwards.
+        path: the folder, whose name is its `topic_partition`.
+        start_offset, end_offset: of the log before; new_start_offset: the first readable one afterwards.
         segments, bytes: of the log before.
-        deleted: the segments that go, oldest first.
-        new_segment: the base offset of the empty segment that is made where all go; None where one stays.
-        options: what was asked for. fingerprint: what was there when the plan was made.
+        deleted: the segments to delete, oldest first.
+        new_segment: the base offset of the empty segment created if all are deleted; None if one stays.
+        options: as given. fingerprint: of the files when the plan was made.
 
     Example: see `plan_trim`.
     """
@@ -105,23 +105,23 @@ class TrimPlan:
 
     @property
     def bytes_deleted(self) -> int:
-        """Bytes of the logs of the segments that go."""
+        """Bytes of the logs of the segments to delete."""
         return sum(each.bytes for each in self.deleted)
 
     def apply(self) -> None:
-        """Delete what the plan says. No broker may run on the log directory.
+        """Delete the segments of the plan. No broker may run on the log directory.
 
-        Where all segments go, an empty one is made, so that the offsets go on: first, or on a full disk
-        before the last one goes. A program that has a segment open can read on in it. After a crash at any
-        step, the next trim, or the broker, completes it.
+        If all segments are deleted, an empty one is created, so that offsets continue: first, or on a full
+        disk before the last one is deleted. A program that has a segment open can go on reading it. After a
+        crash at any step, the next trim, or the broker, completes it.
 
-        Raises: StalePlan where the log, or what the checkpoints say of it, has changed since the plan was
-        made; OSError (BlockingIOError where a broker holds the directory's lock or has the log open), with a
+        Raises: StalePlan if the log, or its entries in checkpoints, have changed since the plan was
+        made; OSError (BlockingIOError if a broker holds the directory's lock or has the log open), with a
         note of what was deleted before; ValueError for a symbolic link.
         """
         with changing(self.path) as folder, PartitionLog(folder.path, limits=self.options.limits) as log:
             self.fingerprint.require()
-            # Also where nothing goes: a trim that was interrupted is completed.
+            # Even if nothing is deleted: an interrupted trim is completed.
             _Trim(log, self).run()
 
 
@@ -136,18 +136,18 @@ def plan_trim(
 ) -> TrimPlan:
     """Find the oldest segments of a topic-partition that a broker's retention would delete; reads only.
 
-    Whole segments go, one at a time, oldest first, and the first that stays ends it; nothing at or above the
-    high watermark of `replication-offset-checkpoint` goes. A segment goes with its indexes and the producer
-    snapshot of its base offset.
+    Whole segments are deleted, oldest first, up to the first that stays; nothing at or above the
+    high watermark of `replication-offset-checkpoint` is deleted. A segment is deleted with its indexes and
+    the producer snapshot of its base offset.
 
     Args:
         path: the topic-partition's folder.
         before_offset: records below it are deleted, as by DeleteRecords: it becomes the log start offset,
-            written to the log directory's `log-start-offset-checkpoint` where it lies inside of a segment.
-        retention_bytes: segments go as long as the others together have that many bytes.
-        retention_ms: segments go whose largest timestamp is older; where no record has one, the time that
-            the file was last written counts. A time to come keeps the segment.
-        now: ms since epoch; the clock's time where it is not given.
+            written to the log directory's `log-start-offset-checkpoint` if it lies inside a segment.
+        retention_bytes: segments are deleted while the others together have this many bytes.
+        retention_ms: segments are deleted whose largest timestamp is older; if no record has one, the time
+            that the file was last written counts. A time in the future keeps the segment.
+        now: ms since epoch; the current time by default.
         limits: how much may be allocated for one batch.
 
     Returns: a plan; `apply` deletes.
@@ -179,7 +179,7 @@ def _planned(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) 
 
 
 def trim_of(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
-    """As `plan_trim`, of a log as it is read: also while a broker is at work on it. Raises as that."""
+    """Like `plan_trim`, for a log as it is read, even while a broker uses it. Raises the same."""
     choice = _Choice(log)
     start = log.start_offset
     if (before := options.before_offset) is not None:
@@ -209,7 +209,7 @@ def trim_of(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -
 
 
 class _Choice:
-    """Which segments go. `rest` are those that stay so far, `decided` the high watermark or the end."""
+    """The segments to delete. `rest` are those that stay so far, `decided` the high watermark or the end."""
 
     def __init__(self, log: PartitionLog) -> None:
         told = high_watermark(log)
@@ -220,7 +220,7 @@ class _Choice:
         self._size = log.size
 
     def delete(self, reason: Reason, wanted: Callable[[Segment, int | None], bool]) -> None:
-        """Take the oldest segments as long as they are `wanted`, each with the next one's offset."""
+        """The oldest segments while they are `wanted`, each with the next one's offset."""
         while self.rest:
             segment = self.rest[0]
             after = self.rest[1].base_offset if len(self.rest) > 1 else None
@@ -242,7 +242,7 @@ class _Choice:
 
 
 class _Trim:
-    """Carries a plan out. Segments go before anything is written: a full disk has room again then."""
+    """Carries a plan out. Segments are deleted before anything is written: that frees room on a full disk."""
 
     def __init__(self, log: PartitionLog, plan: TrimPlan) -> None:
         self._log = log
@@ -263,7 +263,7 @@ class _Trim:
             raise
 
     def _delete_first(self) -> None:
-        """Delete the oldest segment: what is left is a log that starts later."""
+        """Delete the oldest segment: the rest is a log that starts later."""
         folder, base = self._plan.path, self._doomed[0].base_offset
         snapshot = folder / file_name(base, "snapshot")
         delete_files(folder, [*segment_files(folder, base), *([snapshot] if snapshot.is_file() else [])])
@@ -276,8 +276,8 @@ class _Trim:
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise
-            # The last one stays until the new one is there: the end of the log must not be lost. A broker
-            # makes its indexes anew.
+            # The last one stays until the new one exists: the end of the log must not be lost. A broker
+            # rebuilds its indexes.
             while len(self._doomed) > 1:
                 self._delete_first()
             last = segment_files(self._log.path, self._doomed[0].base_offset)
@@ -291,7 +291,7 @@ class _Trim:
         left = list_partition(log.path).segments
         start = max(plan.new_start_offset, starts.get(key, 0))
         wanted = {owner: offset for owner, offset in starts.items() if owner != key}
-        # As a broker writes it: only where it says more than the name of the first segment.
+        # As a broker writes it: only if it differs from the name of the first segment.
         if left and start > left[0].base_offset:
             wanted[key] = start
         if wanted != starts:
@@ -303,7 +303,7 @@ class _Trim:
 
 
 def _producers_at_end(log: PartitionLog) -> ProducerState:
-    """What is known of the producers where the log ends."""
+    """The state of the producers at the end of the log."""
     told_from, state = newest_snapshot(log)
     for segment in log.segments:
         for head in segment.headers():
@@ -314,6 +314,6 @@ def _producers_at_end(log: PartitionLog) -> ProducerState:
 
 
 def _add_segment(folder: Path, base_offset: int, producers: ProducerState) -> None:
-    """Make the empty segment that a broker would roll to, with what is known of the producers there."""
+    """Create the empty segment that a broker would roll, with the state of the producers there."""
     replace_file(folder / file_name(base_offset, "snapshot"), producers.snapshot().to_bytes())
     SegmentWriter(folder, base_offset, overwrite=True).close()

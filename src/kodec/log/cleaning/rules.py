@@ -22,17 +22,17 @@ __all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord", "tells
 
 
 class LastRecord(NamedTuple):
-    """What has to stay of an active producer: its last data offset (-1: none), and its epoch."""
+    """What must stay of an active producer: its last data offset (-1: none), and its epoch."""
 
     last_offset: int
     epoch: int
 
 
 class CleanedTransactions:
-    """The transactions that are going on where the cleaning stands.
+    """The transactions open at the current position of the cleaning.
 
-    Attributes: `kept` are the aborted transactions whose marker was passed and of whose batches some were
-    met: those belong in the new transaction index. Whoever writes it takes them out.
+    Attributes: `kept` are the aborted transactions whose marker was passed and some of whose batches were
+    met: those belong in the new transaction index, whose writer removes them.
     """
 
     def __init__(self, aborted: Iterable[transaction_index.Entry]) -> None:
@@ -50,7 +50,7 @@ class CleanedTransactions:
             self._aborted.setdefault(entry.producer_id, (entry, False))
 
     def drops(self, batch: Batch) -> bool:
-        """Go on by a batch of data; whether it belongs to an aborted transaction."""
+        """Process a batch of data; return whether it belongs to an aborted transaction."""
         self._reach(batch.last_offset)
         if not batch.is_transactional:
             return False
@@ -62,7 +62,7 @@ class CleanedTransactions:
         return True
 
     def is_over(self, batch: Batch) -> bool:
-        """Go on by a control batch; whether nothing is left of its transaction. Raises FormatError."""
+        """Process a control batch; return whether nothing is left of its transaction. Raises FormatError."""
         self._reach(batch.last_offset)
         if not batch.count:
             return True
@@ -82,14 +82,14 @@ class CleanedTransactions:
 
 @dataclass(slots=True)
 class Counts:
-    """What a compaction has done so far.
+    """The counts of a compaction so far.
 
     Attributes:
         batches, records: how many were read; control records count.
         bytes: of the batches that were read.
-        copied, rewritten, emptied, removed: batches that stayed as they were, lost some of their records (or
-            got a delete horizon, or a newer format), were kept without records, are gone.
-        superseded, tombstones, aborted, without_key, markers: records that are gone, and why: a newer record
+        copied, rewritten, emptied, removed: batches that stayed unchanged, lost some of their records (or
+            got a delete horizon, or a newer format), were kept without records, were removed.
+        superseded, tombstones, aborted, without_key, markers: removed records by reason: a newer record
             has the key; a tombstone whose time is over; of an aborted transaction; no key, in the range that
             was compacted; a transaction's marker whose time is over.
         horizons: batches that got a delete horizon.
@@ -113,7 +113,7 @@ class Counts:
 
     @property
     def records_removed(self) -> int:
-        """All records that are gone."""
+        """All removed records."""
         return self.superseded + self.tombstones + self.aborted + self.without_key + self.markers
 
 
@@ -123,7 +123,7 @@ class _Fate(enum.Enum):
 
 
 def tells_of_producer(batch: Batch, producers: Mapping[int, LastRecord]) -> bool:
-    """Whether a batch is the last one of its producer, by which a broker knows its epoch and sequence."""
+    """Whether a batch is the last one of its producer, from which a broker reads its epoch and sequence."""
     last = producers.get(batch.producer_id) if batch.producer_id >= 0 else None
     if last is None:
         return False
@@ -133,17 +133,17 @@ def tells_of_producer(batch: Batch, producers: Mapping[int, LastRecord]) -> bool
 
 
 class BatchCleaner:
-    """Says what becomes of each batch of a log, from its start on.
+    """Decides about each batch of a log, from its start.
 
     Args:
-        newest: the offsets of the newest records of keys; what is above its `latest` stays.
-        transactions: in the state of the first batch.
-        producers: of active producers, what has to stay.
-        end: the end of the range that is compacted; the batch that ends there stays, if only empty.
-        now: ms since epoch: tombstones and markers whose delete horizon is not above it go.
+        newest: the offsets of the newest records of keys; those above its `latest` stay.
+        transactions: in the state at the first batch.
+        producers: what must stay of active producers.
+        end: the end of the range that is compacted; the batch that ends there stays, possibly empty.
+        now: ms since epoch: tombstones and markers whose delete horizon is not above it are removed.
         delete_retention_ms: how far from now the horizon of a batch is set that has a tombstone, or the
             marker of a transaction of which nothing is left.
-        keep_format: messages of magic 0 and 1 stay what they are, as up to Kafka 3.9; otherwise they become
+        keep_format: messages of magic 0 and 1 keep their format, as up to Kafka 3.9; otherwise they become
             batches of magic 2.
     """
 
@@ -168,7 +168,7 @@ class BatchCleaner:
         self._keep_format = keep_format
 
     def clean(self, batch: Batch, *, keep_old_tombstones: bool) -> bytes:
-        """What is to be written for `batch`: its bytes, others, or b"" for nothing.
+        """The bytes to write for `batch`: its own, others, or b"" for nothing.
 
         `keep_old_tombstones`: whether tombstones in magic 0 and 1, which have no delete horizon, stay.
         Raises FormatError, EncodeError.
@@ -193,7 +193,7 @@ class BatchCleaner:
         return out
 
     def _must_stay(self, batch: Batch) -> bool:
-        """Whether a batch has to be there even without records."""
+        """Whether a batch must stay even without records."""
         return batch.next_offset == self._end or tells_of_producer(batch, self._producers)
 
     def _marker(self, batch: Batch) -> bytes | _Fate:

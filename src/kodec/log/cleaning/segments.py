@@ -1,4 +1,4 @@
-"""The output of a cleaning: whole segments beside the ones that they replace."""
+"""The output of a cleaning: whole segments next to those that they replace."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["CleanedSegments"]
 
 
 class CleanedSegments:
-    """The segments that neighbouring ones go into: one, but where that would grow too large.
+    """The segments that replace neighbouring ones: one, unless that would grow too large.
 
     They are written with the suffix `.cleaned`, for `replace_segments`; not at all without `write`.
 
-    Attributes: `made` has their base offsets.
+    Attributes: `made` holds their base offsets.
     """
 
     def __init__(self, log: PartitionLog, base_offset: int, *, max_index_bytes: int, write: bool) -> None:
@@ -69,7 +69,7 @@ class CleanedSegments:
             self._writer.close()
 
     def close(self, last: Segment) -> None:
-        """Write everything durably, with the time of the last segment that went in."""
+        """Write everything durably, with the time of the last segment that was merged."""
         self._finish()
         status = last.path.stat()
         for path in self._paths:

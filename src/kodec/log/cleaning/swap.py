@@ -1,6 +1,6 @@
-"""Puts new segments in the place of old ones, so that a crash at any step leaves the old log or the new one.
+"""Replaces old segments with new ones, so that a crash at any step leaves the old log or the new one.
 
-Followed: `LocalLog.replaceSegments` of `org.apache.kafka.storage.internals.log`, Kafka 4; what it leaves when
+Followed: `LocalLog.replaceSegments` of `org.apache.kafka.storage.internals.log`, Kafka 4; what it leaves if
 it is interrupted, `LogLoader` completes or rolls back.
 """
 
@@ -18,12 +18,12 @@ __all__ = ["CLEANED", "delete_files", "remove_cleaned", "replace_segments", "seg
 CLEANED = f".{LeftoverKind.CLEANED.value}"
 _SWAP = f".{LeftoverKind.SWAP.value}"
 _DELETED = f".{LeftoverKind.DELETED.value}"
-# The log first, so that a segment is never there without its log once it has begun to be.
+# The log first, so that once a segment exists, so does its log.
 _KINDS = ("log", *INDEXES)
 
 
 def segment_files(folder: Path, base_offset: int, suffix: str = "") -> list[Path]:
-    """The files of a segment that are there, the log first."""
+    """The existing files of a segment, the log first."""
     found = (folder / file_name(base_offset, kind, suffix) for kind in _KINDS)
     return [path for path in found if path.is_file()]
 
@@ -37,9 +37,9 @@ def _renamed(paths: Iterable[Path], old: str, new: str) -> list[Path]:
 
 
 def delete_files(folder: Path, paths: Sequence[Path]) -> None:
-    """Delete files that belong together: first all get the name of deleted ones, then they go.
+    """Delete files that belong together: first all are renamed as deleted, then they are deleted.
 
-    A crash leaves them there, or with `.deleted` behind their names, or gone; a program that has one open can
+    A crash leaves them in place, or with `.deleted` appended, or gone; a program that has one open can
     go on reading it. Raises OSError.
     """
     if not paths:
@@ -49,7 +49,7 @@ def delete_files(folder: Path, paths: Sequence[Path]) -> None:
     except OSError as error:
         if error.errno not in NO_SPACE:
             raise
-        # A longer name may need a block of its own. The log goes first: without it the others count no more.
+        # A longer name may need a block of its own. The log is first: without it the others are ignored.
         deleted = [each for path in paths for each in (path, path.with_name(path.name + _DELETED))]
     sync_folder(folder)
     for path in deleted:
@@ -63,10 +63,10 @@ def replace_segments(
     """Put the segments `new`, written durably with the suffix `.cleaned`, in place of `old`.
 
     Both are base offsets in ascending order. The producer snapshots of old segments whose base offset no new
-    one has go with them. The steps, each durable before the next:
+    one has are deleted too. The steps, each durable before the next:
 
     1. `.cleaned` becomes `.swap`, the last segment first. Before all are renamed, a starting broker deletes
-       the new ones: a `.cleaned` says that the later ones are not complete. From then on it completes the
+       the new ones: a `.cleaned` shows that the later ones are incomplete. From then on it completes the
        swap, and `decided` is called.
     2. The old ones get `.deleted`.
     3. The suffix `.swap` is removed.

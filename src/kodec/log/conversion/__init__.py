@@ -1,1 +1,1 @@
-"""Logs converted: another message format, another codec."""
+"""Converts logs to another message format or codec."""

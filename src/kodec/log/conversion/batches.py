@@ -1,4 +1,4 @@
-"""Converts batches of a log between message formats and codecs; offsets stay, and what is lost is reported.
+"""Converts batches of a log between message formats and codecs; offsets stay, and losses are reported.
 
 Followed: `RecordsUtil.downConvert` and `LogValidator` of Kafka up to 3.9, where brokers converted.
 """
@@ -33,26 +33,26 @@ def convert_batches(
     report: ConversionReport | None = None,
     segment: str = "",
 ) -> Iterator[bytes]:
-    """Convert batches of a log; gives, in their order, bytes of one or more whole batches.
+    """Convert batches of a log; yields, in order, the bytes of one or more whole batches.
 
     A batch stays a batch. One of magic 2 without compression becomes as many messages as it has records, as
     magic 0 and 1 have no batches without compression. Messages one after another become batches of up to
-    `batch_bytes` where they go into magic 2 or are compressed.
+    `batch_bytes` if they are converted to magic 2 or compressed.
 
     To magic 2: nothing is lost; records of magic 0 have no timestamp. To magic 0 and 1: control batches and
-    batches without records are left out, so that a reader sees what was aborted, as old consumers did when a
-    broker converted for them. In one magic only the compression changes: every other field of a header
+    batches without records are left out, so that a reader sees aborted records, as old consumers did when a
+    broker converted for them. Within one magic only the compression changes: every other field of a header
     stays, and control batches are copied.
 
     Args:
-        transactions: which were aborted, and what is undecided, to report them.
-        report: where to add what was read, written and lost; `segment` is the name to report with it.
+        transactions: aborted and undecided ones, to report them.
+        report: receives the counts of what was read, written and lost; `segment` is the name to report.
         batches: of one log, in their order.
         options: the format and the codec to convert to.
 
     Returns: an iterator of bytes.
-    Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2), and for
-    a negative timestamp.
+    Raises: FormatError; EncodeError for a codec that the format does not support (zstd before magic 2), and
+    for a negative timestamp.
 
     Example:
         >>> import kodec
@@ -69,12 +69,12 @@ def convert_batches(
 
 
 class Converter:
-    """A conversion that goes on: messages that wait for others to make a batch with.
+    """A conversion in progress: messages that wait for others to form a batch.
 
     Attributes:
         options: how to convert.
-        report: where what was read, written and lost is added; losses are reported with the name `segment`.
-        transactions: which were aborted, and what is undecided; None: nothing is reported of them.
+        report: receives what was read, written and lost; losses are reported with the name `segment`.
+        transactions: aborted and undecided ones; None: they are not reported.
     """
 
     def __init__(
@@ -89,17 +89,17 @@ class Converter:
         self._room = options.batch_bytes
 
     def convert(self, batches: Iterable[Batch]) -> Iterator[bytes]:
-        """Bytes of one or more whole batches, in their order, all that the given ones become."""
+        """The bytes of one or more whole batches, in order: everything that the given ones become."""
         if isinstance(batches, (str, bytes, PathLike)):
             have = type(batches).__name__
-            raise ArgumentError(f"batches: what read_batches(source) returns is needed, not {have}")
+            raise ArgumentError(f"batches: expected the result of read_batches(source), not {have}")
         for batch in batches:
-            require("batches", batch, Batch, "what read_batches(source) returns is needed")
+            require("batches", batch, Batch, "pass the result of read_batches(source)")
             yield from self._take(batch)
         yield from self._flush()
 
     def _take(self, batch: Batch) -> Iterator[bytes]:
-        """What is ready with this batch."""
+        """The bytes that are complete with this batch."""
         report = self.report
         report.batches += 1
         report.bytes += batch.size
@@ -122,7 +122,7 @@ class Converter:
             yield data
 
     def _flush(self) -> Iterator[bytes]:
-        """What waits."""
+        """The bytes of waiting messages."""
         if self._waiting:
             records, self._waiting = self._waiting, []
             self._room = self.options.batch_bytes
@@ -131,7 +131,7 @@ class Converter:
             )
 
     def _level(self, codec: str) -> int | None:
-        # A level that was asked for without a codec is for those that have levels.
+        # A level without a codec applies to codecs that have levels.
         return self.options.level if codec in CODECS and CODECS[codec].levels else None
 
     def _encoded(
@@ -147,12 +147,12 @@ class Converter:
             raise _by_offset(error, records) from None
 
     def _stays(self, batch: Batch, codec: str) -> bool:
-        """Whether a batch that stays in its magic is copied as it is."""
+        """Whether a batch that stays in its magic is copied unchanged."""
         empty = isinstance(batch, DefaultBatch) and not batch.count
         return batch.is_control or empty or (codec == batch.codec and self._level(codec) is None)
 
     def _same(self, batch: Batch, codec: str) -> bytes:
-        """A batch, or a message that stands alone, in its own magic."""
+        """A batch, or a single message, in its own magic."""
         level = self._level(codec)
         if isinstance(batch, LegacyBatch) and codec == "none":
             return self._encoded(self._records(batch, batch.magic), batch.magic, codec)
@@ -165,7 +165,7 @@ class Converter:
         return recompressed_wrapper(batch, codec, level, most)
 
     def _other(self, batch: Batch, magic: int, codec: str) -> bytes:
-        """A batch, or a message that stands alone, in another magic."""
+        """A batch, or a single message, in another magic."""
         if batch.magic == 2:
             return self._encoded(self._down(batch, magic), magic, codec)
         return self._encoded(self._records(batch, magic), magic, codec)
@@ -174,7 +174,7 @@ class Converter:
         self.report.lose(what, count, self.segment, offset)
 
     def _records(self, batch: Batch, magic: int) -> list[Record]:
-        """The records of a batch that go into another; timestamps that are lost are reported."""
+        """The records of a batch that are written to another; lost timestamps are reported."""
         records = batch.records()
         self.report.records += len(records)
         if magic == 0:
@@ -195,7 +195,7 @@ class Converter:
         return [_without_timestamp(record) if record.timestamp < -1 else record for record in records]
 
     def _down(self, batch: Batch, magic: int) -> list[Record]:
-        """The records of a batch of magic 2 that go into an older format; reports what that cannot hold."""
+        """The records of a batch of magic 2 to write to an older format; reports losses."""
         at, count = batch.base_offset, batch.count
         if batch.is_control:
             self.report.records += count
@@ -230,7 +230,7 @@ def _without_timestamp(record: Record) -> Record:
 
 
 def _by_offset(error: EncodeError, records: list[Record]) -> EncodeError:
-    """The error with the offset of the record, in the place of its number among those of one call."""
+    """The error with the offset of the record, instead of its number within one call."""
     index, bracket, rest = error.path.removeprefix("records[").partition("]")
     if bracket and index.isdecimal():
         error.path = f"record at offset {records[int(index)].offset}: {rest.removeprefix('.')}"

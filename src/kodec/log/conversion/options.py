@@ -1,4 +1,4 @@
-"""How a log is converted."""
+"""The options of a conversion."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from kodec.runtime.errors import EncodeError
 __all__ = ["BATCH_BYTES", "ConvertOptions", "NegativeTimestamps"]
 
 BATCH_BYTES = 16_384
-"""What messages that stand alone are gathered to: the default `batch.size` of producers."""
+"""The size up to which single messages are collected: the default `batch.size` of producers."""
 
 
 NegativeTimestamps = Literal["refuse", "none"]
-"""What becomes of timestamps below -1, which stands for none: an error, as in Kafka, or none."""
+"""How to treat timestamps below -1 (-1 means none): raise an error, as Kafka does, or make them none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertOptions:
-    """How a log is converted: to which format and codec, and what becomes of what that cannot hold.
+    """How to convert a log: the format and codec, and how to treat what that format does not support.
 
     Attributes:
         magic: the format to convert to; None keeps each batch's.
         compression: the codec to compress with; None keeps each batch's.
-        level: on the codec's own scale; with one, a batch is recompressed also where its codec stays.
-        batch_bytes: to what size messages that stand alone are gathered.
+        level: on the codec's own scale; if given, a batch is recompressed even if its codec stays.
+        batch_bytes: the size up to which single messages are collected.
         committed: leave out the records of aborted and undecided transactions, to magic 0 and 1.
         limits: how much may be allocated.
-        negative_timestamps: what becomes of timestamps below -1, which some producers have sent by mistake
-            and Kafka refuses: `refuse` raises EncodeError, `none` makes them -1. In magic 0 they are gone in
+        negative_timestamps: how to treat timestamps below -1, which some producers have sent by mistake
+            and Kafka refuses: `refuse` raises EncodeError, `none` makes them -1. Magic 0 drops them in
             any case; batches that are only recompressed keep them.
 
-    Raises: EncodeError for a magic, codec or level that is none; ValueError for other `negative_timestamps`.
+    Raises: EncodeError for a magic, codec or level that does not exist; ValueError for other
+    `negative_timestamps`.
 
     Example:
         >>> import kodec
@@ -67,5 +68,5 @@ class ConvertOptions:
 
     @property
     def keeps_markers(self) -> bool:
-        """Whether control batches stay: where the new format has them."""
+        """Whether control batches stay: if the new format has them."""
         return self.magic in (None, 2)

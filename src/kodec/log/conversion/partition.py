@@ -39,12 +39,12 @@ _ENOUGH = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class ConversionPlan:
-    """A conversion of a topic-partition's log; `preview` says what would come out, `apply` does it.
+    """A conversion of a topic-partition's log; `preview` returns the result only, `apply` converts.
 
     Attributes:
-        path: the folder that is read, whose name says which `topic_partition` it holds.
-        target: the folder that is made.
-        options: what was asked for. fingerprint: what was there when the plan was made.
+        path: the folder that is read, whose name shows which `topic_partition` it holds.
+        target: the folder to create.
+        options: as given. fingerprint: of the files when the plan was made.
         progress: called now and then with the bytes of the source read since the last call.
 
     Example: see `plan_conversion`.
@@ -58,7 +58,7 @@ class ConversionPlan:
     progress: Callable[[int], None] | None = None
 
     def preview(self) -> ConversionReport:
-        """Read the log and say what would be written and lost; nothing is written. Errors as of `apply`."""
+        """Read the log and return what would be written and lost; write nothing. Errors as in `apply`."""
         with PartitionLog(self.path, limits=self.options.limits) as log:
             work = _Conversion(log, self.options, self.progress)
             work.run(None)
@@ -67,15 +67,15 @@ class ConversionPlan:
     def apply(self) -> ConversionReport:
         """Write the target. The source is only read.
 
-        The folder appears when all of it is durable, so that after a crash it is whole or not there; the lock
+        The folder appears once all of it is durable, so that after a crash it is whole or absent; the lock
         of the log directory around it is held meanwhile. Files get the owner, group and permissions of the
         source's.
 
-        Raises: FileExistsError; StalePlan where the source has changed since the plan was made, or meanwhile;
-        OSError (BlockingIOError where a broker or another program writes into the
-        target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
-        the last one too, which is to be recovered first; EncodeError as `convert_batches`. They name the
-        file (`source`) and the record.
+        Raises: FileExistsError; StalePlan if the source has changed since the plan was made;
+        OSError (BlockingIOError if a broker or another program writes into the
+        target's log directory); FormatError for a damaged batch and for a segment with a torn tail,
+        including the last one, which must be recovered first; EncodeError as in `convert_batches`. They name
+        the file (`source`) and the record.
         """
         with PartitionLog(self.path, limits=self.options.limits) as log:
             work = _Conversion(log, self.options, self.progress)
@@ -100,14 +100,15 @@ def plan_conversion(
 
     Segments keep their base offsets and the time of their last
     change; one that would grow too large is split. Indexes are rebuilt, `partition.metadata` is copied; in
-    magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint` has an
-    offset for the source, that of the target's log directory gets it; so with `cleaner-offset-checkpoint`. To
-    magic 0 and 1 `kodec-omitted-offsets` in the folder says which offsets between segments are left out.
+    magic 2 the leader epochs and the producer snapshots too. If `log-start-offset-checkpoint` has an
+    offset for the source, it is copied to the target's log directory; so is that of
+    `cleaner-offset-checkpoint`. For magic 0 and 1 `kodec-omitted-offsets` in the folder lists the offsets
+    between segments that are left out.
 
     Args:
-        target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
+        target: a new folder, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
-        progress: called now and then, by `preview` and `apply`, with the bytes of the source read since the
+        progress: called regularly, by `preview` and `apply`, with the bytes of the source read since the
             last call.
         source: the topic-partition's folder.
         options: the format and the codec to convert to.
@@ -133,7 +134,7 @@ def plan_conversion(
 
 
 def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
-    """What lies beside the segments and still holds in the new folder."""
+    """Copy the files besides the segments that are still valid in the new folder."""
     beside = [log.path / PARTITION_METADATA]
     if options.keeps_markers:
         beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
@@ -143,14 +144,14 @@ def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> No
 
 
 class _Conversion:
-    """One log on its way into a folder; into none where the folder is None."""
+    """The conversion of one log into a folder; into none if the folder is None."""
 
     def __init__(
         self, log: PartitionLog, options: ConvertOptions, progress: Callable[[int], None] | None
     ) -> None:
         self.options = options
         self.report = ConversionReport(log.path)
-        # Which offsets between two segments are left out, and not lost.
+        # The offsets between two segments that are left out, not lost.
         self.omitted: list[tuple[int, int]] = []
         self._log = log
         self._progress = progress
@@ -169,7 +170,7 @@ class _Conversion:
             converter.segment = segment.path.name
             stop = segment.base_offset
             if ended < stop:
-                # What the source has lost between its segments is lost in the target too.
+                # Offsets lost between segments of the source are also lost in the target.
                 gap = explain_gap(log, ended, stop - 1)
                 stop = gap.lost
                 if not gap.is_explained:
@@ -212,7 +213,7 @@ class _Conversion:
 
 
 class _Aborted:
-    """The aborted transactions of a segment, by its index or, with `derive`, by its batches."""
+    """The aborted transactions of a segment, from its index or, with `derive`, from its batches."""
 
     def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
         self.entries = entries
@@ -226,9 +227,9 @@ class _Aborted:
 
 
 class _Output:
-    """The segments that one segment becomes: one, but where that would grow too large.
+    """The segments that one segment becomes: one, unless that would grow too large.
 
-    Attributes: `next_offset` is the one after the last; the base offset where nothing was written.
+    Attributes: `next_offset` is the one after the last; the base offset if nothing was written.
     """
 
     def __init__(
@@ -253,7 +254,7 @@ class _Output:
         heads = list(read_batches(data, check_crc=False))
         last = self.next_offset - 1
         for head in heads:
-            # As the writer: a dry run refuses it too.
+            # Like the writer: a dry run refuses it too.
             if head.last_offset <= last:
                 need = f"at least {last + 1}"
                 raise EncodeError("offset", "offsets must ascend", need=need, have=head.last_offset)
@@ -285,6 +286,6 @@ class _Output:
         self._end(2**63)
 
     def let_go(self) -> None:
-        """Close files that are open still, as after an error."""
+        """Close files that are still open, as after an error."""
         if self._writer is not None:
             self._writer.abandon()

@@ -1,4 +1,4 @@
-"""What a conversion did, or would do, and what is lost by it."""
+"""The result and the losses of a conversion."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _FIRST = 3
 
 
 class Loss(enum.Enum):
-    """What the new format cannot hold; the value is what `kodec convert` says.
+    """What the new format does not support; the value is the text of `kodec convert`.
 
     Example: see `plan_conversion`.
     """
 
-    HEADERS = "records whose headers are gone"
-    TIMESTAMPS = "records whose timestamp is gone"
-    NEGATIVE_TIMESTAMPS = "records whose negative timestamp is none now"
-    PRODUCERS = "batches whose producer and sequence are gone"
-    TRANSACTIONAL = "transactional batches that are plain now"
-    CONTROL = "control records that are gone"
-    ABORTED = "records of aborted transactions that every reader sees now"
-    UNDECIDED = "records of open transactions that every reader sees now"
-    LEFT_OUT = "records of aborted or open transactions that were left out"
-    DELETE_HORIZONS = "batches whose delete horizon is gone"
-    LEADER_EPOCHS = "batches whose leader epoch is gone"
-    EMPTY = "batches without records that are gone"
+    HEADERS = "records that lose their headers"
+    TIMESTAMPS = "records that lose their timestamp"
+    NEGATIVE_TIMESTAMPS = "records whose negative timestamp becomes none"
+    PRODUCERS = "batches that lose their producer and sequence"
+    TRANSACTIONAL = "transactional batches that become plain"
+    CONTROL = "control records that are dropped"
+    ABORTED = "records of aborted transactions that become visible"
+    UNDECIDED = "records of open transactions that become visible"
+    LEFT_OUT = "records of aborted or open transactions that are left out"
+    DELETE_HORIZONS = "batches that lose their delete horizon"
+    LEADER_EPOCHS = "batches that lose their leader epoch"
+    EMPTY = "batches without records that are dropped"
     LAST_OFFSETS = "batches whose last offset was above their last record's"
 
 
 @dataclass(slots=True)
 class Losses:
-    """How often something was lost, and the first places: name of the segment, and offset."""
+    """How often something was lost, and the first places: segment name and offset."""
 
     count: int = 0
     first: list[tuple[str, int]] = field(default_factory=list)
@@ -43,17 +43,17 @@ class Losses:
 
 @dataclass(slots=True)
 class ConversionReport:
-    """What a conversion did, or would do.
+    """The result of a conversion, or of its preview.
 
     Attributes:
-        source, target: the folders; `target` is None where nothing was written.
+        source, target: the folders; `target` is None if nothing was written.
         segments, batches, records, bytes: what was read; control records count.
-        segments_written, batches_written, records_written, bytes_written: what came out.
-        batches_copied: of the batches that came out, those that stayed as they were.
-        losses: what is lost, by kind.
-        lost_offsets: (first, last) of offsets that no segment of the source holds, and nothing explains.
-        end_segment: the base offset of an empty segment that was added so that the log goes on at the same
-            offset, where the last offsets are gone; else None.
+        segments_written, batches_written, records_written, bytes_written: what was written.
+        batches_copied: of the written batches, those copied unchanged.
+        losses: losses by kind.
+        lost_offsets: (first, last) of offsets that are missing from the source without an explanation.
+        end_segment: the base offset of an empty segment that was added so that the log continues at the same
+            offset, if the last offsets are gone; else None.
 
     Example: see `plan_conversion`.
     """

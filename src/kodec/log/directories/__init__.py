@@ -1,1 +1,1 @@
-"""Log directories as a broker leaves them: files, lookup, checkpoints, health; reads only."""
+"""Log directories of brokers: files, lookup, checkpoints, health; read only."""

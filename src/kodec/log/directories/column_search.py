@@ -30,7 +30,7 @@ __all__ = ["ColumnSearch", "Part", "load_columns"]
 
 # Below that, loading pyarrow takes longer than it saves; and of a segment, looking at columns.
 _MOST_WITHOUT, _LEAST = 64 << 20, 1 << 20
-# The headers of so many batches are looked at together: few at first, as the caller may want one record.
+# The headers of so many batches are checked together: few at first, as the caller may want one record.
 _FIRST_HEADS, _MOST_HEADS = 64, 4096
 # Batches are read together that are no further apart than so many bytes.
 _BRIDGED = 256 << 10
@@ -85,7 +85,7 @@ class ColumnSearch:
     Args:
         start: only offsets from there on.
         known: leave out what is aborted; None: nothing is.
-        counting: count the records of a batch where all conditions are looked at here.
+        counting: count the records of a batch where all conditions are checked here.
     """
 
     wanted: RecordFilter
@@ -136,7 +136,7 @@ class ColumnSearch:
         with file:
             number = _FIRST_HEADS
             while (heads := self._heads(file, position, end, segment, number)) is not None:
-                # a batch behind it may contradict the last one
+                # a batch after it may contradict the last one
                 position, heads = heads["position"][-1].as_py(), heads.slice(0, heads.num_rows - 1)
                 kept = self._in_order(heads, order)
                 if kept:

@@ -1,4 +1,4 @@
-"""A broker's log directories: which topic-partitions they hold, and what the files beside them say."""
+"""A broker's log directories: their topic-partitions, and the files next to them."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ __all__ = ["LogDirectory", "LogRoot"]
 
 
 class LogRoot:
-    """One entry of `log.dirs`: its replicas' folders, and the files beside them, each read when asked for.
+    """One entry of `log.dirs`: the folders of its replicas and its other files, each read on demand.
 
-    A checkpoint that is not there is empty. Reading one raises OSError, or Malformed with file and line.
+    A missing checkpoint is empty. Reading one raises OSError, or Malformed with file and line.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -79,7 +79,7 @@ class LogRoot:
 
     @cached_property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """Where a log starts, for those that do not start with their first segment."""
+        """The start offsets of logs that do not start with their first segment."""
         return self._offsets(LOG_START_OFFSETS)
 
     def high_watermarks(self) -> dict[TopicPartition, int]:
@@ -87,16 +87,16 @@ class LogRoot:
         return self._offsets(HIGH_WATERMARKS)
 
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """The first offset of each compacted topic-partition that was not yet compacted."""
+        """The first offset of each compacted topic-partition that is not yet compacted."""
         return self._offsets(CLEANER_OFFSETS)
 
     def meta_properties(self) -> MetaProperties | None:
-        """What `meta.properties` says; None where it is not there."""
+        """The contents of `meta.properties`; None if missing."""
         path = self.path / META_PROPERTIES
         return read_meta_properties(path) if path.exists() else None
 
     def clean_shutdown(self) -> CleanShutdown | None:
-        """The clean-shutdown marker of the broker; None where there is none: it runs, or was killed."""
+        """The clean-shutdown marker of the broker; None if missing: the broker runs or was killed."""
         path = self.path / CLEAN_SHUTDOWN
         return read_clean_shutdown(path) if path.exists() else None
 
@@ -104,13 +104,13 @@ class LogRoot:
 class LogDirectory:
     """The log directories of a broker: all topic-partitions under one or several entries of `log.dirs`.
 
-    Nothing is opened but the folders themselves until something is asked for; never writes.
+    Only the folders are opened until data is requested; never writes.
 
     Args:
         roots: one or several entries of a broker's `log.dirs`.
         limits: how much may be allocated for one batch.
 
-    Raises: OSError for a folder that cannot be listed; ValueError where a live topic-partition is in two.
+    Raises: OSError for a folder that cannot be listed; ValueError if a live topic-partition is in two.
 
     Example:
         >>> import kodec
@@ -127,7 +127,7 @@ class LogDirectory:
         limits: Limits = Limits(),
     ) -> None:
         if not roots:
-            raise ArgumentError("a log directory is needed")
+            raise ArgumentError("give a log directory")
         self.roots = [LogRoot(root) for root in roots]
         self.limits = limits
         self._live: dict[TopicPartition, tuple[LogRoot, ReplicaFolder]] = {}
@@ -177,22 +177,22 @@ class LogDirectory:
             yield self.partition(topic, partition)
 
     def _missing(self, key: TopicPartition) -> str:
-        """What to ask for instead of a topic-partition that is not here."""
+        """The error text for an unknown topic-partition."""
         if not isinstance(key.partition, int):
-            return f"partition {key.partition!r}: a number is needed, as in partition({key.topic!r}, 0)"
+            return f"partition {key.partition!r}: expected a number, as in partition({key.topic!r}, 0)"
         numbers = [each.partition for each in self._live if each.topic == key.topic]
         if numbers:
-            return f"{key}: of {key.topic} there are partitions {', '.join(map(str, sorted(numbers)))}"
+            return f"{key}: {key.topic} has partitions {', '.join(map(str, sorted(numbers)))}"
         topics = sorted({each.topic for each in self._live})
         from difflib import get_close_matches
 
         near = get_close_matches(str(key.topic), topics, n=1)
         shown = ", ".join(topics[:10]) + (f" and {len(topics) - 10} more" if len(topics) > 10 else "")
         meant = f"did you mean {near[0]}? " if near else ""
-        return f"{key}: no topic {key.topic} in {self!r}: {meant}there are {shown or 'none'}"
+        return f"{key}: no topic {key.topic} in {self!r}: {meant}topics: {shown or 'none'}"
 
     def partition(self, topic: str, partition: int) -> PartitionLog:
-        """The log of a topic-partition. Raises NoSuchPartition, a KeyError, where it has no live replica."""
+        """The log of a topic-partition. Raises NoSuchPartition, a KeyError, if it has no live replica."""
         key = TopicPartition(topic, partition)
         found = self._logs.get(key)
         if found is None:
@@ -201,7 +201,7 @@ class LogDirectory:
             root, replica = self._live[key]
             start = root.log_start_offsets.get(key, 0)
             log = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
-            # One for all threads, whoever comes first.
+            # One for all threads, created by the first.
             found = self._logs.setdefault(key, log)
         return found
 
@@ -215,11 +215,11 @@ class LogDirectory:
         threads: int | None = None,
         report: SearchReport | None = None,
     ) -> Iterator[FoundRecord]:
-        """The records of these topics (None: of all) that are wanted, by topic, partition and offset.
+        """The records of these topics (None: of all) that match `wanted`, by topic, partition and offset.
 
-        With `first` or `last` so many of all, by their timestamps, the oldest first. Several logs are read at
-        once, in `threads` (None: as many as there are cores). `report` counts what was looked at. Raises
-        NoSuchPartition, a KeyError, for a topic that is not here; FormatError, OSError.
+        With `first` or `last`, that many of all, by timestamp, the oldest first. Several logs are read at
+        once, in `threads` (None: one per core). `report` counts what was read. Raises
+        NoSuchPartition, a KeyError, for a topic that is missing; FormatError, OSError.
         """
         from kodec.log.directories.search import find_records
 

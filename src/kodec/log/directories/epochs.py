@@ -1,7 +1,7 @@
-"""Which leader wrote which offsets: `leader-epoch-checkpoint`, and the epochs that batches have.
+"""The leader epochs of offsets: `leader-epoch-checkpoint`, and the epochs of batches.
 
-No checksum covers the leader epoch of a batch. What shows that one is wrong is the checkpoint, which a broker
-writes before a batch of a new epoch, and the batches around: a later leader has a higher epoch.
+No checksum covers the leader epoch of a batch. The checkpoint can show that one is wrong, which a broker
+writes before a batch of a new epoch, and so can the batches around it: a later leader has a higher epoch.
 
 Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, and `UnifiedLog.append` of
 `org.apache.kafka.storage.internals.log`, Kafka 4.3.
@@ -22,7 +22,7 @@ __all__ = ["EpochContradiction", "EpochRun", "EpochRuns", "assign", "from_start"
 
 
 def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
-    """Update the list when a batch of the log has the epoch `new`; what contradicts it at the end goes."""
+    """Update the list when a batch of the log has the epoch `new`; removes contradicting last entries."""
     if epochs and epochs[-1].epoch == new.epoch and epochs[-1].start_offset <= new.start_offset:
         return
     while epochs and (epochs[-1].epoch >= new.epoch or epochs[-1].start_offset >= new.start_offset):
@@ -31,22 +31,22 @@ def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
 
 
 def up_to(epochs: Iterable[LeaderEpoch], end_offset: int) -> list[LeaderEpoch]:
-    """The list when the log ends at `end_offset`: an epoch that starts above it goes.
+    """The list if the log ends at `end_offset`: epochs that start above it are removed.
 
-    One that starts there has not written yet. A broker drops it when it starts and adds it when it leads.
+    One that starts there has no batches yet. A broker drops it when it starts and adds it when it leads.
     """
     return [each for each in epochs if each.start_offset <= end_offset]
 
 
 def from_start(epochs: Iterable[LeaderEpoch], start_offset: int) -> list[LeaderEpoch]:
-    """The list when the log starts at `start_offset`: the epoch that holds there starts there."""
+    """The list if the log starts at `start_offset`: the epoch of that offset starts there."""
     found = list(epochs)
     before = bisect_right(found, start_offset, key=lambda each: each.start_offset)
     return found if not before else [LeaderEpoch(found[before - 1].epoch, start_offset), *found[before:]]
 
 
 class EpochHead(Protocol):
-    """What a batch, or its header, says for this."""
+    """The facts of a batch or its header used here."""
 
     @property
     def magic(self) -> int: ...
@@ -66,7 +66,7 @@ class EpochHead(Protocol):
 
 @dataclass(slots=True)
 class EpochRun:
-    """Batches of a segment that follow one another and have the same leader epoch.
+    """Consecutive batches of a segment with the same leader epoch.
 
     Attributes:
         path, position: the segment, and the byte at which the first one starts.
@@ -82,11 +82,11 @@ class EpochRun:
 
 
 class EpochContradiction(NamedTuple):
-    """A run whose epoch the checkpoint, or the batches around it, contradict.
+    """A run whose epoch contradicts the checkpoint or the batches around it.
 
     Attributes:
-        need: what would be right.
-        note: whether a healthy log can be so.
+        need: the right value.
+        note: whether a healthy log can look like this.
         refuted: whether the batches around it show that the epoch is wrong.
     """
 
@@ -97,7 +97,7 @@ class EpochContradiction(NamedTuple):
 
     @property
     def have(self) -> str:
-        """The epoch, and which batches have it."""
+        """The epoch and its batches."""
         run = self.run
         batches = "1 batch" if run.batches == 1 else f"{run.batches} batches"
         return f"{run.epoch} in {batches}, offsets {run.first_offset} to {run.last_offset}"
@@ -111,8 +111,8 @@ class EpochRuns:
     """The leader epochs of the batches of a log, in the order of the log.
 
     Attributes:
-        runs: of many the first `MOST`; batches without an epoch (-1) are in none.
-        omitted: how many batches are in no run, as there are so many.
+        runs: at most the first `MOST`; batches without an epoch (-1) are in none.
+        omitted: how many further batches are in no run.
     """
 
     MOST = 1_000_000
@@ -124,7 +124,7 @@ class EpochRuns:
         self._forgotten = 0
 
     def take(self, path: Path, head: EpochHead) -> None:
-        """The next batch."""
+        """Add the next batch."""
         if head.magic != 2:
             self._forgotten = head.last_offset + 1
             return
@@ -135,7 +135,7 @@ class EpochRuns:
             )
 
     def take_run(self, new: EpochRun) -> None:
-        """The next batches, of magic 2 and of one epoch."""
+        """Add the next batches, of magic 2 and of one epoch."""
         run = self.runs[-1] if self.runs else None
         if run is not None and run.epoch == new.epoch and run.path == new.path:
             run.last_offset = new.last_offset
@@ -146,20 +146,20 @@ class EpochRuns:
             self.omitted += new.batches
 
     def add(self, later: EpochRuns) -> None:
-        """Those of the next segment."""
+        """Add those of the next segment."""
         self.runs += later.runs[: self.MOST - len(self.runs)]
         self.omitted += later.omitted
         self._forgotten = max(self._forgotten, later._forgotten)
 
     def believed(self, checkpoint: Sequence[LeaderEpoch] = ()) -> list[EpochRun]:
-        """The runs with the most batches whose epochs do not descend.
+        """The set of runs with non-descending epochs that has the most batches.
 
-        Of as many those that the checkpoint has, then those with lower epochs: most flipped bits raise one.
+        Ties go to those in the checkpoint, then to lower epochs: most flipped bits raise one.
         """
         runs = [run for run in self.runs if run.epoch >= 0]
         if all(runs[at].epoch <= runs[at + 1].epoch for at in range(len(runs) - 1)):
             return runs
-        # Sequences by the epoch in which they end, with ascending weights: a heavier one has to end higher.
+        # Sequences by the epoch in which they end, with ascending weights: a heavier one must end higher.
         ends: list[int] = []
         weights: list[tuple[int, int]] = []
         numbers: list[int] = []
@@ -181,15 +181,15 @@ class EpochRuns:
         return found[::-1]
 
     def sound(self, checkpoint: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
-        """The checkpoint without the epochs of runs that are not believed."""
+        """The checkpoint without the epochs of runs that are rejected."""
         kept = {id(run) for run in self.believed(checkpoint)}
         doubtful = {run.epoch for run in self.runs if id(run) not in kept and _has(checkpoint, run)}
         return [each for each in checkpoint if each.epoch not in doubtful]
 
     def brought_up(self, checkpoint: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
-        """The checkpoint when a log with these epochs is loaded: higher ones are added, as a broker does.
+        """The checkpoint after loading a log with these epochs: higher ones are added, as a broker does.
 
-        Unlike a broker it takes none that the batches around refute.
+        Unlike a broker, it skips those that the batches around them refute.
         """
         found = self.sound(checkpoint)
         for run in self.believed(checkpoint):
@@ -200,9 +200,9 @@ class EpochRuns:
     def contradictions(
         self, checkpoint: Sequence[LeaderEpoch], start_offset: int = 0
     ) -> list[EpochContradiction]:
-        """Which runs the batches around them, or the checkpoint (where it has entries), contradict.
+        """The runs that contradict the batches around them, or the checkpoint (if it has entries).
 
-        Where the checkpoint begins above the log's start, those below are only noted: a broker truncates it
+        If the checkpoint begins above the log's start, those below are only noted: a broker truncates it
         at once when the log start offset rises, and writes that offset to its own checkpoint later.
         """
         believed = self.believed(checkpoint)

@@ -1,4 +1,4 @@
-"""Which offsets no segment of a log holds, and what explains that: nothing is explained without evidence."""
+"""Offsets that no segment of a log holds, and their explanation: nothing is explained without evidence."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Gap:
 
     Attributes:
         first, last: the offsets, both inclusive.
-        lost: the first of them that nothing explains; `last + 1` where all are explained.
-        why: what explains those below `lost`; "" where nothing does.
+        lost: the first unexplained one; `last + 1` if all are explained.
+        why: the explanation of those below `lost`; "" if there is none.
     """
 
     first: int
@@ -45,19 +45,19 @@ class Gap:
 
 
 def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
-    """Say why the offsets from `first` to `last` are in no segment of a log: the rule of all readers.
+    """Explain why the offsets from `first` to `last` are in no segment of a log: the rule of all readers.
 
-    An offset is explained where one of these shows that it was left out, and not lost:
+    An offset is explained if one of these shows that it was left out, not lost:
 
     - it lies below the log start offset;
-    - it lies below the log's entry in `cleaner-offset-checkpoint`, if that does not lie above the end of the
-      log: then it is of another log, as Kafka's cleaner takes it too;
-    - a file that waits for its deletion (`.deleted`) has it: a broker has just replaced the segment;
-    - `kodec convert` has left it out, and says so in `kodec-omitted-offsets`;
-    - a batch above it shows that compaction came at least so far, as it goes through a log from its start.
-      That is one of magic 2 with a right checksum and fewer records than offsets; or one behind a gap inside
-      its segment, where what follows it goes on above it, as no checksum covers an offset. A log that was
-      converted has such gaps too: there it does not count.
+    - it lies below the log's entry in `cleaner-offset-checkpoint`, unless that lies above the end of the
+      log: Kafka's cleaner, too, then treats it as of another log;
+    - a file marked for deletion (`.deleted`) has it: a broker has just replaced the segment;
+    - `kodec convert` has left it out and lists it in `kodec-omitted-offsets`;
+    - a batch above it shows that compaction came at least this far, because it processes a log from its
+      start. That is one of magic 2 with a right checksum and fewer records than offsets; or one after a gap
+      inside its segment, if the next one continues above it, because no checksum covers an offset. A
+      converted log has such gaps too: there this does not count.
 
     A segment without a batch, or of magic 0 or 1, shows nothing. Reads headers, at most from the gap to the
     end of the log. Raises OSError.
@@ -74,7 +74,7 @@ def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
 def find_gaps(log: PartitionLog) -> Iterator[Gap]:
     """The gaps between the segments, by their last headers. Raises OSError.
 
-    Behind a segment that is damaged, or ends in a torn tail, offsets may be in what cannot be read: none.
+    After a segment that is damaged or has a torn tail, the unreadable part may hold the offsets: no gap.
     """
     for segment, following in pairwise(log.segments):
         with suppress(FormatError), segment:
@@ -84,7 +84,7 @@ def find_gaps(log: PartitionLog) -> Iterator[Gap]:
 
 
 def warn_of_gaps(log: PartitionLog, what: str) -> None:
-    """Log which offsets are lost between segments, before `what` hides that they are. Raises OSError."""
+    """Log the offsets lost between segments, before `what` hides the loss. Raises OSError."""
     for gap in find_gaps(log):
         if not gap.is_explained:
             text = "%s: offsets %d to %d are in no segment: %s hides that they are lost"
@@ -92,12 +92,12 @@ def warn_of_gaps(log: PartitionLog, what: str) -> None:
 
 
 def cleaned_up_to(log: PartitionLog) -> int:
-    """Below which offset a broker's cleaner may have removed records; 0 where its checkpoint does not say it.
+    """The offset below which a broker's cleaner may have removed records; 0 if its checkpoint has none.
 
     Raises OSError.
     """
     if log.kind is not ReplicaKind.LIVE:
-        # what the checkpoint says is of the replica that is in use
+        # the checkpoint applies to the replica in use
         return 0
     cleaned = 0
     with suppress(FormatError, FileNotFoundError):
@@ -114,7 +114,7 @@ def _end(log: PartitionLog) -> int:
 
 
 def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]]:
-    """(the first offset, the one behind the last, why) of ranges that may have no record."""
+    """(the first offset, the one after the last, why) of ranges that may have no record."""
     with suppress(FormatError):
         yield 0, log.start_offset, f"below the log start offset {log.start_offset}"
     cleaned = cleaned_up_to(log)
@@ -136,7 +136,7 @@ def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]
 
 
 def _omitted(folder: Path) -> list[tuple[int, int]] | None:
-    """What a conversion has left out; None where there was none, or where that cannot be read."""
+    """The offsets left out by a conversion; None if there was none, or if they cannot be read."""
     try:
         return read_offset_ranges(folder / OMITTED_OFFSETS)
     except (FormatError, FileNotFoundError):
@@ -144,7 +144,7 @@ def _omitted(folder: Path) -> list[tuple[int, int]] | None:
 
 
 def _left_by_compaction(segment: Segment, following: Segment | None) -> BatchHeader | None:
-    """The first batch of a segment that shows that records before it, or of it, were removed."""
+    """The first batch of a segment that shows that records before or in it were removed."""
     before, doubtful = segment.base_offset - 1, None
     try:
         for head in segment.headers():
@@ -154,14 +154,14 @@ def _left_by_compaction(segment: Segment, following: Segment | None) -> BatchHea
             is_sparse = first is not None and count is not None and count <= head.last_offset - first
             if head.magic == 2 and is_sparse and _has_right_checksum(segment, head):
                 return head
-            # of a wrapper only the content says where it begins
+            # only the content of a wrapper shows where it begins
             is_behind_gap = first is not None and first > before + 1
             doubtful = head if is_behind_gap and _has_right_checksum(segment, head) else None
             before = max(before, head.last_offset)
         if doubtful is not None and following is not None and doubtful.last_offset < following.base_offset:
             return doubtful
     except (FormatError, OSError):
-        # what cannot be read shows nothing
+        # an unreadable batch shows nothing
         pass
     finally:
         segment.close()

@@ -1,4 +1,4 @@
-"""What has to be known before a log is changed offline: is it whole, and up to where is it decided."""
+"""Checks before a log is changed offline: is it whole, and up to which offset is it decided."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = [
 
 
 def high_watermark(log: PartitionLog) -> int | None:
-    """The high watermark in the log directory's `replication-offset-checkpoint`; None where it has none.
+    """The high watermark in the log directory's `replication-offset-checkpoint`; None if it has none.
 
-    What lies above may be truncated, should another replica become the leader. Raises OSError, Malformed.
+    Offsets above it may be truncated if another replica becomes the leader. Raises OSError, Malformed.
     """
     return LogRoot(log.root).high_watermarks().get(log.topic_partition)
 
 
 def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
-    """The newest producer snapshot that can be read: its offset, and what it says; 0 and nothing for none.
+    """The newest readable producer snapshot: its offset and contents; 0 and nothing if there is none.
 
-    As a broker does when it starts, it goes on from there with the batches after it. Raises OSError.
+    Like a starting broker, callers continue with the batches after it. Raises OSError.
     """
     for offset, path in reversed(log.files.snapshots):
         if offset <= log.end_offset:
@@ -46,7 +46,7 @@ def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
 def require_in_order(log: PartitionLog) -> None:
     """Refuse a replica that is not live, and one with files of an interrupted replacement.
 
-    And one with what is no file in the place of a file. Raises ValueError.
+    Also one with something else in the place of a file. Raises ValueError.
     """
     require_files(log)
     require_live(log)
@@ -56,22 +56,22 @@ def require_in_order(log: PartitionLog) -> None:
 
 
 def require_files(log: PartitionLog) -> None:
-    """Refuse a folder with what is no file in the place of one: it would be passed over.
+    """Refuse a folder with something else in the place of a file: it would be ignored.
 
     Raises ValueError.
     """
     for path in log.files.irregular:
-        raise ValueError(f"{path} is no regular file: remove it first")
+        raise ValueError(f"{path} is not a regular file: remove it first")
 
 
 def require_live(log: PartitionLog) -> None:
     """Refuse a replica that is not live. Raises ValueError."""
     if log.kind is not ReplicaKind.LIVE:
-        raise ValueError(f"{log.path}: a {log.kind.value} replica is left as it is")
+        raise ValueError(f"{log.path}: a {log.kind.value} replica is not changed")
 
 
 def require_whole(segment: Segment) -> None:
-    """Refuse a segment that was read to its end and has more bytes there: they would be lost.
+    """Refuse a segment with a torn tail: its bytes would be lost.
 
     Raises Malformed.
     """
@@ -87,7 +87,7 @@ def modified(segment: Segment) -> int:
 
 
 def newest_time(segment: Segment) -> int:
-    """The largest timestamp in a segment, in ms since epoch; where no record has one, when it was written.
+    """The largest timestamp in a segment, in ms since epoch; if no record has one, the time it was written.
 
     Raises OSError, FormatError. Source: org.apache.kafka.storage.internals.log.LogSegment.largestTimestamp.
     """

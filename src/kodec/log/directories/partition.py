@@ -56,18 +56,18 @@ __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
-# A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
+# A listing is soon out of date; one that is so repeatedly, without a batch, is not a broker's work.
 _MOST_LISTINGS = 20
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class LogRead:
-    """Whole batches as they are stored, from the one that holds `offset` on.
+    """Whole stored batches, from the one that holds `offset` on.
 
     Attributes:
-        offset: what was asked for; the first batch may start before it.
-        next_offset: where to go on reading.
+        offset: as requested; the first batch may start before it.
+        next_offset: where to continue reading.
         data: the bytes of the batches; b"" at the end of the log.
         limits: how much may be allocated for one of them.
 
@@ -107,22 +107,22 @@ def multi_message_set_send(reads: Iterable[LogRead]) -> MultiMessageSetSend:
 
 
 class PartitionLog:
-    """The log of one topic-partition, read from its folder; never writes.
+    """The log of one topic-partition, read only, from its folder.
 
-    The folder is listed once, at the first question, and no file is opened before it is needed. What a broker
-    changes later is not seen, but for what it deletes: where `batches` and `records` come to a segment that
-    is gone, by retention or by compaction, they list the folder anew and go on behind what they have given.
-    At most 64 segments are open at a time. Several threads may use it at once; each iterator is for one of
+    The folder is listed once, on first use, and files are opened on demand. Later changes by a broker
+    are not seen, except deletions: if `batches` and `records` come to a segment that
+    is gone, by retention or by compaction, they list the folder again and continue after the last item.
+    At most 64 segments are open at a time. Several threads may use it at once, but each iterator only one of
     them.
 
     Args:
         path: the folder, named like `orders-0` (or `orders-0.<id>-delete`, `-future`, `-stray`).
-        log_start_offset: what lies below is deleted, also where it is still in the files. Where it is not
-            given, the log directory's `log-start-offset-checkpoint` says it.
+        log_start_offset: records below it are deleted, even if still in the files. By default
+            it comes from the log directory's `log-start-offset-checkpoint`.
         limits: how much may be allocated for one batch.
 
-    Attributes: `path` as given; `root` is the log directory around the folder, whatever the path looks like
-    (`.`, a symbolic link).
+    Attributes: `path` as given; `root` is the log directory around the folder, even if the path is
+    `.` or a symbolic link.
 
     Raises: ValueError for a folder with another name. Methods raise OSError for a file that cannot be read
     and FormatError for one that is damaged.
@@ -159,7 +159,7 @@ class PartitionLog:
         return f"<PartitionLog {self.path}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process lists the folder anew, and opens its own files.
+        # Another process lists the folder itself and opens its own files.
         again = partial(PartitionLog, log_start_offset=self._given_start, limits=self.limits)
         return again, (self.path,)
 
@@ -170,28 +170,28 @@ class PartitionLog:
         self.close()
 
     def close(self) -> None:
-        """Close all files; they are opened again when they are needed."""
+        """Close all files; they are opened again on demand."""
         with self._lock:
             for segment in self._open.values():
                 segment.close()
             self._open.clear()
 
-    # -- what is there ----------------------------------------------------------------------------
+    # -- contents ---------------------------------------------------------------------------------
 
     @cached_property
     def files(self) -> PartitionFiles:
         """The files of the folder.
 
-        Where a replacement of segments was interrupted, but its new segments (`.swap`) are complete, these
-        stand for the ones that they replace, as they will once a broker, or recovery, has completed it.
+        If a replacement of segments was interrupted but its new segments (`.swap`) are complete, these
+        count instead of those that they replace, as after its completion by a broker or recovery.
         """
         return self._with_swaps(list_partition(self.path))
 
     def _with_swaps(self, files: PartitionFiles) -> PartitionFiles:
         """Source: org.apache.kafka.storage.internals.log.LogLoader.load.
 
-        That takes all new segments for those of one replacement, and deletes what lies between them; here
-        only what a replacement covers goes, so that no file which was left hides records.
+        Kafka treats all new segments as those of one replacement, and deletes those between them; here
+        only covered segments are dropped, so that no leftover file hides records.
         """
         cleaned = [each.base_offset for each in files.leftovers if each.kind is LeftoverKind.CLEANED]
         # Before all are renamed, a starting broker deletes the new ones.
@@ -206,14 +206,14 @@ class PartitionLog:
         old = [each.base_offset for each in files.segments]
         for group in self._replacements(sorted(new, key=lambda each: each.base_offset), old):
             first, end = group[0].base_offset, Segment(group[-1], self.limits).next_offset
-            # While the first of the old segments has its name, none is gone: the log is whole without them.
+            # While the first old segment has its name, all exist: the log is whole without the new ones.
             if first not in old:
                 kept = [each for each in files.segments if not first <= each.base_offset < end]
                 files.segments = sorted([*kept, *group], key=lambda each: each.base_offset)
         return files
 
     def _replacements(self, new: list[SegmentFiles], old: list[int]) -> list[list[SegmentFiles]]:
-        """The new segments, those together that stand for the same old ones: none of these begins between."""
+        """The new segments, grouped by the old ones that they replace: none of those begins between them."""
         groups: list[list[SegmentFiles]] = []
         for each in new:
             end = Segment(groups[-1][-1], self.limits).next_offset if groups else 0
@@ -234,7 +234,7 @@ class PartitionLog:
 
     @property
     def size(self) -> int:
-        """Bytes of all logs when they were listed."""
+        """Bytes of all logs when listed."""
         return sum(segment.size for segment in self.segments)
 
     @property
@@ -243,12 +243,12 @@ class PartitionLog:
         return self.files.leftovers
 
     def leader_epochs(self) -> list[LeaderEpoch]:
-        """What `leader-epoch-checkpoint` says; [] where it is not there."""
+        """The contents of `leader-epoch-checkpoint`; [] if missing."""
         path = self.path / LEADER_EPOCHS
         return read_leader_epochs(path) if path.exists() else []
 
     def metadata(self) -> PartitionMetadata | None:
-        """What `partition.metadata` says; None where it is not there, as before 2.8."""
+        """The contents of `partition.metadata`; None if missing, as before 2.8."""
         path = self.path / PARTITION_METADATA
         return read_partition_metadata(path) if path.exists() else None
 
@@ -263,7 +263,7 @@ class PartitionLog:
 
     @cached_property
     def start_offset(self) -> int:
-        """The first offset that a reader may ask for (ListOffsets: earliest)."""
+        """The first offset that a reader may request (ListOffsets: earliest)."""
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
             path = self.root / LOG_START_OFFSETS
@@ -284,7 +284,7 @@ class PartitionLog:
         return self.transactions(self.end_offset).last_stable_offset
 
     def _opened(self, segment: Segment) -> None:
-        """Count `segment` as open; the one that was opened first is closed, and opens again when needed."""
+        """Count `segment` as open; close the one that was opened first, which reopens on demand."""
         with self._lock:
             self._open[segment.base_offset] = segment
             self._open.move_to_end(segment.base_offset)
@@ -292,11 +292,11 @@ class PartitionLog:
                 self._open.popitem(last=False)[1].close()
 
     def _number(self, offset: int) -> int:
-        """Which segment is the newest whose base offset is not above `offset`."""
+        """The newest segment whose base offset is not above `offset`."""
         return max(bisect_right(self._bases, offset) - 1, 0)
 
     def require_offset(self, offset: int) -> None:
-        """Raise OffsetOutOfRange for an offset that a reader may not ask for."""
+        """Raise OffsetOutOfRange for an offset that a reader may not request."""
         require_integer("offset", offset)
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
@@ -319,7 +319,7 @@ class PartitionLog:
         return None
 
     def find_timestamp(self, timestamp: int, *, use_index: bool = True) -> TimestampOffset | None:
-        """The first record that is not older than `timestamp` (ms since 1970-01-01 UTC); None: all are older.
+        """The first record at or after `timestamp` (ms since 1970-01-01 UTC); None: all are older.
 
         As ListOffsets: control records count, a LogAppendTime batch's records have its time, records without
         a timestamp (magic 0) are never found. See `Segment` for how far the time index is trusted.
@@ -329,7 +329,7 @@ class PartitionLog:
             use_index: look it up in the indexes; without it, read headers from the start.
         """
         if timestamp < 0:
-            raise ValueError(f"timestamp {timestamp}: milliseconds since 1970, not negative")
+            raise ValueError(f"timestamp {timestamp}: expected milliseconds since 1970, not negative")
         for segment in self.segments[self._number(self.start_offset) :]:
             largest = segment.largest_timestamp(use_index=use_index)
             if largest is None or largest[0] < timestamp:
@@ -362,8 +362,8 @@ class PartitionLog:
             found = segment.find_timestamp(largest[0], use_index=use_index)
             if found is not None:
                 return found
-        # A part of the segment is deleted, or the batch with the largest timestamp has no such record, as
-        # where compaction has emptied it.
+        # A part of the segment is deleted, or the batch with the largest timestamp lacks it because
+        # compaction has emptied it.
         best: TimestampOffset | None = None
         for batch in segment.batches():
             for record in segment.records_of(batch, control=True):
@@ -374,7 +374,7 @@ class PartitionLog:
     # -- batches and records ----------------------------------------------------------------------
 
     def headers(self) -> Iterator[tuple[Segment, BatchHeader]]:
-        """The headers of all batches, also of those below the log start offset."""
+        """The headers of all batches, including those below the log start offset."""
         for segment in self.segments:
             for head in segment.headers():
                 yield segment, head
@@ -403,9 +403,9 @@ class PartitionLog:
     def whatever_goes(
         self, listed: Callable[[PartitionLog, int | None], Iterator[tuple[int, T]]], offset: int | None
     ) -> Iterator[T]:
-        """What `listed` gives of a listing of the log, and of further ones where segments have gone since.
+        """The items of `listed` for a listing of the log, and for further ones if segments have gone since.
 
-        It gives (the offset to go on from, item).
+        Yields (the offset to continue from, item).
         """
         log, at, tries = self, offset, 0
         while True:
@@ -423,7 +423,7 @@ class PartitionLog:
                     log.close()
             log = PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits)
             if at is not None and at != offset:
-                # What was to follow may be deleted too.
+                # The next ones may be deleted too.
                 at = max(at, log.start_offset)
 
     def batches_but(
@@ -438,7 +438,7 @@ class PartitionLog:
     ) -> Iterator[tuple[Segment, Batch | BatchHeader]]:
         """The batches of this listing from the one that holds `start` on, each with its segment.
 
-        Of one that `excludes` excludes only the header is read, and nothing of a segment that `skips` skips.
+        Of batches that `excludes` excludes only headers are read; of segments that `skips` skips, nothing.
         Of `parts` of a segment only the batches that these name are given.
 
         Args:
@@ -455,7 +455,7 @@ class PartitionLog:
                 before = self.segments[number - 1]
                 self.report_gap(before.path, before.torn_tail, expected, segment.base_offset - 1)
             elif number > first and segment.base_offset < expected and not segment.path.exists():
-                # The one before was replaced by one into which this one was merged; this one is open still.
+                # The previous segment was replaced by one that includes this one; this one is still open.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
             if skips(segment):
                 expected = max(expected, segment.next_offset)
@@ -489,12 +489,12 @@ class PartitionLog:
 
     @staticmethod
     def _in_order(order: Order, segment: Segment, batch: Batch | BatchHeader, after: Segment | None) -> int:
-        """What the order is to note of a batch: its last offset. Raises Malformed where that cannot be."""
+        """The last offset of a batch, for the order check. Raises Malformed if it is impossible."""
         try:
             return order.check(batch, segment.whole_frame(batch.position + batch.size))
         except FormatError as error:
             if after is not None and not after.path.exists():
-                # It was merged into this one: the listing is out of date, not the log wrong.
+                # It was merged into this one: the listing is out of date, the log is not wrong.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
             raise error.in_source(str(segment.path)) from None
 
@@ -512,7 +512,10 @@ class PartitionLog:
         gap = explain_gap(self, first, last)
         if not gap.is_explained:
             logger().warning(
-                "%s: offsets %d to %d are in no segment, and not for compaction", self.path, gap.lost, last
+                "%s: offsets %d to %d are in no segment, and not for compaction",
+                self.path,
+                gap.lost,
+                last,
             )
 
     def records(
@@ -524,7 +527,7 @@ class PartitionLog:
         check_crc: bool = True,
         use_index: bool = True,
     ) -> Iterator[Record]:
-        """The records from `offset` (None: the start) on, as a consumer gets them.
+        """The records from `offset` (None: the start) on, as a consumer receives them.
 
         `read_uncommitted` gives those of all transactions, to the end of the log. `read_committed` leaves out
         those of aborted transactions, and ends at the last stable offset: what follows is undecided.
@@ -547,11 +550,11 @@ class PartitionLog:
         newest_first: bool = False,
         report: SearchReport | None = None,
     ) -> Iterator[Record]:
-        """The records that are wanted, by offset; those with the largest offset first with `newest_first`.
+        """The records that match `wanted`, by offset; the largest offset first with `newest_first`.
 
-        The indexes and the headers of batches exclude what cannot match, and the bytes of a batch those where
-        a key, a value or a header is asked for that is not in them. What a header excludes is not read, so
-        damage in it is not seen. `report` counts what was looked at.
+        The indexes and the headers of batches exclude what cannot match; so do the bytes of a batch if
+        they lack a requested key, value or header. Excluded batches are not read, so
+        damage in them is not seen. `report` counts what was read.
         """
         from kodec.log.directories.search import SearchReport, records_back, records_of
 
@@ -576,7 +579,7 @@ class PartitionLog:
     def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions:
         """The aborted transactions that end in the segment of `offset` or later, and the last stable offset.
 
-        By transaction indexes and producer snapshots where they are, else, and with `use_index=False`, by the
+        By transaction indexes and producer snapshots if present; else, and with `use_index=False`, by the
         control batches. Raises OffsetOutOfRange.
         """
         start = self.start_offset if offset is None else offset
@@ -590,8 +593,8 @@ class PartitionLog:
     def read(self, offset: int, max_bytes: int = 1 << 20) -> LogRead:
         """Whole batches of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
 
-        Goes on into the next segment while there is room. Checksums are not looked at.
-        Raises OffsetOutOfRange; at `end_offset` there are no bytes.
+        Continues into the next segment while there is room. Checksums are not verified.
+        Raises OffsetOutOfRange; at `end_offset` there are not bytes.
         """
         found = self.find(offset)
         if found is None:

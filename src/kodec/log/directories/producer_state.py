@@ -1,7 +1,7 @@
-"""What the batches of a log say of its producers: epochs, sequences, open and ended transactions, snapshots.
+"""Producer state from the batches of a log: epochs, sequences, open and ended transactions, snapshots.
 
 Followed: `ProducerStateManager`, `ProducerAppendInfo` and `ProducerStateEntry` of
-`org.apache.kafka.storage.internals.log`, as they are used when a log is recovered: nothing is refused.
+`org.apache.kafka.storage.internals.log`, as used when a log is recovered: nothing is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 
 
 class TransactionHead(Protocol):
-    """What is asked of a batch; `Batch` and `BatchHeader` say it."""
+    """The facts of a batch used here; `Batch` and `BatchHeader` have them."""
 
     @property
     def base_offset(self) -> int | None: ...
@@ -50,7 +50,7 @@ class TransactionHead(Protocol):
 
 
 class ProducerHead(TransactionHead, Protocol):
-    """What is asked of a batch; `Batch` says it."""
+    """The facts of a batch used here; `Batch` has them."""
 
     @property
     def max_timestamp(self) -> int: ...
@@ -71,7 +71,7 @@ class Marker(NamedTuple):
 class EndedTransaction(NamedTuple):
     """A transaction with records, from its first offset to that of its marker.
 
-    `last_stable_offset` is what it was with the marker: the first offset of the oldest transaction that was
+    `last_stable_offset` is that at the marker: the first offset of the oldest transaction that was
     then still open, else the one after the marker.
     """
 
@@ -82,7 +82,7 @@ class EndedTransaction(NamedTuple):
     aborted: bool
 
     def index_entry(self) -> transaction_index.Entry:
-        """The entry of the transaction index that an aborted one gets."""
+        """The entry of the transaction index of an aborted one."""
         return transaction_index.Entry(
             producer_id=self.producer_id,
             first_offset=self.first_offset,
@@ -92,7 +92,7 @@ class EndedTransaction(NamedTuple):
 
 
 def marker_of(batch: Batch) -> Marker | None:
-    """The marker in a control batch; None for other batches, and for a control batch that was emptied.
+    """The marker in a control batch; None for other batches, and for an emptied control batch.
 
     Raises FormatError.
     """
@@ -113,19 +113,19 @@ def read_snapshot(path: Path) -> ProducerSnapshot:
 
 
 class OpenTransactions:
-    """The transactions that are open after the batches so far: `first` has each producer's first offset."""
+    """The open transactions after the batches so far: `first` has each producer's first offset."""
 
     __slots__ = ("_oldest", "first")
 
     def __init__(self, first: dict[int, int] | None = None) -> None:
         self.first: dict[int, int] = {} if first is None else first
-        # (first offset, producer) of all that are open, and of some that have ended: those go when they are
-        # the oldest. So the end of a transaction costs no look at all the others.
+        # (first offset, producer) of open transactions and of some ended ones, removed when they are
+        # the oldest. So the end of a transaction does not require a pass over all others.
         self._oldest = [(offset, producer) for producer, offset in self.first.items()]
         heapify(self._oldest)
 
     def begin(self, producer: int, offset: int) -> None:
-        """A producer's transaction begins at an offset, unless one of it is open."""
+        """A producer's transaction begins at an offset, unless one is already open."""
         if producer not in self.first:
             self.first[producer] = offset
             heappush(self._oldest, (offset, producer))
@@ -140,7 +140,7 @@ class OpenTransactions:
         return end_offset
 
     def take(self, head: TransactionHead, marker: Marker | None) -> EndedTransaction | None:
-        """Go on by the next batch; the transaction that it ends, None where it ends none.
+        """Process the next batch; return the transaction that it ends, or None.
 
         `marker` is that of a control batch (see `marker_of`).
         """
@@ -162,10 +162,10 @@ class OpenTransactions:
 
 @dataclass(slots=True)
 class Producer:
-    """What is known of a producer; -1 (and an `offset_delta` of 0) where there is nothing.
+    """The state of a producer; unknown fields are -1 (`offset_delta` 0).
 
     `last_offset`, `offset_delta` and `last_sequence` are those of its last batch with its current epoch,
-    `timestamp` (ms since epoch) is the largest of its last batch or the marker's behind it.
+    `timestamp` (ms since epoch) is the largest of its last batch or the marker's after it.
     """
 
     epoch: int
@@ -179,15 +179,15 @@ class Producer:
 class ProducerState:
     """The producers and their open transactions after the batches so far.
 
-    Producers are not forgotten with time, as a broker does after `producer.id.expiration.ms`: the broker does
-    so again when it loads a snapshot.
+    Producers do not expire, as a broker's do after `producer.id.expiration.ms`: the broker expires them
+    again when it loads a snapshot.
     """
 
     def __init__(self, snapshot: ProducerSnapshot | None = None) -> None:
         self.known: dict[int, Producer] = {}
         self.transactions = OpenTransactions()
         for each in snapshot.entries if snapshot is not None else ():
-            # What is behind a batch that is not there is not read, as in Kafka.
+            # Data after a missing batch is not read, as in Kafka.
             batch = each.last_offset >= 0
             self.known[each.producer_id] = Producer(
                 each.producer_epoch,
@@ -210,22 +210,22 @@ class ProducerState:
         return self.transactions.stable_offset(end_offset)
 
     def take(self, head: ProducerHead, marker: Marker | None = None) -> EndedTransaction | None:
-        """Go on by the next batch; the transaction with records that it ends, None where it ends none.
+        """Process the next batch; return the transaction with records that it ends, or None.
 
-        `marker` is that of a control batch (see `marker_of`); one without says nothing: compaction has
+        `marker` is that of a control batch (see `marker_of`); one without is ignored: compaction has
         emptied it, and its transaction is gone. Batches of magic 0 and 1 have no producer.
         """
         if head.producer_id < 0:
             return None
         if head.is_control and marker is None:
-            # A broker makes an entry for whom it knows nothing of, and so do we.
+            # A broker creates an entry for an unknown producer, and so do we.
             self.known.setdefault(head.producer_id, Producer(-1))
             return None
         state = self.known.get(head.producer_id)
         if state is None:
             state = self.known[head.producer_id] = Producer(head.producer_epoch)
         elif state.epoch != head.producer_epoch:
-            # What was known of an older epoch goes, also with a marker of a newer one (KIP-890).
+            # The state of an older epoch is dropped, even by a marker of a newer one (KIP-890).
             state.epoch = head.producer_epoch
             state.last_offset, state.offset_delta, state.last_sequence = -1, 0, -1
         if marker is not None and head.is_control:
@@ -238,13 +238,13 @@ class ProducerState:
         return self.transactions.take(head, marker)
 
     def take_batch(self, batch: Batch) -> EndedTransaction | None:
-        """`take` of a batch whose records are at hand. Raises FormatError for a damaged marker."""
+        """`take` for a batch whose records can be read. Raises FormatError for a damaged marker."""
         if batch.producer_id < 0:
             return None
         return self.take(batch, marker_of(batch))
 
     def snapshot(self) -> ProducerSnapshot:
-        """What a `.snapshot` file holds."""
+        """The contents of a `.snapshot` file."""
         return ProducerSnapshot(
             entries=[
                 producer_snapshot.Entry(

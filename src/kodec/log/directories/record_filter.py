@@ -1,4 +1,4 @@
-"""Which records are looked for, and what a batch's header or bytes say of that before any record is read."""
+"""Record filters, and what a batch's header or bytes exclude before any record is read."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _ISOLATIONS = ("read_uncommitted", "read_committed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """Which records of a log are wanted; what is not given excludes none.
+    """A selection of records of a log; conditions that are not given exclude nothing.
 
     Attributes:
         first_offset, last_offset: of each topic-partition, both included.
         since, until: milliseconds since 1970-01-01 UTC; `until` itself is excluded. With one of them, a
             record without a timestamp (magic 0) is no match.
         key: the whole key.
-        value_contains: bytes that are somewhere in the value.
-        headers: (key, value) pairs, each of which the record has; a value may be None.
+        value_contains: bytes that occur in the value.
+        headers: (key, value) pairs, all of which the record must have; a value may be None.
         producer_ids: the idempotent or transactional producers that wrote it.
-        control: control records too; the other conditions hold for them as well.
-        isolation: `read_committed` leaves out what is aborted, and what is undecided: all from the last
+        control: include control records; the other conditions apply to them as well.
+        isolation: `read_committed` leaves out aborted and undecided records: all from the last
             stable offset on.
-        where: a condition of the caller's own, asked of what all others leave.
+        where: the caller's own condition, tested on records that match all others.
 
-    Raises: ArgumentError for a value that cannot be meant.
+    Raises: ArgumentError for an invalid value.
 
     Example:
         >>> import kodec
@@ -66,7 +66,7 @@ class RecordFilter:
                 require_integer(name, value, 0)
         for name in ("key", "value_contains"):
             if not isinstance(value := getattr(self, name), (bytes, type(None))):
-                raise ArgumentError(f"{name}: bytes are needed, not {type(value).__name__}")
+                raise ArgumentError(f"{name}: expected bytes, not {type(value).__name__}")
         if self.isolation not in _ISOLATIONS:
             raise ArgumentError(
                 f"isolation={self.isolation!r}: expected {' or '.join(map(repr, _ISOLATIONS))}"
@@ -74,7 +74,7 @@ class RecordFilter:
 
     @property
     def takes_all(self) -> bool:
-        """Whether every record matches that a header does not exclude, but for offsets."""
+        """Whether every record not excluded by a header matches, apart from offsets."""
         return self.since is None and self.until is None and self._takes_all_in_time
 
     @property
@@ -92,7 +92,7 @@ class RecordFilter:
 
     @property
     def needles(self) -> list[bytes]:
-        """Bytes that are in every batch that has a match, decompressed; the longest, so the rarest, first."""
+        """Bytes that every matching batch contains, decompressed; the longest, so the rarest, first."""
         words = [self.key, self.value_contains]
         for key, value in self.headers:
             words += [key.encode("utf-8", "surrogateescape"), value]
@@ -123,12 +123,12 @@ class RecordFilter:
         return self.last_offset is not None and _above(head, self.last_offset)
 
     def of_topic(self, topic: str) -> RecordFilter:
-        """The filter for the records of a topic, where `where` has an `of_topic`, too."""
+        """The filter for the records of a topic, applied to `where` if it has an `of_topic`."""
         of_topic = getattr(self.where, "of_topic", None)
         return self if of_topic is None else replace(self, where=of_topic(topic))
 
     def matches(self, record: Record) -> bool:
-        """Whether a record of a batch that is not excluded is wanted."""
+        """Whether a record of a batch that is not excluded matches."""
         at, value = record.timestamp, record.value
         return (
             (self.first_offset is None or record.offset >= self.first_offset)
@@ -143,7 +143,7 @@ class RecordFilter:
 
 
 def _above(head: BatchHeader | Batch, offset: int) -> bool:
-    """Whether a batch begins above an offset; of a wrapper that is not known before it is decompressed."""
+    """Whether a batch begins above an offset; for a wrapper this is unknown before it is decompressed."""
     return head.base_offset is not None and head.base_offset > offset
 
 

@@ -1,4 +1,4 @@
-"""Records found in logs: what indexes, headers and raw bytes exclude is not read record by record."""
+"""Searches logs for records: data excluded by indexes, headers and raw bytes is not decoded."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ __all__ = [
     "records_of",
 ]
 
-# Records that go from a thread to the caller at once, and how many such lists may wait in each log.
+# Records passed from a thread to the caller at once, and how many such lists may wait in each log.
 _TOGETHER = 256
 _WAITING = 8
-# What is found reaches the caller within so many seconds, however few there are.
+# Matches reach the caller within this many seconds, however few there are.
 _SOON = 0.1
 
 
 class FoundRecord(NamedTuple):
-    """A record, and the topic-partition that holds it.
+    """A record, and its topic-partition.
 
     Attributes:
         topic_partition: where the record is.
@@ -65,15 +65,15 @@ class FoundRecord(NamedTuple):
 
 @dataclass(slots=True)
 class SearchReport:
-    """What a search has looked at so far.
+    """The progress of a search.
 
     Attributes:
-        partitions: whose logs were begun.
+        partitions: whose search was begun.
         segments_skipped: whose records are all too old, by index or headers.
         batches_skipped: by their headers; `batches_without`: by their bytes, which were read.
-        batches_read: whose records were looked at; `records_read`: how many these are.
+        batches_read: whose records were read; `records_read`: how many these are.
         bytes_read: of all batches but those that were skipped, as stored.
-        found: the records that matched.
+        found: the matching records.
 
     Example:
         >>> import kodec
@@ -119,7 +119,7 @@ class _Search:
         self.wanted = self.wanted.of_topic(self.log.topic_partition.topic)
 
     def begin(self, offset: int) -> bool:
-        """Find from what offset on records can match; whether there are any. Raises OffsetOutOfRange."""
+        """Find the offset from which records can match; whether there are any. Raises OffsetOutOfRange."""
         log, since = self.log, self.wanted.since
         log.require_offset(offset)
         self.start = offset
@@ -157,7 +157,7 @@ class _Search:
 
     @property
     def by_header(self) -> Callable[[BatchHeader], bool] | None:
-        """`excludes`; None where no header excludes anything but what has no records for us."""
+        """`excludes`; None if no header excludes more than batches without records."""
         alike = replace(RecordFilter(), control=self.wanted.control, first_offset=self.wanted.first_offset)
         return None if self.wanted == alike else self.excludes
 
@@ -176,7 +176,7 @@ class _Search:
         return self.known is not None and batch.last_offset >= self.known.last_stable_offset
 
     def matches(self, segment: Segment, batch: Batch) -> list[Record]:
-        """The records of a batch that are wanted."""
+        """The records of a batch that match."""
         report, wanted = self.report, self.wanted
         report.bytes_read += batch.size
         if any(not batch.may_hold(each) for each in wanted.needles):
@@ -195,7 +195,7 @@ class _Search:
 def records_of(
     log: PartitionLog, offset: int | None, wanted: RecordFilter, report: SearchReport, **reading: bool
 ) -> Iterator[Record]:
-    """The records of a log that are wanted, from `offset` (None: the start) on.
+    """The records of a log that match, from `offset` (None: the start) on.
 
     Raises OffsetOutOfRange, when the iteration begins; FormatError, OSError.
     """
@@ -218,9 +218,9 @@ def records_of(
 
 
 def records_back(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> Iterator[Record]:
-    """The records of a log that are wanted, the one with the largest offset first.
+    """The records of a log that match, the one with the largest offset first.
 
-    Offsets between batches are not held against each other. Raises FormatError, OSError.
+    Offsets between batches are not compared. Raises FormatError, OSError.
     """
     report.partitions += 1
     _load_columns([log], wanted)
@@ -248,7 +248,7 @@ def records_back(log: PartitionLog, wanted: RecordFilter, report: SearchReport) 
 
 
 def count_in(log: PartitionLog, wanted: RecordFilter, report: SearchReport) -> int:
-    """How many records of a log are wanted; by headers alone where these say it. Raises as `records_of`."""
+    """The number of matching records of a log; from headers alone where possible. Raises as `records_of`."""
     report.partitions += 1
     _load_columns([log], wanted, counting=True)
     search = _Search(log, wanted, report)
@@ -315,19 +315,19 @@ def find_records(
     report: SearchReport | None = None,
     failed: Failed = _raise,
 ) -> Iterator[FoundRecord]:
-    """The records of several logs that are wanted: log by log, each by offset; several logs are read at once.
+    """The records of several logs that match: log by log, each by offset; several logs are read at once.
 
-    With `first` or `last` so many of all of them, by their timestamps, the oldest first; within a log the
-    order is that of offsets, whatever its timestamps are.
+    With `first` or `last`, that many of all, by timestamp, the oldest first; within a log the
+    order is that of offsets, regardless of timestamps.
 
     Args:
-        threads: how many logs are read at once; None: as many as there are cores.
-        report: counts what was looked at; it is complete when the iteration has ended.
-        failed: called with a log that cannot be read further, and why; the others go on. By default the error
-            is raised.
+        threads: how many logs are read at once; None: one per core.
+        report: counts what was read; complete once the iteration has ended.
+        failed: called with a log that cannot be read further, and the error; the others continue. By default
+            the error is raised.
     """
     if first is not None and last is not None:
-        raise ArgumentError("first or last, not both")
+        raise ArgumentError("give first or last, not both")
     for name, number in (("first", first), ("last", last), ("threads", threads)):
         if number is not None:
             require_integer(name, number, 1)
@@ -377,7 +377,7 @@ def count_records(
 
 @dataclass(frozen=True, slots=True)
 class _Several:
-    """A search in several logs, which goes on in the others where one fails."""
+    """A search in several logs, which continues in the others if one fails."""
 
     logs: Sequence[PartitionLog]
     wanted: RecordFilter
@@ -386,7 +386,7 @@ class _Several:
     failed: Failed
 
     def by_time(self, *, newest_first: bool) -> Iterator[FoundRecord]:
-        """Records by timestamp. At first one is looked for in every log, several logs at once."""
+        """Records by timestamp. First, one is searched for in every log, several logs at once."""
         reports = [SearchReport() for _ in self.logs]
         open_logs = [
             (log, log.find_records(self.wanted, newest_first=newest_first, report=own))
@@ -422,7 +422,7 @@ class _Several:
                 self.report.add(own)
 
     def one_by_one(self) -> Iterator[FoundRecord]:
-        """Records log by log; of the logs behind the one whose turn it is a bounded part is read ahead."""
+        """Records log by log; a bounded part of the following logs is read ahead."""
         ended = threading.Event()
         queues: list[queue.Queue[list[Record] | Exception | None]] = [
             queue.Queue(_WAITING) for _ in self.logs

@@ -1,4 +1,4 @@
-"""One segment of a log: look up by offset and by time, with indexes that are never trusted unchecked."""
+"""One segment of a log: lookup by offset and by time, with indexes that are never trusted unchecked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "Timesta
 
 
 class Position(NamedTuple):
-    """Where a batch is: the offset in its header (the first of a batch of magic 2, the last of an older
+    """The place of a batch: the offset in its header (the first of a batch of magic 2, the last of an older
     wrapper), its position in the segment and its size, in bytes."""
 
     offset: int
@@ -38,9 +38,9 @@ class Position(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where a lookup leads: the batch, None where there is none; the last offset of the batch before it, None
-    where that was not looked at; whether its end is known, which it is not where its checksum is wrong and
-    only its place says that it may have the offset."""
+    """The result of a lookup: the batch or None; the last offset of the batch before it, None
+    if that was not read; whether its end is known, which it is not if its checksum is wrong and
+    only its place suggests that it has the offset."""
 
     place: Position | None
     before: int | None
@@ -64,9 +64,9 @@ class TimestampOffset(NamedTuple):
 
 
 class BatchRange(NamedTuple):
-    """Whole batches in a part of a segment: their bytes, how many there are, and the offset after the last.
+    """Whole batches in a part of a segment: their bytes, their number, and the offset after the last.
 
-    `next_offset` is None where there is no batch.
+    `next_offset` is None if there is no batch.
     """
 
     valid_bytes: int
@@ -76,10 +76,10 @@ class BatchRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchHeader:
-    """What a batch's header says, read without the records after it.
+    """A batch's header, read without the records after it.
 
-    The names mean what they mean in `Batch`; -1 is none. `base_offset` and `count` are None for a wrapper of
-    magic 0 or 1, as only the compressed content has them.
+    The names are those of `Batch`; -1: none. `base_offset` and `count` are None for a wrapper of
+    magic 0 or 1, because only the compressed content has them.
     """
 
     position: int
@@ -107,7 +107,7 @@ class BatchHeader:
 
     @property
     def first_known(self) -> int:
-        """The first offset, or, where it is compressed away, the last one."""
+        """The first offset, or, if only the compressed content has it, the last one."""
         return self.last_offset if self.base_offset is None else self.base_offset
 
     @property
@@ -121,26 +121,26 @@ class BatchHeader:
 
 
 class Segment:
-    """One segment of a log; nothing is opened before it is asked for something, and `close` can be undone.
+    """One segment of a log; files are opened on demand, also again after `close`.
 
-    What is read is the file as it was when it was opened: what a broker appends later is not seen.
+    It reads the file as it was when opened: later appends by a broker are not seen.
 
     Attributes:
-        base_offset: the offset in the files' names; the first batch's may be higher.
-        path: the log. index, timeindex, txnindex: the files beside it, None where they are not there.
+        base_offset: the offset in the names of the files; the first batch's may be higher.
+        path: the log. index, timeindex, txnindex: the files next to it, None if missing.
         size: the log's size in bytes when it was listed.
         limits: how much may be allocated.
-        torn_tail: why reading ended before the file did, once something has read to the end; else None.
+        torn_tail: why reading ended before the file, once it was read to the end; else None.
 
-    The indexes are hints. Where an index points, there must be a whole batch with a right checksum and a
+    The indexes are hints. Where an index points there must be a whole batch with a right checksum and a
     fitting offset (for the time index: with the timestamp it names); else the segment is read from its start.
-    So a missing, padded, damaged or wrong index costs time only. What no check of bounded cost can detect is
-    a missing entry of a time index, where timestamps go back, and an offset index made to point into a
+    So a missing, padded, damaged or wrong index only costs time. No check of bounded cost can detect
+    a missing entry of a time index if timestamps go back, and an offset index made to point into a
     record's value that is itself a whole batch: `use_index=False` reads the headers from the start.
 
-    Several threads may ask the same segment: each reads at positions of its own.
+    Several threads may use the same segment: each reads at its own positions.
 
-    Every method raises FormatError for a batch that is damaged, OSError for a file that cannot be read.
+    Every method raises FormatError for a damaged batch, OSError for an unreadable file.
 
     Example:
         >>> import kodec
@@ -216,7 +216,7 @@ class Segment:
         self.close()
 
     def close(self) -> None:
-        """Close the files; they are opened again when they are needed."""
+        """Close the files; they are reopened on demand."""
         with self._lock:
             for file in (self._pages, self._offsets, self._times):
                 if file is not None:
@@ -225,7 +225,7 @@ class Segment:
 
     @property
     def is_open(self) -> bool:
-        """Whether a file of it is open."""
+        """Whether any of its files is open."""
         return self._pages is not None or self._offsets is not None or self._times is not None
 
     # -- frames -----------------------------------------------------------------------------------
@@ -255,11 +255,11 @@ class Segment:
         return (frame if fits else None), end
 
     def whole_frame(self, position: int) -> Frame | None:
-        """The frame of the batch at `position`; None where no whole batch stands there."""
+        """The frame of the batch at `position`; None if there is no whole batch."""
         return self._whole(position)[0]
 
     def _frame(self, pos: int) -> Frame | None:
-        """The frame of the batch at `pos`; None where reading ends."""
+        """The frame of the batch at `pos`; None if reading ends."""
         frame, end = self._whole(pos)
         if frame is not None:
             return frame
@@ -288,7 +288,7 @@ class Segment:
         return TornTail(pos, size - pos, "the file has grown since it was opened")
 
     def _placed(self, error: FormatError, pos: int = -1) -> FormatError:
-        """The error with the path; of a batch at the start, `pos` 0, that of a file that is no log at all."""
+        """The error with the path; for a batch at the start, `pos` 0, that of a file that is not a log."""
         if pos == 0:
             from kodec.log.reading.foreign import foreign_error
             from kodec.log.reading.source import open_source
@@ -310,7 +310,7 @@ class Segment:
         kind = KAFKA.kinds[0]
         data = self._read(pos, min(size, BATCH_HEAD))
         try:
-            # The end is that of the batch, so lengths are checked; the bytes of the records are not there.
+            # The end is that of the batch, so lengths are checked; the bytes of the records are absent.
             head, _ = kind.read_head(data, 0, size)
             codec = kind.codec(head)
         except FormatError as error:
@@ -319,7 +319,7 @@ class Segment:
             raise self._placed(error.within(kind.place(frame.offset), shift=pos), pos) from None
         last_offset = head.base_offset + (head.last_offset_delta or 0)
         if last_offset < head.base_offset:
-            # A wrong checksum says more.
+            # A wrong checksum is more informative.
             self._verified(self._batch(pos, size))
             need = f"at least {head.base_offset}"
             low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=last_offset)
@@ -350,7 +350,7 @@ class Segment:
     def headers(self, position: int = 0, *, end: int | None = None) -> Iterator[BatchHeader]:
         """The headers of the batches from `position`, where one must start, up to `end`.
 
-        Records are not read, so this says nothing about checksums.
+        Records are not read, so checksums are not verified.
         """
         while (frame := self._frame(position)) is not None:
             size, magic = frame.size, frame.magic
@@ -397,7 +397,7 @@ class Segment:
             yield from reversed(heads)
             end = at
             if heads:
-                # each step goes over twice as many offsets as the one before
+                # each step covers twice as many offsets as the one before
                 stride = max(2 * stride, heads[-1].next_offset - heads[0].first_known)
                 bound = max(heads[0].first_known - stride, self.base_offset)
 
@@ -442,7 +442,7 @@ class Segment:
             raise self._placed(error) from None
 
     def whole_batches(self, position: int = 0, end: int | None = None) -> BatchRange:
-        """How many bytes from `position` (where a batch must start) up to `end` are whole batches."""
+        """The size of the whole batches from `position` (where a batch must start) up to `end`."""
         at, count, last = position, 0, None
         while (frame := self._frame(at)) is not None and (end is None or at + frame.size <= end):
             last = at, frame.size, frame.magic
@@ -484,7 +484,7 @@ class Segment:
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last one; the base offset where there is no batch."""
+        """The offset after the last one; the base offset if there is no batch."""
         if self._next is None:
             last = self.last_header()
             self._next = self.base_offset if last is None else last.next_offset
@@ -493,7 +493,7 @@ class Segment:
     # -- by offset --------------------------------------------------------------------------------
 
     def find(self, offset: int, *, use_index: bool = True) -> Position | None:
-        """The first batch whose last offset is not below `offset`; None where there is none.
+        """The first batch whose last offset is not below `offset`; or None.
 
         Reads some entries of the index, one batch that it leads to, and headers up to the one wanted. Raises
         FormatError for damage on the way; also where offsets do not ascend there, as no checksum covers them
@@ -518,7 +518,7 @@ class Segment:
         return found
 
     def _walk_to(self, offset: int, at: int) -> Found:
-        # A header of magic 2 is looked at for its first offset only: the batch is known by the one behind it.
+        # A header of magic 2 is read only for its first offset: the next batch identifies this one.
         earlier: Position | None = None
         before: Position | None = None
         behind: Position | None = None
@@ -540,7 +540,7 @@ class Segment:
         end = self._require_order(earlier, before)
         if newest and self._reaches(before, offset):
             return Found(before, end)
-        # The offset is in a gap, or a damaged header has the wrong end: only the checksum tells.
+        # The offset is in a gap, or a damaged header has the wrong end: only the checksum shows which.
         gap = newest and behind is not None and offset < behind.offset
         if gap and before is not None and not self._is_right(before):
             return Found(before, end, known=False)
@@ -557,9 +557,9 @@ class Segment:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
 
     def _require_order(self, before: Position | None, place: Position | None) -> int | None:
-        """The last offset of the batch before this one; None where it is not known.
+        """The last offset of the batch before this one; None if unknown.
 
-        Raises Malformed for a batch that begins not behind it, or below the segment.
+        Raises Malformed for a batch that does not begin after it, or begins below the segment.
         """
         if place is None:
             return None
@@ -568,7 +568,7 @@ class Segment:
             try:
                 last = self._head(*before[1:], frame.magic).last_offset
             except FormatError:
-                # Whoever reads it says what is wrong.
+                # Reading it raises the error.
                 return None
         if place.offset <= last:
             found = self._frame(place.position)
@@ -579,7 +579,7 @@ class Segment:
         return None if before is None else last
 
     def _anchor(self, offset: int) -> int:
-        """A position where a batch starts and before which all offsets are below `offset`; 0 at worst."""
+        """The start of a batch before which all offsets are below `offset`; 0 at worst."""
         if self.index is None:
             return 0
         with self._lock:
@@ -597,9 +597,9 @@ class Segment:
         return position if self._stands(position, least, self.base_offset + relative) else 0
 
     def _stands(self, position: int, first_offset: int, last_offset: int) -> bool:
-        """Whether a valid batch starts here, not below one offset, and not above that which the index names.
+        """Whether a valid batch starts here, not below one offset, and not above that in the index.
 
-        Brokers name the last offset of the batch, before 3.8 that of all that was appended together, and
+        Brokers name the last offset of the batch, before 3.8 that of everything appended together, and
         those of 0.10 and 0.11 the first one.
         """
         if position == 0:
@@ -619,7 +619,7 @@ class Segment:
     # -- by time ----------------------------------------------------------------------------------
 
     def _after_time(self, timestamp: int) -> BatchHeader | None:
-        """A batch with the largest timestamp up to it, and that below `timestamp`; None: not known."""
+        """A batch with the largest timestamp up to it, and that below `timestamp`; None: unknown."""
         if self.timeindex is None:
             return None
         with self._lock:
@@ -644,7 +644,7 @@ class Segment:
         return head if head.max_timestamp == entry[0] and head.timestamp_type.value >= 0 else None
 
     def largest_timestamp(self, *, use_index: bool = True) -> tuple[int, int] | None:
-        """The largest timestamp in a header, and the position of the first batch that has it; None: no time.
+        """The largest timestamp in a header, and the position of its first batch; None: no timestamp.
 
         Reads the headers after the last entry of the time index; a broker leaves none or few there.
 
@@ -665,9 +665,9 @@ class Segment:
     def find_timestamp(
         self, timestamp: int, *, start_offset: int = 0, use_index: bool = True
     ) -> TimestampOffset | None:
-        """The first record, a control record too, at `start_offset` or above that is not older.
+        """The first record, including control records, at or above `start_offset` that is not older.
 
-        None where there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without
+        None if there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without
         a timestamp (magic 0) are never found; those of a LogAppendTime batch have the batch's.
 
         Args:
@@ -688,7 +688,7 @@ class Segment:
     # -- aborted transactions ---------------------------------------------------------------------
 
     def aborted(self) -> list[transaction_index.Entry] | None:
-        """The entries of the transaction index; None where there is no index, or one that is damaged.
+        """The entries of the transaction index; None if there is no index, or a damaged one.
 
         A part of an entry at the end is ignored, as Kafka does.
         """
@@ -708,7 +708,7 @@ class Segment:
 
 
 def _head_of(batch: Batch) -> BatchHeader:
-    """The header of a whole message of magic 0 or 1, which has none apart from its key and value."""
+    """The header of a whole message of magic 0 or 1, which consists of more than a key and a value."""
     alone = batch.codec == "none"
     return BatchHeader(
         batch.position,
@@ -725,7 +725,7 @@ def _head_of(batch: Batch) -> BatchHeader:
 
 
 def fitting(segment: Segment, position: int, most: int) -> BatchRange:
-    """The whole batches from `position` in at most `most` bytes, or one batch that is larger."""
+    """The whole batches from `position` in at most `most` bytes, or one larger batch."""
     found = segment.whole_batches(position, position + most)
     if found.batches:
         return found

@@ -1,4 +1,4 @@
-"""Which transactions of a partition were aborted, and up to where all are decided."""
+"""The aborted transactions of a partition, and the offset up to which all are decided."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class AbortedTransaction(NamedTuple):
 
 @dataclass(slots=True)
 class Transactions:
-    """What `read_committed` needs to know.
+    """The facts that `read_committed` needs.
 
     Attributes:
         aborted: in the order of their markers.
         last_stable_offset: the first offset of the oldest transaction that is still open, else the end of the
-            log. What is at or above it is undecided.
+            log. Records at or above it are undecided.
 
     Example:
         >>> import kodec
@@ -86,7 +86,7 @@ def follow(
     going: OpenTransactions,
     aborted: list[AbortedTransaction],
 ) -> None:
-    """Bring `going` and `aborted` on by these batches."""
+    """Update `going` and `aborted` with these batches."""
     for head in heads:
         if head.producer_id < 0 or not (head.is_control or head.is_transactional):
             continue
@@ -105,7 +105,7 @@ def _marker(segment: Segment, head: BatchHeader) -> Marker | None:
 
 
 def _open_in(path: Path) -> OpenTransactions | None:
-    """The open transactions in a producer snapshot; None for one that cannot be used."""
+    """The open transactions in a producer snapshot; None if it is unusable."""
     try:
         return ProducerState(read_snapshot(path)).transactions
     except (FileNotFoundError, FormatError):
@@ -121,22 +121,22 @@ def find_transactions(
     use_index: bool = True,
     until: int | None = None,
 ) -> Transactions:
-    """Find the transactions that a reader from `segments[start]` on must know.
+    """Find the transactions that a reader from `segments[start]` on needs.
 
-    A segment's aborted transactions come from its transaction index. Where it has none, or a damaged one, the
-    headers of the segment are read for control batches, with the transactions open at its start taken from
-    the producer snapshot there, or else from the segments before. What is open at the end comes from the
+    A segment's aborted transactions come from its transaction index. If it has none, or a damaged one, the
+    headers of the segment are read for control batches, with the transactions open at its start from
+    the producer snapshot there, or else from the segments before. Open transactions at the end come from the
     newest snapshot and the headers after it. With `use_index=False` all headers are read instead.
 
-    With `until`, only what concerns records below that offset is looked for: no segment is read behind one at
-    whose end no transaction is open that began below. The last stable offset is then `end_offset`.
+    With `until`, only transactions of records below that offset are searched: no segment is read after one at
+    whose end no transaction from below it is open. The last stable offset is then `end_offset`.
 
-    Raises FormatError for a batch that is damaged.
+    Raises FormatError for a damaged batch.
     """
     if not segments:
         return Transactions([], end_offset)
     aborted: list[AbortedTransaction] = []
-    # A segment, and what was open where it starts: nothing before it is read again.
+    # A segment, and the transactions open at its start: nothing before it is read again.
     reached: tuple[int, dict[int, int]] = 0, {}
     going: OpenTransactions | None = None if use_index else OpenTransactions()
     if not use_index:
@@ -153,7 +153,7 @@ def find_transactions(
             if going is None:
                 going = _open_at(segments, number, snapshots, reached)
             follow(segment, segment.headers(), going, aborted)
-            # Not copied: whoever goes on from there makes a copy.
+            # Not copied: callers that continue from there make a copy.
             reached = number + 1, going.first
         if until is not None and number + 1 < len(segments) and segments[number + 1].base_offset >= until:
             if going is None:

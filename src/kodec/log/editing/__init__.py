@@ -1,1 +1,1 @@
-"""Logs as lines that a script can change, and back."""
+"""Writes logs as lines that a script can change, and reads them back."""

@@ -1,8 +1,8 @@
 """A batch as a line that a script can change, and the bytes of such a line.
 
-What follows from the records is in a line only where the batch says otherwise. The bytes of its records go
-along where writing them anew may give others (they are compressed, or somebody wrote them in another way),
-and are taken while the records are what they were.
+Facts that follow from the records are in a line only if the batch differs. The bytes of its records are
+included if rewriting them may produce others (compressed, or written by another program),
+and are used while the records are unchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS = {str(kind): kind for kind in TimestampType}
 
 
 def batch_line(batch: Batch, limits: Limits = Limits()) -> dict[str, Any]:
-    """A batch as a JSON object. Raises FormatError for one that cannot be read."""
+    """A batch as a JSON object. Raises FormatError for an unreadable one."""
     line: dict[str, Any] = {"magic": batch.magic, "codec": batch.codec}
     records = batch.records(control=True)
     if batch.magic == 2:
@@ -92,10 +92,10 @@ def _max_time(records: Sequence[Record]) -> int:
 
 
 def batch_bytes(fields: Fields, limits: Limits = Limits()) -> tuple[bytes, int, bool]:
-    """What a line, but for its type, stands for.
+    """The contents of a line, apart from its type.
 
-    The bytes of whole batches, how many records are in them, and whether these were stored so before.
-    No bytes for a message of magic 0 or 1 that has lost all of its records. Raises EncodeError, whose path
+    The bytes of whole batches, the number of records in them, and whether these are unchanged.
+    No bytes for a message of magic 0 or 1 that has lost all its records. Raises EncodeError, whose path
     names the field.
     """
     magic = fields.integer("magic", 0, 2)
@@ -142,7 +142,7 @@ def _header(value: object, path: str) -> tuple[str, bytes | None]:
 
 
 def _stored(fields: Fields, codec: str, count: int) -> bytes | None:
-    """The bytes as they were; None where there are none, or they cannot be those of these records."""
+    """The original bytes; None if there are none, or if they cannot belong to these records."""
     inner = fields.inner("stored")
     if inner is None:
         return None
@@ -194,7 +194,7 @@ def _modern(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[byt
         if _holds(data, records, limits):
             return data, len(records), True
     if not records:
-        # as a cleaner leaves it
+        # as left by a cleaner
         attributes.compression = v2.Compression.NONE
         head.records = b""
         return head.to_bytes(), 0, False
@@ -221,7 +221,7 @@ def _legacy(fields: Fields, magic: int, codec: str, limits: Limits) -> tuple[byt
 
 
 def _holds(data: bytes, records: Sequence[Record], limits: Limits) -> bool:
-    """Whether a batch is sound and has just these records."""
+    """Whether a batch is valid and has exactly these records."""
     try:
         batches = list(read_batches(data, limits=limits))
         found = batches[0].records(control=True) if len(batches) == 1 else []

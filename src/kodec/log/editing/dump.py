@@ -1,4 +1,4 @@
-"""A log as lines that a script can change, and that `load` makes a log of."""
+"""Writes a log as lines that a script can change and `load` can read."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def log_lines(
 ) -> Iterator[dict[str, Any]]:
     """The lines of a log: what it is, each segment with its batches, and its end.
 
-    What is below the start offset is there too.
+    Records below the start offset are included.
 
     Args:
         log: of a live replica.
         progress: called with the bytes read since the last call.
 
     Returns: objects that `json.dumps` writes, in the order of the log.
-    Raises: OSError; FormatError for damage, and for a torn tail, which is to be recovered first;
-        EncodeError for a batch that no broker writes, as one whose offsets descend; ValueError for a
+    Raises: OSError; FormatError for damage, and for a torn tail, which must be recovered first;
+        EncodeError for a batch that no broker writes, such as one whose offsets descend; ValueError for a
         replica that is not live and for an interrupted replacement of segments.
 
     Example:

@@ -1,4 +1,4 @@
-"""The fields of a line that somebody may have changed: each is checked where it is taken."""
+"""The fields of a line that may have been edited: each is checked when it is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REQUIRED: Any = object()
 
 
 def bytes_out(data: bytes | None) -> str | dict[str, str] | None:
-    """Bytes for a line: text where they are UTF-8, else {"base64": ...}; null for None."""
+    """Bytes for a line: text if they are UTF-8, else {"base64": ...}; null for None."""
     if data is None:
         return None
     try:
@@ -25,7 +25,7 @@ def bytes_out(data: bytes | None) -> str | dict[str, str] | None:
 
 
 def bytes_in(value: object, path: str) -> bytes | None:
-    """The same back. Raises EncodeError."""
+    """The reverse. Raises EncodeError."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -46,7 +46,7 @@ def _encoded(text: str, path: str) -> bytes:
 
 
 class Fields:
-    """One JSON object; every field is taken once, and `end` refuses what nobody has taken.
+    """One JSON object; every field is read once, and `end` refuses unread fields.
 
     Errors are EncodeErrors whose path begins with `path`.
     """
@@ -68,7 +68,7 @@ class Fields:
         return value
 
     def integer(self, name: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
-        """A whole number from `low` to `high`; `default` where it is not there."""
+        """A whole number from `low` to `high`; `default` if missing."""
         value = self._take(name, default)
         if value is default and default is not _REQUIRED:
             return value
@@ -77,21 +77,21 @@ class Fields:
         return value
 
     def flag(self, name: str) -> bool:
-        """True or false; false where it is not there."""
+        """True or false; false if missing."""
         value = self._take(name, False)
         if not isinstance(value, bool):
             raise EncodeError(self.at(name), "neither true nor false", have=value)
         return value
 
     def text(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A text; `default` where it is not there."""
+        """A text; `default` if missing."""
         value = self._take(name, default)
         if value is not default and not isinstance(value, str):
             raise EncodeError(self.at(name), "not a text", have=value)
         return value
 
     def data(self, name: str, default: Any = None) -> bytes | None:
-        """Bytes, as `bytes_out` writes them; `default` where the field is not there."""
+        """Bytes, as `bytes_out` writes them; `default` if missing."""
         value = self._take(name, default)
         return bytes_in(value, self.at(name))
 
@@ -103,11 +103,11 @@ class Fields:
         return ((each, f"{self.at(name)}[{number}]") for number, each in enumerate(value))
 
     def inner(self, name: str) -> Fields | None:
-        """An object in a field; None where it is not there, or null."""
+        """An object in a field; None if missing or null."""
         value = self._take(name, None)
         return None if value is None else Fields(value, self.at(name))
 
     def end(self) -> None:
-        """Refuse fields that are not known."""
+        """Refuse unknown fields."""
         for name in self._left:
-            raise EncodeError(self.at(name), "not a field of this")
+            raise EncodeError(self.at(name), "unknown field")

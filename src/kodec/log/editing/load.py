@@ -1,4 +1,4 @@
-"""Makes a log directory of lines that `log_lines` has given, and a script may have changed."""
+"""Writes a log directory from lines of `log_lines`, which a script may have changed."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ __all__ = ["Lines", "LoadPlan", "LoadedLog", "lines_of", "plan_load"]
 _INT64 = 2**63 - 1
 _INT32 = 2**31 - 1
 _LINE = 1 << 30
-# Segments end where the lines say it.
+# The lines determine where segments end.
 _CONFIG = LogConfig(segment_bytes=MAX_SEGMENT, segment_ms=_INT64)
-_CUT = "what printed the lines has not come to its end"
+_CUT = "the program that printed the lines did not finish"
 Lines = Iterable[bytes]
 
 
 @dataclass(slots=True)
 class LoadedLog:
-    """What was written of a topic-partition, or would be.
+    """What was written for a topic-partition, or would be.
 
     Attributes:
-        segments, batches, records: how many; as_stored: batches whose records are the bytes that they were.
+        segments, batches, records: how many; as_stored: batches whose records kept their bytes.
         first_offset: where its first segment begins. end_offset: the one after the last.
         bytes: of all logs.
         topic_partition: which one.
@@ -75,11 +75,11 @@ class LoadedLog:
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """A log directory to be made of lines; `preview` reads and checks them, `apply` writes it.
+    """A log directory to be written from lines; `preview` reads and checks them, `apply` writes it.
 
     Attributes:
-        source: what the lines are called in errors. lines: gives them, from the first on.
-        target: the folder that is made. cluster_id, node_id: for its `meta.properties`; None for none.
+        source: the name of the lines in errors. lines: yields them, from the first on.
+        target: the folder to create. cluster_id, node_id: for its `meta.properties`; None for none.
         limits: how much may be allocated for one batch.
 
     Example: see `plan_load`.
@@ -93,15 +93,15 @@ class LoadPlan:
     limits: Limits = field(default=Limits(), repr=False)
 
     def preview(self) -> list[LoadedLog]:
-        """Read all lines and say what would be written; nothing is. Errors as of `apply`."""
+        """Read all lines and return what would be written; write nothing. Errors as in `apply`."""
         _require_free(self.target)
         return _Load(self, None).run()
 
     def apply(self) -> list[LoadedLog]:
-        """Write the log directory. It appears when all of it is durable, whole, or not at all.
+        """Write the log directory. It appears once it is durable, whole or not at all.
 
-        Raises: EncodeError that names the line and the field of what is wrong; FileExistsError where the
-        target holds something; OSError (BlockingIOError where another load has the same target).
+        Raises: EncodeError that names the line and the field; FileExistsError if the
+        target is not empty; OSError (BlockingIOError if another load has the same target).
         """
         _require_free(self.target)
         self.target.parent.mkdir(parents=True, exist_ok=True)
@@ -136,17 +136,17 @@ def plan_load(
     node_id: int | None = None,
     limits: Limits = Limits(),
 ) -> LoadPlan:
-    """Plan to make a log directory of lines in the edit format; reads nothing yet.
+    """Plan to write a log directory from lines in the edit format; reads nothing yet.
 
     Offsets, timestamps, producers, transactions, epochs and where segments begin are those of the lines.
-    Batches whose records are what they were keep their bytes. Indexes, producer snapshots, transaction
-    indexes and checkpoints are made as the log is written.
+    Batches with unchanged records keep their bytes. Indexes, producer snapshots, transaction
+    indexes and checkpoints are built while the log is written.
 
     Args:
-        source: what the lines are called in errors, as a file's name.
+        source: the name of the lines in errors, such as a file name.
         lines: called once by `preview` and `apply` each.
-        target: not there yet, or an empty folder.
-        cluster_id, node_id: of the broker that is to start with it; see `LogDirectoryWriter`.
+        target: a new or empty folder.
+        cluster_id, node_id: of the broker that will use it; see `LogDirectoryWriter`.
         limits: how much may be allocated for one batch.
 
     Returns: a plan; `apply` writes.
@@ -168,7 +168,7 @@ def plan_load(
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of one that is longer than any can be only a part, which is refused."""
+    """The lines of a file; of an overlong one only a part, which is then refused."""
     while line := file.readline(_LINE + 1):
         yield line
 
@@ -179,7 +179,7 @@ def _made(working: Path) -> Path:
 
 
 def _clear(working: Path) -> None:
-    """Remove what a load has left that was killed."""
+    """Remove the remains of a killed load."""
     for each in working.iterdir():
         if each.is_dir():
             shutil.rmtree(each)
@@ -189,14 +189,14 @@ def _clear(working: Path) -> None:
 
 def _require_free(target: Path) -> None:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"{target} is there already, and not an empty folder")
+        raise FileExistsError(f"{target} exists and is not an empty folder")
 
 
 @dataclass(slots=True)
 class _Log:
     """The log that is being written.
 
-    Attributes: `started` is whether there was a segment or a batch.
+    Attributes: `started` is whether it has a segment or a batch.
     """
 
     loaded: LoadedLog
@@ -210,7 +210,7 @@ class _Log:
 
 
 class _Load:
-    """Lines on their way into a log directory; into none where that is None."""
+    """Writes lines into a log directory; nowhere if that is None."""
 
     def __init__(self, plan: LoadPlan, directory: LogDirectoryWriter | None) -> None:
         self._plan = plan
@@ -234,7 +234,7 @@ class _Load:
         return [each.loaded for each in self._logs.values()]
 
     def note_offsets(self, root: Path) -> None:
-        """Write what the log directory says of logs: where they start, up to where they are compacted."""
+        """Write the checkpoints of the log directory: log start offsets, offsets of compaction."""
         starts = {key: each.start_offset for key, each in self._logs.items() if each.start_offset > 0}
         if starts:
             write_offsets(root / LOG_START_OFFSETS, starts)
@@ -269,7 +269,7 @@ class _Load:
         if parse_partition_dir(str(key)) != key:
             raise EncodeError("topic", "not a name of a topic", have=topic)
         if key in self._logs:
-            raise EncodeError("topic", "was there before", have=str(key))
+            raise EncodeError("topic", "used before", have=str(key))
         self._log = self._logs[key] = _Log(
             LoadedLog(key),
             _topic_id(fields.text("topicId", None)),

@@ -1,1 +1,1 @@
-"""The files of a log directory: names, listing, paths, checkpoints, indexes, locks, durable writes."""
+"""Files of a log directory: names, listing, paths, checkpoints, indexes, locks, durable writes."""

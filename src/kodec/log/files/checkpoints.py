@@ -61,17 +61,17 @@ class LeaderEpoch(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """What `partition.metadata` says: the version of the file, and the topic's id."""
+    """The contents of `partition.metadata`: the version of the file, and the topic's id."""
 
     version: int
     topic_id: UUID
 
 
 class MetaProperties(NamedTuple):
-    """What `meta.properties` says of the directory.
+    """The contents of `meta.properties`.
 
     Attributes: `version` 0 (ZooKeeper) or 1 (KRaft); `cluster_id`, `node_id` (`broker.id` in version 0) and
-    `directory_id` are None where they are not given; `properties` are all of them as text.
+    `directory_id` are None if absent; `properties` are all of them as text.
     """
 
     version: int
@@ -82,15 +82,15 @@ class MetaProperties(NamedTuple):
 
 
 class CleanShutdown(NamedTuple):
-    """The clean-shutdown marker of a broker; its epoch is -1 where it was not written (before 3.7)."""
+    """The clean-shutdown marker of a broker; its epoch is -1 if it was not written (before 3.7)."""
 
     broker_epoch: int
 
 
 class QuorumState(NamedTuple):
-    """What `quorum-state` says of the last election that a node of a KRaft quorum took part in.
+    """The contents of `quorum-state`: the last election in which a node of a KRaft quorum took part.
 
-    Attributes: `leader_id` is None where no leader was known; `properties` are all fields as JSON has them.
+    Attributes: `leader_id` is None if no leader was known; `properties` are all fields with JSON types.
     """
 
     version: int
@@ -145,7 +145,7 @@ class _Text:
 
 
 def _checkpoint(path: str | os.PathLike[str], fields: int) -> tuple[_Text, list[tuple[_Line, list[str]]]]:
-    """The entries of a checkpoint file: version, count, then so many lines of `fields` words."""
+    """The entries of a checkpoint file: version, count, then that many lines of `fields` words."""
     text = _Text(path)
     if not text.lines:
         return text, []
@@ -169,8 +169,8 @@ def _checkpoint(path: str | os.PathLike[str], fields: int) -> tuple[_Text, list[
 def read_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
     """Read a checkpoint of a log directory: an offset for each topic-partition.
 
-    An empty file has no entries. Raises: OSError; Malformed, whose path is the line, for anything that is not
-    in the format, and for a topic-partition that is there twice.
+    An empty file has no entries. Raises: OSError; Malformed, whose path is the line, for anything not
+    in the format, and for a topic-partition that occurs twice.
     """
     text, entries = _checkpoint(path, 3)
     found: dict[TopicPartition, int] = {}
@@ -183,7 +183,7 @@ def read_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
 
 
 def read_leader_epochs(path: str | os.PathLike[str]) -> list[LeaderEpoch]:
-    """Read a `leader-epoch-checkpoint`. Raises: OSError; Malformed, also where epochs or offsets descend."""
+    """Read a `leader-epoch-checkpoint`. Raises: OSError; Malformed, also if epochs or offsets descend."""
     text, entries = _checkpoint(path, 2)
     found: list[LeaderEpoch] = []
     for line, (epoch, offset) in entries:
@@ -250,8 +250,8 @@ def _unescape(text: str) -> str:
 def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties:
     """Read `meta.properties`: Java properties with one `key=value` on a line, as Kafka writes them.
 
-    Raises: OSError; Malformed for another line, a key that is there twice, an unknown version, and a field
-    that the version needs and that is not there.
+    Raises: OSError; Malformed for another line, a repeated key, an unknown version, and a missing field
+    that the version needs.
     """
     text = _Text(path)
     values: dict[str, str] = {}
@@ -330,12 +330,12 @@ def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition,
 
 
 def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:
-    """What a `leader-epoch-checkpoint` holds."""
+    """The contents of a `leader-epoch-checkpoint`."""
     return _checkpoint_bytes([f"{each.epoch} {each.start_offset}" for each in epochs])
 
 
 def offset_ranges_bytes(ranges: Iterable[tuple[int, int]]) -> bytes:
-    """What `read_offset_ranges` reads."""
+    """The format of `read_offset_ranges`."""
     return _checkpoint_bytes([f"{first} {last}" for first, last in ranges])
 
 
@@ -371,7 +371,7 @@ def write_meta_properties(
 
 
 def write_clean_shutdown(path: str | os.PathLike[str], broker_epoch: int = -1) -> None:
-    """Write `.kafka_cleanshutdown` as brokers do since 3.7; an epoch of -1 is not known. Raises OSError."""
+    """Write `.kafka_cleanshutdown` as brokers do since 3.7; an epoch of -1 is unknown. Raises OSError."""
     replace_file(
         path, json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode()
     )

@@ -1,4 +1,4 @@
-"""Files opened by descriptor, never through a symbolic link, and given the owner that another has."""
+"""Opens files by descriptor, never through a symbolic link, and copies owners between files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def require_regular(found: os.stat_result, path: str | os.PathLike[str]) -> None:
-    """Refuse what is no regular file. Raises ReadFailed."""
+    """Refuse anything but a regular file. Raises ReadFailed."""
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG:
         what = _KINDS.get(kind, "something else")
@@ -36,11 +36,11 @@ def require_regular(found: os.stat_result, path: str | os.PathLike[str]) -> None
 def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> BinaryIO:
     """Open a file of a log to read it.
 
-    A pipe or a device in its place, which would let the reader wait or read without end, is refused.
-    Raises OSError (ReadFailed for what is no regular file).
+    A pipe or device, where a reader would wait or read forever, is refused.
+    Raises OSError (ReadFailed for anything but a regular file).
     """
     given = Path(path)
-    # Before it is opened, as that waits for somebody who writes into a pipe.
+    # Before it is opened: opening a pipe waits for a writer.
     require_regular(given.stat(), path)
     return given.open("rb", buffering=buffering)
 
@@ -55,7 +55,7 @@ def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
 def open_file(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
     """A descriptor of a file, closed at the end.
 
-    Raises OSError, with ELOOP where the last name of the path is a symbolic link.
+    Raises OSError, with ELOOP if the last name of the path is a symbolic link.
     """
     fd = os.open(path, flags | NOFOLLOW | CLOEXEC | BINARY, mode)
     try:
@@ -65,7 +65,7 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
 
 
 def make_folders(path: Path, like: os.stat_result) -> None:
-    """Make a folder and those around it where they are not there, and make their names durable.
+    """Create a folder and missing parents, and make their names durable.
 
     New ones get the owner, group and permissions of another folder. Raises OSError.
     """
@@ -81,11 +81,11 @@ def make_folders(path: Path, like: os.stat_result) -> None:
 
 
 def keep_owner(fd: int, like: os.stat_result, mode: int | None = None) -> None:
-    """Give a file the owner, group and permissions of another, as far as this user may.
+    """Give a file the owner, group and permissions of another, as far as this user is allowed to.
 
-    `mode` stands for the permissions where they are not to be the same. Raises OSError.
+    `mode` overrides the permissions. Raises OSError.
     """
-    # Who is not root can give a file to none but groups of his own.
+    # Without root rights, a user can give a file only to their own groups.
     for owner, group in ((like.st_uid, -1), (-1, like.st_gid)):
         with suppress(PermissionError):
             os.fchown(fd, owner, group)

@@ -1,12 +1,12 @@
-"""Durable files, whole or not there: what is written here has reached the disk when the call returns.
+"""Durable files, whole or absent: data has reached the disk when a call returns.
 
-A crash of the machine may lose what was written and not followed by fsync, and a new name of a file may be
-lost while its folder was not fsynced. Each function says which of both it does.
+A crash of the machine may lose data written without fsync, and a file's new name may be
+lost until its folder is fsynced. Each function states which of both it does.
 
-The user who writes may not be the owner of the files, as an administrator who repairs the logs of a stopped
+The writing user may not own the files, for example an administrator who repairs the logs of a stopped
 broker. A file that is replaced keeps its owner, group and mode, or is not replaced. A new one gets the owner
-and group of its folder, as far as the user may give them, and the mode of a file beside it (a segment's log,
-where there is one). No file is made or opened through a symbolic link of its name.
+and group of its folder, as far as permitted, and the mode of a file next to it (a segment's log,
+if there is one). No file is created or opened through a symbolic link of its name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-"""How the system says that a disk, or somebody's share of it, is full."""
+"""The system's errors for a full disk or quota."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | BINARY
 
@@ -63,9 +63,9 @@ def sync_folder(path: str | os.PathLike[str]) -> None:
 def drop_cached(path: str | os.PathLike[str], *, sync: bool = True) -> None:
     """Fsync a file and drop it from the page cache, so that the disk is read next.
 
-    After a failed fsync, memory may still hold what the disk does not have, and no later fsync reports it.
-    Without `sync` nothing is written: what the system has not written yet it keeps, as it can still fail.
-    Systems without the call, and pages that others have mapped, stay as they are. Raises OSError.
+    After a failed fsync, memory may still hold data that the disk lacks, and no later fsync reports it.
+    Without `sync` nothing is written: the system keeps unwritten data, because writing it can still fail.
+    Systems without the call, and pages mapped by others, are left alone. Raises OSError.
     """
     fd = os.open(path, os.O_RDONLY)
     try:
@@ -90,7 +90,7 @@ def write_all(fd: int, data: bytes | bytearray | memoryview, at: int) -> None:
 
 
 def create_file(path: str | os.PathLike[str], *, folder: int | None = None) -> int:
-    """Make a file that is not there, with the owner, group and mode of a new one; a descriptor to write it.
+    """Create a file with the owner, group and mode of a new one; return a descriptor to write it.
 
     Neither the file nor its name is fsynced. With `folder`, a descriptor, `path` is a name in there.
     Raises: FileExistsError, also for a symbolic link; OSError.
@@ -102,7 +102,7 @@ def create_file(path: str | os.PathLike[str], *, folder: int | None = None) -> i
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder where none is, with the owner and group of the one around it; its name is not fsynced.
+    """Create a folder with the owner and group of its parent; its name is not fsynced.
 
     Raises: OSError.
     """
@@ -123,9 +123,9 @@ def make_folder(path: str | os.PathLike[str]) -> None:
 
 
 def make_root(path: str | os.PathLike[str]) -> None:
-    """Make a folder where none is, and those around it, with durable names; see `sync_name`.
+    """Create a folder and its missing parents, with durable names; see `sync_name`.
 
-    Each gets the owner and group of the one around it. Raises: OSError.
+    Each gets the owner and group of its parent. Raises: OSError.
     """
     require_posix(path)
     target = Path(path).absolute()
@@ -137,23 +137,23 @@ def make_root(path: str | os.PathLike[str]) -> None:
 
 
 def sync_name(path: Path) -> None:
-    """Make the name of a folder durable: the program that made it may have died before it was.
+    """Make the name of a folder durable: its creator may have crashed before doing so.
 
-    Where the folder around it may not be opened, it is for others to make folders there. Raises OSError.
+    A parent that may not be opened is skipped: creating folders there is up to others. Raises OSError.
     """
     with suppress(PermissionError):
         sync_folder(path.parent)
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes | bytearray, *, folder: bool = True) -> None:
-    """Give a file new contents, so that after a crash it has the old ones or the new ones, never a part.
+    """Give a file new contents, so that after a crash it has the old or the new ones, never a part.
 
     Writes `<name>.tmp`, fsyncs it, renames it over `path`, and fsyncs the folder unless `folder` is false:
-    then the caller does, after several of them. Whatever had the name `<name>.tmp`, a link or what a crash
-    left, is removed, not written to. Where `path` is a symbolic link, the link is replaced.
+    then the caller does, after several of them. Anything named `<name>.tmp`, a link or the remains of a
+    crash, is removed, not written to. If `path` is a symbolic link, the link is replaced.
 
-    Raises: PermissionError where the new file cannot have the owner and group of the old one; OSError. The
-    old file is then as it was, and `<name>.tmp` gone.
+    Raises: PermissionError if the new file cannot have the owner and group of the old one; OSError. The
+    old file is then unchanged, and `<name>.tmp` gone.
     Source: org.apache.kafka.server.common.CheckpointFile.write.
     """
     target = Path(path)
@@ -175,9 +175,9 @@ def replace_file(path: str | os.PathLike[str], data: bytes | bytearray, *, folde
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two names, in one step; whether the system and the file system can do that.
+    """Exchange two names in one step; return whether the system and the file system support it.
 
-    Where they cannot, nothing is changed. The folders around are not fsynced. Raises OSError.
+    If not, nothing is changed. The parent folders are not fsynced. Raises OSError.
     """
     error = _swap(os.fsencode(one), os.fsencode(other))
     if error in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EXDEV):
@@ -188,7 +188,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _swap(one: bytes, other: bytes) -> int:
-    """Have the system do it; 0, or the number of its error.
+    """Call the system; return 0 or its error number.
 
     Source: renameat2(2) of Linux with RENAME_EXCHANGE, renamex_np(2) of macOS with RENAME_SWAP.
     """
@@ -206,7 +206,7 @@ def _swap(one: bytes, other: bytes) -> int:
 
 
 def _create_like(path: Path, model: Path) -> int:
-    """Make a file with the owner, group and mode of another, or of a new one where that is no file."""
+    """Create a file with the owner, group and mode of another; if that is not a file, those of a new one."""
     if not POSIX:
         return os.open(path, _NEW, 0o644)
     try:
@@ -227,7 +227,7 @@ def _create(
     must: bool = False,
     folder: int | None = None,
 ) -> int:
-    # Nobody else can open it before it has the mode it is to have.
+    # Nobody else can open it before it has its final mode.
     fd = os.open(path, _NEW, 0o644 if mode is None else 0o600, dir_fd=folder)
     try:
         _give(fd, owner, group, path, must=must)
@@ -241,7 +241,7 @@ def _create(
 
 
 def _give(fd: int, owner: int, group: int, path: str | os.PathLike[str], *, must: bool) -> None:
-    """Give a file to an owner and a group; without `must`, as far as that is allowed."""
+    """Give a file to an owner and a group; without `must`, as far as permitted."""
     made = os.fstat(fd)
     if (made.st_uid, made.st_gid) == (owner, group):
         return
@@ -251,7 +251,7 @@ def _give(fd: int, owner: int, group: int, path: str | os.PathLike[str], *, must
         if must:
             raise PermissionError(
                 error.errno,
-                f"user {os.geteuid()} cannot give it to owner {owner} and group {group}, as the old file",
+                f"user {os.geteuid()} cannot give it the old file's owner {owner} and group {group}",
                 os.fspath(path),
             ) from error
         with suppress(OSError):
@@ -259,7 +259,7 @@ def _give(fd: int, owner: int, group: int, path: str | os.PathLike[str], *, must
 
 
 def _mode_beside(folder: Path | int) -> int | None:
-    """The mode of a file in a folder: of the newest segment's log, else of any; None where there is none."""
+    """The mode of a file in a folder: of the newest segment's log, else of any file, or None."""
     with os.scandir(folder) as entries:
         names = [
             entry.name
@@ -268,7 +268,7 @@ def _mode_beside(folder: Path | int) -> int | None:
         ]
     logs = [name for name in names if name.endswith(".log")]
     for name in sorted(logs or names, reverse=True):
-        # It may be gone in between; and a copy that was made read-only is to be written to all the same.
+        # It may be gone meanwhile; and a read-only copy must be written to all the same.
         with suppress(FileNotFoundError):
             if isinstance(folder, int):
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)

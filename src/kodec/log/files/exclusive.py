@@ -1,4 +1,4 @@
-"""What has to hold while a topic-partition's folder is changed: nobody else writes there."""
+"""Exclusive access to a topic-partition's folder while it is changed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["changing"]
 
 @contextmanager
 def changing(path: str | os.PathLike[str]) -> Iterator[PartitionPath]:
-    """Hold a topic-partition's folder, which is there, for changes to it; see `writable_partition`.
+    """Hold an existing topic-partition's folder for changes; see `writable_partition`.
 
     Raises: ValueError for a symbolic link and for a name that is not a topic-partition's; BlockingIOError
-    where a broker or another program holds the log directory's lock, or has files of the folder open for
-    writing, and where another part of this process writes the folder; OSError.
+    if a broker or another program holds the log directory's lock, or has files of the folder open for
+    writing, or if another part of this process writes the folder; OSError.
     """
     folder = writable_partition(path)
     with claimed(folder.path):

@@ -1,4 +1,4 @@
-"""What a plan was made from, so that it is carried out only where nothing of that has changed since."""
+"""The state that a plan was made from; the plan is carried out only if nothing has changed since."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["Fingerprint"]
 
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
 
-# Device, inode, type and mode, size, times of modification and of change (ns): of a file with another content
-# one of them differs, also where a program has set the time of modification back.
+# Device, inode, type and mode, size, times of modification and of change (ns): for different content
+# one of them differs, even if a program has reset the time of modification.
 _Identity = tuple[int, int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A topic-partition's folder at a moment: its files, and what the checkpoints beside it say of it.
+    """A topic-partition's folder at a moment: its files, and its entries in the checkpoints.
 
     A `plan_...` function takes one before it reads anything, and `apply` calls `require` when it holds the
-    lock: what a broker, another program or another `apply` has done in between makes the plan stale.
+    lock: changes by a broker, another program or another `apply` make the plan stale.
 
     Attributes:
-        folder: the folder; topic_partition: what its name says.
-        files: by name; None where the folder is not there.
-        offsets: of each checkpoint what it says of the topic-partition; None for nothing, or a checkpoint
-            that cannot be read. What it says of others may change: other plans do that.
+        folder: the folder; topic_partition: from its name.
+        files: by name; None if the folder is missing.
+        offsets: the topic-partition's entry in each checkpoint; None if there is none, or for a checkpoint
+            that cannot be read. Entries of others may change: other plans do that.
     """
 
     folder: Path
@@ -45,13 +45,13 @@ class Fingerprint:
 
     @classmethod
     def of(cls, folder: str | os.PathLike[str]) -> Self:
-        """Take it. Raises OSError where the folder cannot be listed; ValueError for the name of another."""
+        """Record it. Raises OSError if the folder cannot be listed; ValueError for the name of another."""
         given = partition_path(folder)
         offsets = tuple((name, _offset(given.root / name, given.topic_partition)) for name in _CHECKPOINTS)
         return cls(given.path, given.topic_partition, _files(given.path), offsets)
 
     def require(self) -> None:
-        """Raises StalePlan, which names the first difference, where anything has changed since; OSError."""
+        """Raises StalePlan, which names the first difference, if anything has changed since; OSError."""
         now = Fingerprint.of(self.folder)
         if now == self:
             return

@@ -1,6 +1,6 @@
-"""Finds programs that have a log open for writing, whatever path they know it by.
+"""Finds programs that have a log open for writing, by whatever path.
 
-The lock of a log directory shows a broker only where the log directory is known. A folder that a broker
+The lock of a log directory shows a broker only if the log directory is known. A folder that a broker
 reaches by a symbolic link or another mount lies elsewhere; its open files are found all the same.
 """
 
@@ -18,8 +18,8 @@ _PROCESSES = Path("/proc")
 def writing_processes(folder: Path) -> list[int]:
     """The ids of other processes that have a file of a folder open for writing.
 
-    Only Linux knows, and only of processes that this user may look at; otherwise the list is empty. A broker
-    has the log of its active segment open. Raises OSError where the folder cannot be listed.
+    Only Linux reports it, and only for processes that this user may inspect; otherwise the list is empty. A
+    broker has the log of its active segment open. Raises OSError if the folder cannot be listed.
     """
     with os.scandir(folder) as entries:
         files = {entry.name: entry.stat() for entry in entries if entry.is_file()}
@@ -48,7 +48,7 @@ def _is_writing(process: Path, fd: str, wanted: set[tuple[int, int]]) -> bool:
 
 
 def require_unused(folder: Path) -> None:
-    """Refuse a folder of which another process has files open for writing. Raises BlockingIOError."""
+    """Refuse a folder in which another process has files open for writing. Raises BlockingIOError."""
     processes = writing_processes(folder)
     if processes:
         raise BlockingIOError(

@@ -1,4 +1,4 @@
-"""The index files beside a segment, read entry by entry; see `indexes.py` for how they are written."""
+"""The index files of a segment, read entry by entry; see `indexes.py` for how they are written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class IndexFile:
         return cls(path, TIME_ENTRY, _time_entry)
 
     def __getitem__(self, slot: int) -> tuple[int, int] | None:
-        """The entry; None for one that is not there, is damaged, or is padding."""
+        """The entry; None if it is missing, damaged or padding."""
         data = self._pages.read(slot * self._size, self._size)
         if len(data) < self._size or (slot and not any(data)):
             return None
@@ -44,10 +44,10 @@ class IndexFile:
             return None
 
     def last_below(self, key: int) -> tuple[int, int] | None:
-        """The last entry whose first number is less than `key`; None where there is none.
+        """The last entry whose first number is less than `key`; or None.
 
-        The numbers are taken to ascend, and what cannot be read to be above. Whoever uses the answer checks
-        where it leads.
+        Assumes that numbers ascend and that unreadable ones are larger. Callers check
+        the place that it points to.
         """
         low, high = 0, self._slots
         found = None

@@ -1,4 +1,4 @@
-"""What the indexes of a segment hold, entry by entry: the rules by which Kafka adds to them.
+"""Builds the indexes of a segment, by Kafka's rules.
 
 Followed: `LogSegment.append` and `recover`, `OffsetIndex.append`, `TimeIndex.maybeAppend`, `AbstractIndex` of
 `org.apache.kafka.storage.internals.log`, Kafka 4.
@@ -20,16 +20,16 @@ MAX_INDEX = 10 << 20
 
 
 def base_offset_after(end: int, first: int, last: int) -> int:
-    """The base offset of a segment with offsets from `first` to `last`, where the log ends at `end` so far.
+    """The base offset of a segment with offsets from `first` to `last`, if the log so far ends at `end`.
 
-    It is `end`: a gap then lies in a segment, as compaction leaves gaps, and not between two, where it tells
-    of a segment that is missing. `first` where the indexes' 31 bits do not reach so far.
+    It is `end`: a gap then lies in a segment, as compaction leaves gaps, and not between two, where it would
+    suggest a missing segment. It is `first` if the indexes' 31 bits do not reach that far.
     """
     return end if last - end <= MAX_RELATIVE else first
 
 
 class Indexed(Protocol):
-    """What an index needs to know of a batch; `Batch` and `BatchHeader` say it."""
+    """The facts of a batch that an index needs; `Batch` and `BatchHeader` have them."""
 
     @property
     def size(self) -> int: ...
@@ -42,16 +42,16 @@ class Indexed(Protocol):
 class IndexBuilder:
     """The indexes of one segment as its batches are added, in memory.
 
-    A batch of the log gets an entry in the offset index, its last offset and its position, where more than
+    A batch of the log gets an entry in the offset index, its last offset and its position, if more than
     `interval` bytes lie between it and the batch of the log that got the last one (at first: the start of the
     log). With it goes an entry of the time index, the largest timestamp so far and the last offset of the
-    batch that has it, where that timestamp is larger than the last one there. A segment that is closed gets
+    batch that has it, if that timestamp is larger than the last one there. A segment that is closed gets
     the largest timestamp of all once more (`end`).
 
     Attributes:
         offsets, times, aborted: the bytes of `.index`, `.timeindex` and `.txnindex`.
         position: the size of the log so far, in bytes.
-        largest_timestamp: ms since epoch, of all batches so far; -1 is none.
+        largest_timestamp: ms since epoch, of all batches so far; -1: none.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class IndexBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether an index has no room for what a further batch may need: the segment is to be rolled.
+        """Whether an index lacks room for another batch: then the segment must be rolled.
 
         A place in the time index is kept for the end.
         """
@@ -86,7 +86,7 @@ class IndexBuilder:
         return self.base_offset <= last_offset <= self.base_offset + MAX_RELATIVE
 
     def take(self, head: Indexed) -> None:
-        """Go on by the next batch of the log, whose last offset fits. A full index takes no more entries."""
+        """Add the next batch of the log, whose last offset fits. A full index takes no more entries."""
         last_offset, timestamp = head.last_offset, head.max_timestamp
         if timestamp > self.largest_timestamp:
             self.largest_timestamp, self._largest_offset = timestamp, last_offset
@@ -108,5 +108,5 @@ class IndexBuilder:
         transaction_index.write_entry(self.aborted, entry)
 
     def end(self) -> None:
-        """The segment takes no more batches: the last entry of the time index. May be called again."""
+        """The segment receives no more batches: the last entry of the time index. May be called again."""
         self._add_time()

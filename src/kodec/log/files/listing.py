@@ -1,4 +1,4 @@
-"""Lists which files of a Kafka log directory hold which topic-partition's records; opens none of them.
+"""Lists the files of a Kafka log directory by topic-partition; opens none of them.
 
 Follows `org.apache.kafka.storage.internals.log.UnifiedLog.parseTopicPartitionName` for folders and
 `LogFileUtils` for files.
@@ -47,7 +47,7 @@ _LOG = KAFKA.files.log
 _OFFSET = re.compile(OFFSET)
 _SEGMENT = re.compile(rf"({OFFSET})\.{_LOG}")
 
-# Deleted, moving and stray replicas end in one of these, behind a dot and 32 hex digits.
+# Deleted, moving and stray replicas end in one of these, after a dot and 32 hex digits.
 _NOT_LIVE = ("-delete", "-future", "-stray")
 # What belongs to a segment, and what belongs to an offset.
 _SEGMENT_OR_LEFT = re.compile(rf"({OFFSET})\.{_LOG}(\.({'|'.join(KAFKA.files.leftovers)}))?")
@@ -75,7 +75,7 @@ class TopicPartition(NamedTuple):
 
     @property
     def is_internal(self) -> bool:
-        """Whether the topic is one of Kafka's own, as its name's two leading underscores say."""
+        """Whether the topic is one of Kafka's own, by the two leading underscores of its name."""
         return self.topic.startswith("__")
 
 
@@ -87,7 +87,7 @@ class PartitionFolder(NamedTuple):
 
 
 class ReplicaKind(enum.Enum):
-    """What a replica's folder is to the broker; the value is the end of its name."""
+    """The kind of a replica's folder; the value is the end of its name."""
 
     LIVE = ""
     DELETED = "delete"
@@ -104,7 +104,7 @@ class ReplicaFolder(NamedTuple):
 
 
 class FolderName(NamedTuple):
-    """What the name of a replica's folder says.
+    """The contents of the name of a replica's folder.
 
     The topic of a DELETED or STRAY replica may be cut short, so that the whole name fits in 255 characters;
     `id` is "" for a LIVE one.
@@ -118,8 +118,8 @@ class FolderName(NamedTuple):
 class LeftoverKind(enum.Enum):
     """Why a file of a segment is not part of the log; the value is the end of its name.
 
-    DELETED: waits for its deletion. CLEANED: the output of a compaction or a split that was not finished.
-    SWAP: a finished replacement that is not yet in place, so that the next start puts it there.
+    DELETED: marked for deletion. CLEANED: the output of an unfinished compaction or split.
+    SWAP: a finished replacement that is not yet in place, which the next start completes.
     """
 
     DELETED = "deleted"
@@ -128,7 +128,7 @@ class LeftoverKind(enum.Enum):
 
 
 class Leftover(NamedTuple):
-    """A file that is not part of the log; `base_offset` is None where its name does not start with one."""
+    """A file that is not part of the log; `base_offset` is None if its name does not start with one."""
 
     path: Path
     kind: LeftoverKind
@@ -137,7 +137,7 @@ class Leftover(NamedTuple):
 
 @dataclass(slots=True)
 class SegmentFiles:
-    """The files of one segment, by their names: `size` is that of the log in bytes, None is not there."""
+    """The files of one segment, by their names: `size` is that of the log in bytes, None: missing."""
 
     base_offset: int
     log: Path
@@ -148,7 +148,7 @@ class SegmentFiles:
 
     @classmethod
     def beside(cls, base_offset: int, log: Path) -> Self:
-        """The log, whatever it is called, with the indexes of its name beside it. Raises OSError."""
+        """The log, of any name, with the indexes of that name next to it. Raises OSError."""
         found = cls(base_offset, log, log.stat().st_size)
         for kind in INDEXES:
             index = log.with_suffix(f".{kind}")
@@ -157,22 +157,22 @@ class SegmentFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """The files that are there, the log first."""
+        """The existing files, the log first."""
         found = (getattr(self, kind) for kind in INDEXES)
         return [self.log, *(path for path in found if path is not None)]
 
 
 @dataclass(slots=True)
 class PartitionFiles:
-    """What is in a topic-partition's folder.
+    """The contents of a topic-partition's folder.
 
     Attributes:
         segments: by ascending base offset.
         snapshots: producer snapshots, (offset, path) by ascending offset.
         leftovers: files that are deleted, incomplete or not yet in place, by name.
-        orphans: index files without a log beside them, by name. A broker deletes them when it starts.
-        irregular: what has the name of a file, and is a folder, a pipe, a socket or a device, by name. A
-            broker passes it over.
+        orphans: index files without a log, by name. A broker deletes them when it starts.
+        irregular: folders, pipes, sockets or devices with the name of a file, by name. A
+            broker ignores them.
     """
 
     segments: list[SegmentFiles] = field(default_factory=list)
@@ -228,14 +228,14 @@ def parse_segment_name(name: str) -> int | None:
 
 
 def is_segment_or_left(name: str) -> bool:
-    """Whether a name is that of a segment's log, also of one that is not, or not yet, part of a log."""
+    """Whether a name is that of a segment's log, even one that is not, or not yet, part of a log."""
     return _SEGMENT_OR_LEFT.fullmatch(name) is not None
 
 
 def segment_offsets(path: str | None) -> range:
     """The offsets that the segment with this name can have: from its base offset to the next segment's.
 
-    All that there are, for any other name.
+    All offsets, for any other name.
     """
     everything = range(_MAX_INT64)
     match = None if path is None else _SEGMENT_OR_LEFT.fullmatch(Path(path).name)
@@ -250,10 +250,10 @@ def segment_offsets(path: str | None) -> range:
 
 
 def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
-    """List what is in a topic-partition's folder: names, and the sizes of logs; opens nothing.
+    """List a topic-partition's folder: names, and the sizes of logs; opens nothing.
 
-    Raises: OSError if the folder cannot be listed. A log that disappears meanwhile, as retention makes them,
-    is left out.
+    Raises: OSError if the folder cannot be listed. A log that disappears meanwhile, for example because of
+    retention, is left out.
     """
     found = PartitionFiles()
     logs: dict[int, SegmentFiles] = {}
@@ -323,7 +323,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        # whoever lists it learns why it cannot be read, and the others are found
+        # listing it raises the error, and the others are found
         return True
 
 

@@ -1,17 +1,17 @@
-"""Keeps two from writing into one log: the lock that a running broker holds, and who has which log here.
+"""Excludes concurrent writers: the lock of a running broker, and claims on logs within this process.
 
-Two things are held. The lock of the log directory (`.lock` of an entry of `log.dirs`) keeps other processes
-out, brokers too. A process takes it once, for all who write below that directory, and releases it with the
-last of them. The claim of one topic-partition keeps others of the same process out. A directory is known by
-its device and inode, so links and other spellings of a path make no second lock.
+There are two locks. The lock of the log directory (`.lock` of an entry of `log.dirs`) keeps other processes
+out, brokers too. A process takes it once, for all writers below that directory, and releases it with the
+last of them. The claim of one topic-partition excludes other writers of the same process. A directory is
+identified by its device and inode, so links and other spellings of a path do not create a second lock.
 
 Kafka takes a POSIX record lock, which belongs to a process: it is lost when that process closes any
 descriptor of the file, and a child does not have it. So where the system has them (Linux), the lock here is
 that of an open file description (`F_OFD_SETLK`): it excludes POSIX locks of other processes and is excluded
 by them, but only closing that very description ends it. A child made by fork has the description too; it
 closes its own copy at once and holds nothing, so it outlives the parent without keeping the lock. Where the
-system has no such locks (macOS), a POSIX lock is taken, and taken again before what was written is declared
-durable (`RootLock.confirm`): a loss of it is found then, where another has it in the meantime.
+system has no such locks (macOS), a POSIX lock is taken, and taken again before written data is declared
+durable (`RootLock.confirm`): this detects a loss if another process has taken it meanwhile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kodec.log.files.names import LOCK
 from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
 
 try:
-    # Here, as a lock may be released when the interpreter ends, and nothing can be imported.
+    # Imported here: a lock may be released at interpreter exit, when imports fail.
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
@@ -44,11 +44,11 @@ _Identity = tuple[int, int]
 
 
 class RootLock:
-    """The lock of a log directory, as this process holds it for all who write there.
+    """The lock of a log directory, held by this process for all its writers there.
 
     Attributes:
-        path: of the log directory, as it was first given.
-        claims: how many claims were made while the lock was held, those that ended included.
+        path: of the log directory, as first given.
+        claims: how many claims were made while the lock was held, including ended ones.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +57,7 @@ class RootLock:
         self._users: set[object] = set()
         self._claimed: dict[_Identity, tuple[object, int]] = {}
         self._pid = os.getpid()
-        # The folder stays open, so that its inode is nobody else's for as long.
+        # The folder stays open, so that its inode is not reused.
         self._folder = self._file = -1
         # Whether this made the lock's file, and whether it is to stay.
         self._made = self._stays = False
@@ -67,9 +67,9 @@ class RootLock:
 
     @contextmanager
     def claim(self, folder: str | os.PathLike[str]) -> Iterator[None]:
-        """Be the only one in this process to write into a folder that exists.
+        """Claim an existing folder as its only writer in this process.
 
-        Raises: BlockingIOError where another has claimed it; OSError.
+        Raises: BlockingIOError if another has claimed it; OSError.
         """
         token = object()
         try:
@@ -100,7 +100,7 @@ class RootLock:
     def confirm(self) -> None:
         """Check that the lock is still held.
 
-        Raises: BlockingIOError where it was lost: the file was removed or replaced, or, where the system has
+        Raises: BlockingIOError if it was lost: the file was removed or replaced, or, if the system has
         only POSIX locks, a descriptor of it was closed in this process and another has taken it since.
         """
         if not self._is_in_place():
@@ -153,13 +153,13 @@ def _identity(fd: int) -> _Identity:
 
 
 def _require_file(found: os.stat_result, root: Path) -> None:
-    """Refuse what opening would wait for; a symbolic link is refused when it is opened."""
+    """Refuse files on which opening would block; a symbolic link is refused when opened."""
     if not stat.S_ISLNK(found.st_mode):
         require_regular(found, root / LOCK)
 
 
 def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
-    """The lock's file, and whether it was made here."""
+    """The lock's file, and whether it was created here."""
     made = False
     flags = os.O_RDWR | CLOEXEC | NOFOLLOW
     while True:
@@ -170,7 +170,7 @@ def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
             with os.scandir(folder) as entries:
                 if any(parse_segment_name(entry.name) is not None for entry in entries):
                     raise ValueError(
-                        f"{path}: holds segments, so it is no log directory: its parent is to be locked"
+                        f"{path}: holds segments, so it is not a log directory: lock its parent"
                     ) from None
         try:
             os.close(create_file(LOCK, folder=folder))
@@ -197,7 +197,7 @@ def _unlock(fd: int) -> None:
 
 
 def _description_lock(fd: int, kind: int) -> bool:
-    """Set a lock of the open file description; whether the system and the file system have them."""
+    """Set a lock of the open file description; return whether the system and the file system support them."""
     command = getattr(fcntl, "F_OFD_SETLK", None)
     if command is None:
         return False
@@ -212,11 +212,11 @@ def _description_lock(fd: int, kind: int) -> bool:
 
 
 def is_locked(root: str | os.PathLike[str]) -> bool:
-    """Whether somebody writes into a log directory, a broker or another program; takes nothing.
+    """Whether a broker or another program writes to a log directory; takes no lock.
 
-    Only Linux is asked. Raises OSError, but not where there is no lock file.
+    Only on Linux. Raises OSError, but not for a missing lock file.
     """
-    # Asked before the file is opened: where this process has taken a POSIX lock, closing the file loses it.
+    # Asked before the file is opened: if this process holds a POSIX lock, closing the file loses it.
     if not hasattr(fcntl, "F_OFD_SETLK"):
         return False
     status = Path(root).stat()
@@ -242,12 +242,12 @@ def _take(root: Path, token: object, stays: bool) -> RootLock:
         identity = _identity(folder)
         held = _held.get(identity)
         if held is not None and not held._users:
-            # What an exception has left between taking and letting go.
+            # Left by an exception between taking and releasing.
             held._let_go()
             held = None
         if held is None:
             held = _held[identity] = RootLock(root)
-            # First, so that it is let go whatever comes between.
+            # First, so that it is released whatever comes between.
             held._users.add(token)
             held._acquire(folder)
         held._users.add(token)
@@ -268,13 +268,13 @@ def _release(token: object) -> None:
 
 @contextmanager
 def locked(root: str | os.PathLike[str], *, stays: bool = True) -> Iterator[RootLock]:
-    """Hold the lock of an entry of `log.dirs` that exists; within a process as often as wanted.
+    """Hold the lock of an entry of `log.dirs` that exists; reentrant within a process.
 
-    A broker takes the same one. Its file, `.lock`, is made where it is not there, with the owner of the
-    folder. With `stays` it stays, as a broker leaves it; otherwise one that was made here is removed. Who
-    writes a log claims it as well: see `claimed`.
+    A broker takes the same one. Its file, `.lock`, is created if missing, with the owner of the
+    folder. With `stays` it stays, as a broker leaves it; otherwise a file created here is removed. Code that
+    writes a log also claims it: see `claimed`.
 
-    Raises: BlockingIOError where a broker or another process holds it; ValueError for a folder without the
+    Raises: BlockingIOError if a broker or another process holds it; ValueError for a folder without the
     file that holds segments: that of a topic-partition; OSError, also where the system is not POSIX.
     Source: org.apache.kafka.server.util.FileLock.
     """
@@ -320,11 +320,11 @@ def locked_staging(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def claimed(folder: str | os.PathLike[str]) -> Iterator[RootLock]:
-    """Be the only one to write the log of a topic-partition whose folder exists, in any process.
+    """Be the only writer of the log of an existing topic-partition's folder, across all processes.
 
-    Holds the lock of the log directory around it, and the claim of the folder within the process.
+    Holds the lock of its log directory, and the claim of the folder within the process.
 
-    Raises: BlockingIOError where a broker, another process, or another part of this one writes there;
+    Raises: BlockingIOError if a broker, another process, or another part of this one writes there;
     OSError.
     """
     path = Path(folder).absolute()

@@ -1,4 +1,4 @@
-"""What files are called in a log directory and in a topic-partition's folder.
+"""The names of files in a log directory and in a topic-partition's folder.
 
 Source: `org.apache.kafka.storage.internals.checkpoint`, `LogManager`, `LogFileUtils`.
 """
@@ -35,11 +35,11 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # of a topic-partition's folder
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-# ours, where a conversion has left offsets out; brokers pass over it
+# kodec's own, for offsets left out by a conversion; brokers ignore it
 OMITTED_OFFSETS = "kodec-omitted-offsets"
 # of the folder of the metadata log
 QUORUM_STATE = "quorum-state"
-# beside a segment's log, in the order in which they are listed
+# next to a segment's log, in the order in which they are listed
 INDEXES = KAFKA.files.indexes
 OFFSET = KAFKA.files.offset
 """A regular expression for the offset in a file's name."""

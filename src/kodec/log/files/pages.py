@@ -1,4 +1,4 @@
-"""A file read by position, in pieces that grow where reading goes on."""
+"""A file read by position, in pieces that grow during sequential reading."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from kodec.runtime.errors import ReadFailed
 
 __all__ = ["Pages"]
 
-# A lookup reads so much at once: an index interval and a little. A walk over small batches reads more.
+# A lookup reads this much at once: an index interval and a little. A walk over small batches reads more.
 _LOOK, _WALK = 8 << 10, 1 << 20
 
 
 class Pages:
-    """A file by position: what was read last is kept, and reading on makes the next read larger.
+    """A file by position: the last read is kept, and sequential reads grow.
 
     Not a memory map: a broker truncates the files that it had preallocated, and touching a page of a map that
-    is no longer there kills the process. A map saves 1 microsecond a read and costs 20 to set up.
+    no longer exists kills the process. A map saves 1 microsecond a read and costs 20 to set up.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = open_regular(path, buffering=0)
-        # Files are kept open for speed: a program that asks a log one question need not close it.
+        # Files are kept open for speed: a program that makes one lookup need not close them.
         finalize(self, self._file.close)
         self.size = os.fstat(self._file.fileno()).st_size
         self._at = 0
@@ -34,7 +34,7 @@ class Pages:
         self._width = _LOOK
 
     def read(self, pos: int, size: int) -> bytes:
-        """The bytes from `pos`, at most `size`; fewer only where the file ended when it was opened.
+        """The bytes from `pos`, at most `size`; fewer only at the end of the file when it was opened.
 
         Raises ReadFailed.
         """
@@ -46,7 +46,7 @@ class Pages:
             return b""
         onward = 0 <= start <= len(self._held) and self._held != b""
         self._width = min(2 * self._width, _WALK) if onward else _LOOK
-        # What comes after cannot be read, perhaps: it was not asked for.
+        # The following bytes may be unreadable, but they were not requested.
         for want in {min(max(size, self._width), self.size - pos): None, size: None}:
             try:
                 self._held = self._read(pos, size, want)
@@ -66,9 +66,9 @@ class Pages:
         return data
 
     def rest(self, pos: int) -> BinaryIO:
-        """The file from `pos` to where it ends now, as a stream of its own; the same file, whatever its name.
+        """The file from `pos` to its current end as a separate stream; the same file even if renamed.
 
-        The stream is to be closed before anything else is read here: they share a place in the file.
+        The stream must be closed before anything else is read here: they share a file position.
         """
         stream = os.fdopen(os.dup(self._file.fileno()), "rb")
         stream.seek(pos)

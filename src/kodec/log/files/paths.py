@@ -1,7 +1,7 @@
-"""What a path that a user gave means: which topic-partition's folder it is, and the log directory around it.
+"""Interprets a user's path: the topic-partition's folder and its log directory.
 
-Everything that looks beside a topic-partition's folder (for the broker's lock, for checkpoints) asks here,
-since `Path(".").parent` is `.`, and a symbolic link has two folders around it.
+Code that needs files next to a topic-partition's folder (the broker's lock, checkpoints) uses this,
+since `Path(".").parent` is `.`, and a symbolic link has two parents.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class PartitionPath:
     """The folder of a topic-partition's replica.
 
     Attributes:
-        path: absolute; the folders around it are free of symbolic links, it may itself be one.
-        topic_partition, kind: what its name says.
+        path: absolute; its parents are free of symbolic links, it may itself be one.
+        topic_partition, kind: from its name.
     """
 
     path: Path
@@ -72,10 +72,10 @@ class PartitionPath:
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:
-    """The path from the root of the file system on, without symbolic links but, perhaps, the last name.
+    """The absolute path, without symbolic links except, perhaps, the last name.
 
-    The last name is kept as it is because it says which topic-partition a folder holds. The working directory
-    counts as the shell names it (`PWD`), where that is the same folder.
+    The last name is kept as it is because it names the topic-partition. The working directory
+    is named as in the shell (`PWD`), if that is the same folder.
     """
     given = path_of(path)
     if given.name in ("", ".."):
@@ -95,9 +95,9 @@ def _is_same_folder(told: Path) -> bool:
 
 
 def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
-    """The folder of a topic-partition that a path names, which need not be there.
+    """The folder of a topic-partition that a path names, which need not exist.
 
-    Raises ValueError where the name is not that of a topic-partition's folder.
+    Raises ValueError if the name is not that of a topic-partition's folder.
     """
     found = resolved(path)
     name = parse_folder_name(found.name)
@@ -107,10 +107,10 @@ def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
 
 
 def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
-    """As `partition_path`, for a folder that is to be changed; symbolic links are refused.
+    """As `partition_path`, for a folder to be changed; symbolic links are refused.
 
-    A link is in one log directory and the folder in another place: whose lock a broker holds, and whose
-    checkpoints count, cannot be known from here. Raises ValueError.
+    A link is in one log directory and the folder in another place: which lock a broker holds, and which
+    checkpoints count, is unknown. Raises ValueError.
     """
     found = partition_path(path)
     require_no_link(found.path)
@@ -118,27 +118,27 @@ def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
 
 
 def require_no_link(path: Path) -> None:
-    """Refuse a symbolic link where something is to be written. Raises ValueError."""
+    """Refuse to write through a symbolic link. Raises ValueError."""
     if path.is_symlink():
         raise ValueError(
             f"{path} is a symbolic link to {path.resolve()}: nothing is written through links, as the broker "
-            f"that uses the log cannot be told from here"
+            f"that uses the log is unknown"
         )
 
 
 def is_log_directory(path: Path) -> bool:
-    """Whether a folder is an entry of a broker's `log.dirs`, by what brokers leave there.
+    """Whether a folder is an entry of a broker's `log.dirs`, by the files that brokers leave there.
 
-    A `.lock` alone says nothing: many programs call theirs so.
+    A `.lock` alone is no evidence: many programs use that name.
     """
     return any((path / name).exists() for name in _OF_A_LOG_DIRECTORY)
 
 
 def holds_kafkas_files(folder: Path) -> bool:
-    """Whether a broker may have made a folder that is named like a topic-partition's.
+    """Whether a broker may have created a folder that is named like a topic-partition's.
 
-    Many another one is: `llvm-14`, `dbus-1`. A broker's own may be empty, and is in a log directory. Where it
-    cannot be listed, whoever reads it reports why.
+    Many others are: `llvm-14`, `dbus-1`. A broker's may be empty, but is in a log directory. If it
+    cannot be listed, reading it reports why.
     """
     if is_log_directory(folder.parent):
         return True
@@ -150,22 +150,22 @@ def holds_kafkas_files(folder: Path) -> bool:
 
 
 def on_this_machine(path: str | os.PathLike[str]) -> Path:
-    """The path. Raises ValueError for a URL, of which `Path` makes a relative path that nobody means."""
+    """The path. Raises ValueError for a URL, which `Path` would turn into a relative path."""
     found = path_of(path)
     text = os.fspath(path)
     if _URL.match(text) and not Path(found.parts[0]).exists():
         url = text if "://" in text else text.replace(":/", "://", 1)
         raise ValueError(
-            f"{url} is not a path of this machine: commands and jobs work on its file systems, mounted ones "
-            "too; what Hadoop can reach Spark reads with kafka-log's source for the JVM"
+            f"{url} is not a path of this machine: commands and jobs use its file systems, including "
+            "mounted ones; Spark reads Hadoop's with the kafka-log source for the JVM"
         )
     return found
 
 
 def require_outside_logs(target: Path) -> None:
-    """Refuse a target in a log directory that a broker has used, or in a topic-partition's folder with a log.
+    """Refuse a target in a log directory that a broker has used or in a topic-partition's folder with a log.
 
-    A broker does not start where it finds such a folder. Raises ValueError. The target need not be there.
+    A broker does not start if it finds such a folder. Raises ValueError. The target need not exist.
     """
     for each in target.resolve().parents:
         # Many a folder is named like one, `build-12`, and has logs of another kind.
@@ -174,20 +174,20 @@ def require_outside_logs(target: Path) -> None:
         )
         if is_partition or is_log_directory(each):
             what = "a topic-partition's folder" if is_partition else "a broker's log directory"
-            raise ValueError(f"{target} is inside of {each}, {what}")
+            raise ValueError(f"{target} is inside {each}, {what}")
 
 
 def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Refuse to write into, over or above what is read; also into the log directory around it.
+    """Refuse to write into, over or above the source, or into its log directory.
 
-    Raises ValueError. The target need not be there.
+    Raises ValueError. The target need not exist.
     """
     read, written = Path(source).resolve(), Path(target).resolve()
     if read == written:
-        raise ValueError(f"{target} is what is read")
+        raise ValueError(f"{target} is the source")
     if read.is_relative_to(written):
-        raise ValueError(f"{target} holds what is read, {source}")
+        raise ValueError(f"{target} contains the source, {source}")
     is_partition = parse_folder_name(read.name) is not None
     for each in [read, read.parent] if is_partition and is_log_directory(read.parent) else [read]:
         if written.is_relative_to(each):
-            raise ValueError(f"{target} is inside of what is read, {each}")
+            raise ValueError(f"{target} is inside the source, {each}")

@@ -1,4 +1,4 @@
-"""The quarantine folder: what a repair takes out of a log is kept there, durable before it is gone."""
+"""The quarantine folder: data that a repair removes from a log is kept there, durable before its removal."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _BLOCK = 1 << 20
 
 
 def default_quarantine(root: Path) -> Path:
-    """Where what is truncated goes by default: `<log directory>.quarantine`, beside the log directory.
+    """The default folder for truncated data: `<log directory>.quarantine`, next to the log directory.
 
-    Not inside: a broker does not start with a folder in its log directory that is no replica's, and takes
-    files with an offset in their names for parts of a log.
+    Not inside: a broker does not start with a folder in its log directory that is not a replica's, and treats
+    files with an offset in their names as parts of a log.
     """
     root = root.absolute()
     return root.with_name(root.name + ".quarantine")
 
 
 def quarantine_of(folder: Path, quarantine: Path | None) -> Path:
-    """Where what is taken out of a topic-partition's folder goes; None: into the default one.
+    """The folder for data removed from a topic-partition's folder; None: the default one.
 
-    Raises ValueError for a place in a log directory, and for a symbolic link.
+    Raises ValueError for a folder in a log directory, and for a symbolic link.
     """
     root = folder.parent
     if quarantine is not None and (quarantine.resolve().is_relative_to(root) or is_log_directory(quarantine)):
-        raise ValueError(f"{quarantine}: the quarantine folder has to be outside of log directories")
+        raise ValueError(f"{quarantine}: the quarantine folder must be outside log directories")
     place = (default_quarantine(root) if quarantine is None else quarantine.absolute()) / folder.name
     require_no_link(place)
     return place
 
 
 def move_away(path: Path, place: Path) -> Path:
-    """Move a file, or a folder of files, into a quarantine folder; where it is then. Raises OSError."""
+    """Move a file, or a folder of files, into a quarantine folder; return its new path. Raises OSError."""
     make_folders(place, path.parent.stat())
     target = _free(place, path.name)
     try:
@@ -64,7 +64,7 @@ def move_away(path: Path, place: Path) -> Path:
 
 
 def keep_part(path: Path, position: int, place: Path) -> Path:
-    """Copy what a file has from a position on into a quarantine folder; where it is then. Raises OSError."""
+    """Copy a file from a position on into a quarantine folder; return the copy's path. Raises OSError."""
     make_folders(place, path.parent.stat())
     target = _free(place, f"{path.name}.cut-{position}")
     copy_from(path, position, target)
@@ -81,7 +81,7 @@ def _free(place: Path, name: str) -> Path:
 
 
 def copy_from(path: Path, start: int, target: Path, passed: Callable[[int], None] | None = None) -> None:
-    """Copy a file from a position on, under a name that it gets when all of it is durable.
+    """Copy a file from a position on, under a name that it receives once it is durable.
 
     The name is not fsynced. `passed` is called with the bytes of each block. Raises OSError: then nothing is
     left.

@@ -1,7 +1,7 @@
-"""What is at a path that a user gave: log directories, topic-partitions' folders, segments, remote storage.
+"""Resolves a user's path: log directories, topic-partitions' folders, segments, remote storage.
 
-The one place that decides it, so that every command, job and data source gives the same answer. Java's
-planner, which lists object stores too, must give these answers as well: `tests/log_paths.py` has the cases.
+The one place for this, so that every command, job and data source agrees. Java's
+planner, which lists object stores too, must agree as well: `tests/log_paths.py` has the cases.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PATTERN = re.compile(r"[*?\[{]")
 
 
 class NotALog(ValueError):
-    """A path at which there is no log."""
+    """A path without a log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ LogPath: TypeAlias = LogDirectoryPath | PartitionPath | SegmentPath | RemoteStor
 
 
 def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | SegmentPath:
-    """What is at a path, where that is one thing on a broker's disk.
+    """The one thing at a path on a broker's disk.
 
     Raises: as `find_logs`; NotALog also for remote storage, and for a folder that holds log directories.
     """
@@ -102,13 +102,13 @@ def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | 
 
 
 def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
-    """All that is at a path: one thing, or what a folder of log directories and remote storage holds.
+    """Everything at a path: one thing, or the contents of a folder of log directories and remote storage.
 
     A folder that holds topic-partitions' folders, or the files that brokers leave in a log directory, is a
-    log directory, whatever it is called; another one whose name is that of a topic-partition's folder is one.
-    Names alone do not count: a broker must have left a file there (`holds_kafkas_files`).
+    log directory, whatever its name; another folder with the name of a topic-partition's folder is one of
+    those. Names alone do not count: a broker must have left a file there (`holds_kafkas_files`).
 
-    Raises: NotALog for anything else; OSError where nothing is there, or it cannot be listed.
+    Raises: NotALog for anything else; OSError if nothing is there, or if it cannot be listed.
     """
     try:
         given = on_this_machine(path)
@@ -122,7 +122,7 @@ def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
         return [SegmentPath(given, base_offset)]
     replicas = find_replicas(given)
     if is_log_directory(given):
-        # what a broker has made holds no other log directory
+        # a broker's folder holds no other log directory
         return [LogDirectoryPath(given, tuple(replicas))]
     inside: list[LogPath] | None = None
     if any(holds_kafkas_files(each.path) for each in replicas):
@@ -157,7 +157,7 @@ def _inside(path: Path) -> list[LogPath]:
         try:
             replicas = find_replicas(folder)
         except OSError:
-            # whoever lists it learns why it cannot be read
+            # listing it raises the error
             continue
         if is_log_directory(folder) or any(
             each.kind is ReplicaKind.LIVE and holds_kafkas_files(each.path) for each in replicas
@@ -169,9 +169,9 @@ def _inside(path: Path) -> list[LogPath]:
 
 
 def named_paths(path: str | os.PathLike[str]) -> list[Path]:
-    """The paths that a glob (`*`, `?`, `[a-z]`, `{a,b}`) names, sorted; none where nothing is called so.
+    """The paths that a glob (`*`, `?`, `[a-z]`, `{a,b}`) matches, sorted; none if nothing matches.
 
-    A path that is there is no glob, and neither is one without such characters, whether it is there or not.
+    An existing path is not a glob, and neither is one without such characters, whether it exists or not.
     """
     text = os.fspath(path)
     if not _PATTERN.search(text) or Path(text).exists():

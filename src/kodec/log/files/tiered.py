@@ -1,9 +1,9 @@
-"""What segments are called in remote storage (KIP-405): by Kafka's own local tier, and by Aiven's plugin.
+"""The names of segments in remote storage (KIP-405): by Kafka's own local tier, and by Aiven's plugin.
 
 Followed: `org.apache.kafka.server.log.remote.storage.RemoteLogSegmentFileset`, with folders
 `<topic>-<partition>-<topic id>` of files `<first offset>-<segment id>.log`; and
 `io.aiven.kafka.tieredstorage.ObjectKeyFactory`, with `<topic>-<topic id>/<partition>` of such files, each
-beside a manifest, `.rsm-manifest`.
+with a manifest, `.rsm-manifest`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_INT64 = 2**63 - 1
 class TieredFolder(NamedTuple):
     """The folder that holds the remote segments of a topic-partition.
 
-    Attributes: manifests: whether each segment has one, without which it was not uploaded to its end.
+    Attributes: manifests: whether each segment has one, without which its upload is incomplete.
     """
 
     topic_partition: TopicPartition
@@ -40,7 +40,7 @@ class TieredFolder(NamedTuple):
 
 
 def tiered_folders(path: Path) -> list[TieredFolder]:
-    """The folders of topic-partitions in remote storage, by topic and partition; [] where there are none.
+    """The folders of topic-partitions in remote storage, by topic and partition; [] if there are none.
 
     The path is that of the storage's root, a topic's folder, or a topic-partition's. Raises OSError.
     """
@@ -51,12 +51,12 @@ def tiered_folders(path: Path) -> list[TieredFolder]:
 
 
 def tiered_folder(path: Path) -> TieredFolder | None:
-    """The folder as that of one topic-partition in remote storage; None where it is none. Raises OSError."""
+    """The folder as that of one topic-partition in remote storage; None if it is not one. Raises OSError."""
     return next((each for each in _at(path) if each.path == path), None)
 
 
 def _at(folder: Path) -> list[TieredFolder]:
-    """What a folder is by its name, and by what is in it."""
+    """The kind of a folder, from its name and contents."""
     name = _WITH_ID.fullmatch(folder.name)
     if name is not None:
         owner = parse_partition_dir(name[1])
@@ -87,10 +87,10 @@ def _has_segments(folder: Path) -> bool:
 
 
 def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
-    """The segments of a topic-partition, by ascending base offset; of those with the same one, the largest.
+    """The segments of a topic-partition, by ascending base offset; of those with the same, the largest.
 
     Raises OSError; Unsupported for a segment that the plugin has compressed or encrypted, Malformed for a
-    manifest that cannot be read.
+    unreadable manifest.
     """
     logs: dict[str, SegmentFiles] = {}
     beside: list[tuple[str, str, Path]] = []

@@ -1,4 +1,4 @@
-"""Which topic the records of a file are of, as its folder says."""
+"""The topic of a file, from its folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _METADATA = "__cluster_metadata"
 
 
 def topic_of(path: str | os.PathLike[str]) -> str | None:
-    """The topic of a segment or snapshot: that of the replica's folder around it, or of its folder in remote
-    storage; None where it is in neither. Raises OSError.
+    """The topic of a segment or snapshot: from the replica's folder, or its folder in remote
+    storage; None if it is in neither. Raises OSError.
 
-    What a KRaft cluster is formatted with, `bootstrap.checkpoint`, stands in the log directory itself.
+    The file that a KRaft cluster is formatted with, `bootstrap.checkpoint`, is in the log directory itself.
     """
     file = Path(path).absolute()
     folder = parse_folder_name(file.parent.name) or parse_folder_name(file.parent.resolve().name)

@@ -1,1 +1,1 @@
-"""Messages that Kafka stores in its own topics: which one a record holds, and its names and values."""
+"""Messages that Kafka stores in its own topics: identification, names and values."""

@@ -1,4 +1,4 @@
-"""A message's names and values, as Kafka's own tools print them: what JSON can hold."""
+"""A message's names and values, as JSON, as Kafka's own tools print them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ UNKNOWN = "unknownTaggedFields"
 
 
 def plain(message: Any, version: int | None = None) -> dict[str, Any]:
-    """A generated message as a dict: Kafka's names, in camel case, and values that JSON has.
+    """A generated message as a dict: Kafka's names, in camel case, and JSON types.
 
     Fields that `version` lacks are left out, and tagged fields with their default; `version` is that of the
-    message itself where it knows it. Bytes are base64, UUIDs what Kafka prints of them. Tagged fields that no
-    schema knows are a list under `unknownTaggedFields`, where there are any. What is not UTF-8
-    in a string is U+FFFD; NaN and infinite numbers are strings.
+    message itself if it has one. Bytes are base64, UUIDs as Kafka prints them. Tagged fields that no
+    schema knows are a list under `unknownTaggedFields`, if there are any. Invalid UTF-8
+    in a string becomes U+FFFD; NaN and infinite numbers are strings.
 
     Source: what MessageDataGenerator of Kafka's generator makes: `...JsonConverter.write`.
     """

@@ -1,4 +1,4 @@
-"""Which message a record of one of Kafka's own topics holds, by topic, key and version.
+"""Finds the message in a record of one of Kafka's own topics, by topic, key and version.
 
 Source: org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde, MetadataRecordSerde and
 RemoteLogMetadataSerde (AbstractApiMessageSerde); of control records
@@ -28,7 +28,7 @@ __all__ = ["TOPICS", "Decoded", "decode", "decode_control", "decode_record"]
 _COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _FRAMED = ("__cluster_metadata", "__remote_log_metadata")
 TOPICS = (*_COORDINATORS, *_FRAMED)
-"""The topics whose records are known."""
+"""The topics with supported records."""
 MOST_BYTES = 16 << 20
 """No message is nearly as large: Kafka writes up to 1 MiB to these topics, and 8 MiB to the metadata log."""
 _FRAME_VERSION = 1
@@ -40,12 +40,12 @@ class Decoded:
     """A key or a value.
 
     Attributes:
-        name: Kafka's name of the message; None where it is not known which it is.
-        number: that of the record's type; None where it cannot be read.
-        version: that of the message; None of a key, and where it cannot be read.
-        message: an object of a generated class; None where the bytes could not be decoded.
+        name: Kafka's name of the message; None if unknown.
+        number: that of the record's type; None if unreadable.
+        version: that of the message; None for a key, and if unreadable.
+        message: an object of a generated class; None if the bytes could not be decoded.
         data: the bytes.
-        reason: why there is no message; empty where there is one.
+        reason: why there is no message; empty if there is one.
     """
 
     name: str | None
@@ -56,9 +56,9 @@ class Decoded:
     reason: str = ""
 
     def plain(self) -> dict[str, Any] | None:
-        """Kafka's names and values, as JSON has them; None where there is no message.
+        """Kafka's names and values, as JSON types; None if there is no message.
 
-        What consumers put into the metadata of a classic group is shown too, where it can be read.
+        The consumers' part of a classic group's metadata is decoded too, if possible.
         """
         match self.message:
             case None:
@@ -75,7 +75,7 @@ class Decoded:
         return found
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON has it: `name`, `type`, `version`, and `data`, or where there is no message the
+        """All of it as JSON types: `name`, `type`, `version`, and `data`, or without a message the
         `reason` and the `bytes`, in base64.
         """
         found: dict[str, Any] = {"name": self.name, "type": self.number, "version": self.version}
@@ -90,7 +90,7 @@ class Decoded:
 
 
 def _of_consumer(member: Any) -> dict[str, Any]:
-    """A member's subscription and assignment, each where it can be read."""
+    """A member's subscription and assignment, each if readable."""
     # imported late: few records have them
     from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
     from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -119,10 +119,10 @@ def _class_of(topic: str, kind: str, number: int) -> Any:
 def decode_record(
     topic: str, key: bytes | None, value: bytes | None
 ) -> tuple[Decoded | None, Decoded | None]:
-    """The message in a record's key, and that in its value; None where there are no bytes.
+    """The message in a record's key, and that in its value; None if there are not bytes.
 
-    What is not known, or does not decode, is given with its bytes and the reason; nothing is raised for what
-    a record holds. Bytes behind the message are ignored in topics of coordinators, as by Kafka.
+    Unknown or undecodable contents are returned with their bytes and the reason; no error is raised for what
+    a record holds. Bytes after the message are ignored in topics of coordinators, as by Kafka.
     """
     if topic in _COORDINATORS:
         return _coordinator(topic, key, value)
@@ -138,7 +138,7 @@ def decode_record(
 
 
 def decode_control(record: ControlRecord) -> tuple[Decoded | None, Decoded | None]:
-    """What the key of a control record says, and its value, in the manner of `decode_record`.
+    """The key and the value of a control record, like `decode_record`.
 
     The key is a `ControlRecordType` with its name: ABORT, COMMIT, LEADER_CHANGE, ...
     """
@@ -161,8 +161,8 @@ def decode_control(record: ControlRecord) -> tuple[Decoded | None, Decoded | Non
 
 
 def decode(topic: str, record: Record) -> tuple[Decoded | None, Decoded | None]:
-    """The message in a record's key and that in its value: of control records in any topic, and of the others
-    in topics of Kafka's own. None where there are no bytes, and for records of other topics.
+    """The message in a record's key and that in its value: of control records in any topic, and of others
+    in topics of Kafka's own. None if there are not bytes, and for records of other topics.
     """
     if isinstance(record, ControlRecord):
         return decode_control(record)
@@ -171,7 +171,7 @@ def decode(topic: str, record: Record) -> tuple[Decoded | None, Decoded | None]:
 
 def _coordinator(topic: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
     if key is None or len(key) < 2:
-        reason = "no key that says what it is"
+        reason = "no key that shows what it is"
         return (
             None if key is None else Decoded(None, None, None, None, key, reason),
             None if value is None else Decoded(None, None, None, None, value, reason),

@@ -1,1 +1,1 @@
-"""A log from start to end: bytes by position, batches one after another, damage skipped."""
+"""Reads logs from start to end: bytes by position, consecutive batches, damage skipped."""

@@ -1,4 +1,4 @@
-"""Items of several sources in their order, of which some are read ahead in threads, within bounds."""
+"""Items of several sources in order, read ahead in threads within bounds."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ __all__ = ["Ahead", "cores"]
 
 T = TypeVar("T")
 
-# How soon a thread learns that nobody wants its items any more, in seconds.
+# How soon a thread notices that its items are no longer needed, in seconds.
 _SOON = 0.1
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Source(Generic[T]):
-    """A source that a thread reads: at most so many of its items wait."""
+    """A source read by a thread: a bounded number of its items wait."""
 
     def __init__(self, begin: Callable[[], Iterator[T]], most: int) -> None:
         self._begin = begin
-        # an item, the end (None), or why there is no more
+        # an item, the end (None), or the error
         self._waiting: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(most)
         self.unwanted = threading.Event()
 
@@ -62,9 +62,9 @@ class _Source(Generic[T]):
 
 
 class Ahead(Generic[T]):
-    """Reads sources in `threads`; each of those at work, and the next one, has at most `most` items waiting.
+    """Reads sources in `threads`; each active one, and the next, has at most `most` items waiting.
 
-    Args: sources begin when a thread comes to them; each gives a generator, which that thread ends.
+    Args: a source begins when a thread reaches it; each returns a generator, which that thread closes.
     """
 
     def __init__(self, sources: Sequence[Callable[[], Iterator[T]]], threads: int, most: int = 2) -> None:
@@ -76,7 +76,7 @@ class Ahead(Generic[T]):
         self._pool = ThreadPoolExecutor(threads, "kodec-read")
 
     def items(self, number: int) -> Iterator[T]:
-        """The items of a source. To be asked in the order of the sources. Raises what the source raises."""
+        """The items of a source. Call in the order of the sources. Raises what the source raises."""
         while self._begun < min(number + self._threads + 1, len(self._sources)):
             self._pool.submit(self._sources[self._begun].run)
             self._begun += 1
@@ -87,7 +87,7 @@ class Ahead(Generic[T]):
             source.unwanted.set()
 
     def drop(self, number: int) -> None:
-        """Nobody will ask for the items of this source."""
+        """The items of this source are no longer needed."""
         self._sources[number].unwanted.set()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Batches whose lengths lead from one to the next, looked at by their frames alone."""
+"""Batches whose lengths lead from one to the next, from their frames alone."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kodec.log.reading.source import CHUNK, ByteSource
 __all__ = ["FAR", "Chain", "is_wrapper"]
 
 FAR = 16 * CHUNK
-"""Lengths that have led so far need not be followed on."""
+"""After this many bytes, lengths need not be followed further."""
 _ATTRIBUTES_AT = MessageEntry.PLACES["message"][0] + Message.PLACES["attributes"][0]
 _WITH_ATTRIBUTES = max(FRAME_SIZE, _ATTRIBUTES_AT + MessageAttributes.SIZE)
 
 
 class Chain:
-    """The batches from a position on, each where the length of the one before leads, their offsets ascending.
+    """The batches from a position on, each at the end of the one before, with ascending offsets.
 
     Attributes:
         positions: where each starts.
-        offsets: that of each, as in its frame.
+        offsets: the offset of each, from its frame.
         end: the byte after the last one.
         newest: whether each of them is of magic 2.
         largest: the size of the largest one.
-        leads_out: whether the chain goes on to the end of the source (its last byte, a torn batch, zeros), or
-            for `FAR` bytes; else there is damage at `end`.
+        leads_out: whether the chain continues to the end of the source (its last byte, a torn batch, zeros),
+            or for `FAR` bytes; else there is damage at `end`.
     """
 
     def __init__(self, source: ByteSource, pos: int, frame: Frame, most: int) -> None:
@@ -59,26 +59,26 @@ class Chain:
         return index < len(self.positions) and self.positions[index] == pos
 
     def index(self, pos: int) -> int:
-        """How many batches there are before `pos`."""
+        """The number of batches before `pos`."""
         return bisect_left(self.positions, pos)
 
     def count(self, pos: int) -> int:
-        """How many batches there are from `pos` on."""
+        """The number of batches from `pos` on."""
         return len(self.positions) - bisect_left(self.positions, pos)
 
     def ends_after(self, pos: int, most: int) -> set[int]:
-        """Where the batches from `pos` on end, at most so many."""
+        """Where the batches from `pos` on end, limited to a number."""
         first = bisect_left(self.positions, pos) + 1
         return {*self.positions[first : first + most], self.end} - {pos}
 
     def largest_step(self, pos: int) -> int:
-        """How far apart offsets are, at most, over the messages of magic 1 that stand on their own from
+        """How far apart offsets are, at most, over the single messages of magic 1 from
         `pos`.
         """
         return self._steps[bisect_left(self.positions, pos)]
 
     def _following(self, last: Frame, most: int) -> Frame | None:
-        """The frame of the batch at `end`; None where it is not whole or not one, and where that is far
+        """The frame of the batch at `end`; None if it is incomplete or invalid, or if that is far
         enough.
         """
         source, end = self._source, self.end
@@ -91,14 +91,14 @@ class Chain:
         elif frame.known and frame.fits(most) and 0 < frame.offset - last.offset <= MAX_RELATIVE:
             if source.remaining(end, frame.size) >= frame.size:
                 return frame
-            # one batch alone before something that may be the start of the next is too little
+            # a single batch before a possible start of the next is too little evidence
             self.leads_out = len(self.positions) > 1
         elif not any(head):
             self.leads_out = self._zeros(end)
         return None
 
     def _can_start(self, rest: bytes, last: Frame) -> bool:
-        """Whether the few bytes at the end can be the first ones of the next batch's offset, and not a
+        """Whether the few bytes at the end can be the start of the next batch's offset, and not a
         record's rest.
         """
         if len(self.positions) == 1:

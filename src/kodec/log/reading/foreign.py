@@ -1,6 +1,6 @@
-"""Files that are no log of Kafka's: what another system has written, told by what stands where it puts it.
+"""Recognizes files of other systems that are not Kafka logs, by their markers.
 
-Only asked of a file whose first batch cannot be read. Sources: Redpanda's `model::record_batch_header` and
+Used only for a file whose first batch cannot be read. Sources: Redpanda's `model::record_batch_header` and
 `storage::disk_header_to_iobuf`; AutoMQ's `com.automq.stream.s3.ObjectWriter` and `WALObjectHeader`.
 """
 
@@ -31,7 +31,7 @@ _FIRST_BYTES = {
 
 
 def foreign_error(source: ByteSource) -> Unsupported | None:
-    """The error for a source that is known as no log of Kafka's; None for any other. Raises ReadFailed."""
+    """The error for a source recognized as another system's; None for any other. Raises ReadFailed."""
     have = _name(source)
     return None if have is None else Unsupported("", _REASON, at=0, need="a log of Kafka", have=have)
 

@@ -1,4 +1,4 @@
-"""Whether the offsets of a segment's batches ascend and stay within the segment: no checksum covers them.
+"""Checks that the offsets of a segment's batches ascend and stay within it: no checksum covers them.
 
 The rule is that of `verify`, and of recovery (`org.apache.kafka.storage.internals.log.LogSegment.recover`).
 """
@@ -19,7 +19,7 @@ __all__ = ["Order"]
 
 
 class Placed(Protocol):
-    """What is asked of a batch, or of its header: its offsets, and how an error gets its place."""
+    """The facts of a batch or header used here: its offsets, and how to locate an error."""
 
     @property
     def frame_offset(self) -> int: ...
@@ -31,34 +31,34 @@ class Placed(Protocol):
 
 
 class Order:
-    """What the batches of a segment say of their offsets, as far as they were read.
+    """The offsets of a segment's batches read so far.
 
-    A batch is wrong that starts at or below the last offset before it, or below the segment's base offset;
-    that ends at or above the next segment's base offset; or that leaves a gap before it which the batch
-    behind it contradicts, as that one goes on in the gap or in the middle of it.
+    A batch is wrong if it starts at or below the last offset before it, or below the segment's base offset;
+    if it ends at or above the next segment's base offset; or if it leaves a gap that the batch
+    after it contradicts by continuing in the gap or in the middle of it.
 
     Args:
-        stop: the next segment's base offset, where it is known.
+        stop: the next segment's base offset, if known.
 
     Attributes:
-        last: the last offset so far; one below the segment's base offset where there is none.
+        last: the last offset so far; one below the segment's base offset if there is none.
     """
 
     def __init__(self, base_offset: int, path: str | None, stop: int | None = None) -> None:
         self.last = base_offset - 1
-        # What an index can say of it; the offset behind it is one too.
+        # The limit of indexes; the offset after it must fit too.
         self._limit = min(base_offset + MAX_RELATIVE, 2**63 - 2)
         if stop is not None:
             self._limit = min(self._limit, stop - 1)
         self._path = path
         self._in_order = kernel.in_order()
-        # Only a gap leads above what follows in the next segment: before, the folder need not be listed.
+        # Only after a gap can offsets exceed the next segment's: until then the folder need not be listed.
         self._most: int | None = None
         self._skipped = False
 
     @classmethod
     def of(cls, path: str | None) -> Order | None:
-        """That of the segment with this path; None where its name is not a segment's."""
+        """That of the segment with this path; None if its name is not a segment's."""
         base_offset = None if path is None else parse_segment_name(Path(path).name)
         return None if base_offset is None else cls(base_offset, path)
 
@@ -72,7 +72,7 @@ class Order:
         return self._most
 
     def up_to(self, buf: Buffer, start: int, end: int) -> tuple[int, int]:
-        """Where the first batch of `buf[start:end]` is that must be looked at alone, or is not whole.
+        """The start of the first batch in `buf[start:end]` that must be checked on its own or is incomplete.
 
         Also the last offset before it, for `passed`.
         """
@@ -81,18 +81,18 @@ class Order:
         return self._in_order(buf, start, end, self.last, most, gaps)[:2]
 
     def passed(self, last: int) -> None:
-        """Note the last offset of what was read."""
+        """Record the last offset read."""
         self._skipped &= last == self.last
         self.last = last
 
     def skipped(self) -> None:
-        """Note that a batch was skipped, or all before the first one read: that gap says nothing."""
+        """Record that a batch was skipped, or all before the first one read: that gap is no evidence."""
         self._skipped = True
 
     def check(self, batch: Placed, following: Frame | None) -> int:
-        """What `passed` is to note of a batch that stands before one with this frame, if any.
+        """The argument of `passed` for a batch before one with this frame, if any.
 
-        Raises Malformed where its offset is wrong.
+        Raises Malformed if its offset is wrong.
         """
         last = batch.last_offset
         first = batch.frame_offset

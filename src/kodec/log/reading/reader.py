@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Progress(Protocol):
-    """The way of a reader through its source, or through several: what `Walk` says of it."""
+    """The progress of a reader through its source or sources, as `Walk` reports it."""
 
     @property
     def name(self) -> str | None: ...
@@ -41,7 +41,7 @@ class Progress(Protocol):
 
 
 class Reader(Generic[T]):
-    """An iterator over a source that says afterwards where it ended and what it skipped."""
+    """An iterator over a source that then reports where it ended and what it skipped."""
 
     def __init__(self, walk: Progress, items: Iterator[T]) -> None:
         self._walk = walk
@@ -49,22 +49,22 @@ class Reader(Generic[T]):
 
     @property
     def position(self) -> int:
-        """The byte after the last batch that was given."""
+        """The byte after the last batch returned."""
         return self._walk.position
 
     @property
     def torn_tail(self) -> TornTail | None:
-        """Why reading ended before the source did; None where it did not."""
+        """Why reading ended before the source; None if it did not."""
         return self._walk.torn_tail
 
     @property
     def order(self) -> Order | None:
-        """What is known of the offsets so far; None where they are not looked at."""
+        """The offsets so far; None if they are not checked."""
         return self._walk.order
 
     @property
     def skipped(self) -> SkippedRanges:
-        """The ranges skipped with `on_error="skip"`, in order; of many the first, see `SkippedRanges`."""
+        """The ranges skipped with `on_error="skip"`, in order; limited in number, see `SkippedRanges`."""
         return self._walk.skipped
 
     def __repr__(self) -> str:
@@ -132,28 +132,28 @@ def read_records(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> RecordReader:
-    """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in the order they are stored.
+    """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in stored order.
 
     Args:
         source: a path, bytes-like, or a file opened for reading in binary (read from its current position).
         check_crc: verify every checksum.
-        control: also give control records, as ControlRecord.
-        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, goes on at the next
+        control: also yield control records, as ControlRecord.
+        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, continues at the next
             batch that cannot be a part of it (docs/reading.md), and keeps the range in `.skipped`. Blocks
             of a file that the system cannot read are skipped in the same way; a stream ends there in either
             case.
         limits: how much may be allocated.
 
-    Where the source is a segment by its name (``00000000000000000000.log``), a batch whose offsets do not
-    ascend, or are outside of the segment, is corrupt too: no checksum covers them.
+    If the source has the name of a segment (``00000000000000000000.log``), a batch whose offsets do not
+    ascend, or are outside the segment, is corrupt too: no checksum covers them.
 
     A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
-    an error: `.torn_tail` says where and why.
+    an error: `.torn_tail` has the place and the reason.
 
-    The reader is for one thread at a time, as iterators are; its records may go to any.
+    The reader is for one thread at a time, as iterators are; its records may be used by any.
 
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
-        field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
+        field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) if it
         cannot be read on; TypeError for another source.
     """
     options = LogReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
@@ -167,10 +167,10 @@ def read_batches(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> BatchReader:
-    """Read the batches of a log as they are stored: a Batch for each record batch, message or wrapper.
+    """Read the stored batches of a log: a Batch for each record batch, message or wrapper.
 
     Arguments, torn tails and errors as in `read_records`; records are decoded only by `Batch.records()`.
-    With `check_crc=False` a batch with a wrong checksum is given, and its `crc_ok` is false.
+    With `check_crc=False` a batch with a wrong checksum is yielded with `crc_ok` false.
 
     Args:
         source: a path, bytes-like, or a file opened for reading in binary: one file with batches.
@@ -193,6 +193,6 @@ def read_batches(
 
 
 def batch_reader(source: Source, options: LogReadOptions, *, keeps: bool = True) -> BatchReader:
-    """As `read_batches`; without `keeps` a large batch stays in its source, of use up to the next one."""
+    """Like `read_batches`; without `keeps`, a large batch stays in its source, valid until the next one."""
     walk = Walk(source, options)
     return BatchReader(walk, walk.items(kernel.batch_decoder(options, keeps=keeps)))

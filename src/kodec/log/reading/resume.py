@@ -1,26 +1,26 @@
-"""Where to resume after a damaged batch: the one place that says what counts as evidence for the next one.
+"""Where to resume after a damaged batch: the one place that defines evidence for the next one.
 
-The value of a record may hold whole batches, and compressed content may hold messages as they are: a right
-checksum alone says nothing. Where the damaged batch's own length leads to a batch, reading goes on there.
-Else a batch is believed where nothing speaks for its being a part of the damaged one:
+The value of a record may hold whole batches, and compressed content may hold uncompressed messages: a right
+checksum alone is no evidence. If the damaged batch's own length leads to a batch, reading continues there.
+Else a candidate is accepted only if nothing suggests that it is part of the damaged batch:
 
 - It is whole, and its checksum is right.
-- Its offset goes on from the last good batch, and is one that the segment can have, by its name and the next
+- Its offset is above the last good batch's, and possible in the segment, by its name and the next
   one's.
-- Lengths lead from it over ascending offsets to the end of the source, or as far as makes no difference.
+- Lengths lead from it over ascending offsets to the end of the source, or far enough.
   Where they lead to more damage instead, there are more batches or bytes than a value is likely to hold, and
-  their offsets are below those of what is believed after them.
-- It is not in the bytes that the damaged batch claims by its own length; unless lengths lead on over the end
+  their offsets are below those of the batches accepted after them.
+- It is not in the bytes that the damaged batch claims by its own length; unless lengths lead across the end
   that it claims, or more follows than a value is likely to hold.
-- The length of a value, just before it, does not say that it is one. A message of magic 1 on its own has no
+- The length of a value, just before it, does not say that it is one. A single message of magic 1 has no
   offset that can count from the start of a wrapper.
 - In a log of magic 0 or 1, where a message ends where its value does and lengths lead out of it, enough
   batches follow without a gap in their offsets; or compressed ones lead to the last byte and the last offset
   of the segment; or it is too far away, or lengths led to it over too many, to be in the damaged one.
 
-What is not believed is skipped, and told. Nothing but the offset is asked where the damaged batch has a right
-checksum if it ends just here, or where a message of magic 0 or 1 does by the lengths of its key and value:
-then only what is before them was damaged.
+Rejected candidates are skipped and reported. Only the offset is checked if the damaged batch has a right
+checksum when it ends exactly here, or if a message of magic 0 or 1 ends here by the lengths of its key and
+value: then only the bytes before them were damaged.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from kodec.runtime.varint import read_zigzag32
 __all__ = ["PrecedingLog", "Resumption"]
 
 _FIRST_BLOCK = 4096
-# The most bytes of which it is tried whether they are the damaged batch: they are held, twice.
+# The largest candidate for the extent of the damaged batch: it is held in memory twice.
 _MOST_TRIED = 4 * CHUNK
 _NOWHERE = 1 << 63
-# What no value is likely to hold: so many batches, or so many times the bytes of the largest one around.
+# More than a value is likely to hold: this many batches, or this multiple of the largest one nearby.
 _MANY, _WEIGHT, _LEAST_WEIGHT = 8, 16, 64 << 10
-# What offsets are below, where nothing else says it: those of a million records a second for nine years.
+# The default upper bound of offsets: a million records a second for nine years.
 _PLAUSIBLE = 1 << 48
-# How far after damage the search goes on where something was found that lengths do not lead out of.
+# How far the search continues after finding something that lengths do not lead out of.
 _HORIZON = 4 * FAR
-# What a question after a batch costs: about as much as so many bytes searched, or 64 times as many summed.
+# The cost of one test for a batch: about that of searching this many bytes, or checksumming 64 times as many.
 _GLANCE, _TRIAL = 64, 1024
-# How many batches one after another a value is looked for that ends with one of them.
+# For how many consecutive batches a value that ends with one of them is searched.
 _FEW = 8
 _LENGTH = Struct(Message.PLACES["len_value"][1])
 _VARINT = 5  # bytes
 
 
 class PrecedingLog(NamedTuple):
-    """What is known of the log before damage.
+    """The state of the log before damage.
 
     Attributes:
-        low: the lowest offset that can follow; 0 is also: not known.
-        largest: the size of the largest of the last good batches, 0 where there is none.
-        magic: that of the last good batch; None where there is none.
+        low: the lowest offset that can follow; 0 also means unknown.
+        largest: the size of the largest of the last good batches, 0 if there is none.
+        magic: that of the last good batch; None if there is none.
     """
 
     low: int = 0
@@ -96,10 +96,10 @@ class _Candidate(NamedTuple):
 
 
 class Resumption:
-    """Finds the way past damage in one source, and bounds what the search may cost.
+    """Finds the way past damage in one source, with bounded cost.
 
     Attributes:
-        exhausted: whether a search was given up before the source ended.
+        exhausted: whether a search was abandoned before the end of the source.
     """
 
     def __init__(self, source: ByteSource, limits: Limits, offsets: range) -> None:
@@ -118,9 +118,9 @@ class Resumption:
         self._cut_short = -1, -1
 
     def after(self, pos: int, before: PrecedingLog) -> int:
-        """Where to resume after a bad batch at `pos`; `before` is what is known there.
+        """Where to resume after a bad batch at `pos`; `before` is the state there.
 
-        Where its own length points, if that can be right. Else at the next batch that is believed, and
+        Where its own length points, if that can be right. Else at the next accepted batch, and
         without one at the end.
         """
         if pos == self._cut_short[0]:
@@ -136,7 +136,7 @@ class Resumption:
         return pos + self._source.remaining(pos, 1 << 62) if own is None else own
 
     def is_damage(self, pos: int, before: PrecedingLog) -> bool:
-        """Whether the batch at `pos`, of which not all is there, was damaged: a batch is believed after it.
+        """Whether the batch at `pos`, which is incomplete, was damaged: a batch is accepted after it.
 
         Else it is a torn tail.
         """
@@ -148,9 +148,9 @@ class Resumption:
     # -- the search -------------------------------------------------------------------------------
 
     def _next(self, pos: int, before: PrecedingLog) -> int | None:
-        """Where the next batch that is believed starts; None where there is none."""
+        """The start of the next accepted batch; None if there is none."""
         if pos < self._doubted < self._searched:
-            # what was not believed after other damage may be after this
+            # candidates rejected after other damage may be accepted after this
             self._searched = self._doubted
             self._candidates = [each for each in self._candidates if each.start < self._searched]
             self._doubted = _NOWHERE
@@ -205,9 +205,9 @@ class Resumption:
     def _candidate(
         self, pos: int, before: PrecedingLog, claimed: int, at: int, frame: Frame
     ) -> _Candidate | int | None:
-        """What starts at `at`, after damage at `pos`.
+        """The candidate that starts at `at`, after damage at `pos`.
 
-        None where it is no batch; where it may be a part of the damaged one, the byte after it.
+        None if it is not a batch; if it may be part of the damaged one, the byte after it.
         """
         size = frame.size
         if (
@@ -255,7 +255,7 @@ class Resumption:
     # -- evidence ---------------------------------------------------------------------------------
 
     def _believed(self, pos: int, before: PrecedingLog) -> int | None:
-        """The first candidate that can be believed as things are known now."""
+        """The first candidate that can be accepted with the present knowledge."""
         anchor = self._candidates[-1] if self._candidates and self._candidates[-1].leads_out else None
         stop = self._offsets.stop if anchor is None else anchor.first
         weight = self._weight(before, 0 if anchor is None else anchor.largest)
@@ -269,10 +269,10 @@ class Resumption:
         return None
 
     def _is_followed(self, pos: int, batch: Batch, before: PrecedingLog, chain: Chain) -> bool:
-        """Whether what its length leads to can follow `batch`.
+        """Whether the place that its length leads to can follow `batch`.
 
         A message of magic 0 or 1 ends where its value does: lengths lead on from the batches in it, too.
-        Where the damaged one can be such, many have to follow without a gap between their offsets, or it is
+        If the damaged one can be such, many must follow without a gap between their offsets, or it is
         too far away.
         """
         end = batch.position + batch.size
@@ -281,7 +281,7 @@ class Resumption:
             return False
         if before.magic == 2 or (before.magic is None and chain.newest):
             return True
-        # where nothing good is before, no size is known that a batch has
+        # without a good batch before, no batch size is known
         weight = self._weight(before, chain.largest) if before.largest else self._limits.batch_bytes
         if batch.position - pos >= weight or chain.index(batch.position) >= _MANY:
             return True
@@ -303,7 +303,7 @@ class Resumption:
     def _leads_to_the_next_segment(self, chain: Chain, at: int) -> bool:
         """Whether good compressed batches lead from `at` to the last offset of the segment, at its last byte.
 
-        In a wrapper messages are not compressed again, so these are no messages of one.
+        In a wrapper messages are not compressed again, so these are not messages of one.
         """
         return (
             chain.offsets[-1] + 1 == self._offsets.stop
@@ -315,7 +315,7 @@ class Resumption:
         )
 
     def _linked(self, chain: Chain, pos: int) -> Frame | None:
-        """The frame of the whole batch at `pos`, where the chain leads to one."""
+        """The frame of the whole batch at `pos`, if the chain leads to one."""
         return Frame.peek(self._source.read(pos, FRAME_SIZE)) if pos in chain else None
 
     def _is_much(self, pos: int, chain: Chain, at: int, before: PrecedingLog) -> bool:
@@ -332,7 +332,7 @@ class Resumption:
         return max(_WEIGHT * max(before.largest, largest), _LEAST_WEIGHT)
 
     def _first(self, batch: Batch) -> int | None:
-        """The first offset of a batch; None where what is in it cannot be read."""
+        """The first offset of a batch; None if its content cannot be read."""
         try:
             return batch.base_offset
         except FormatError:
@@ -359,7 +359,7 @@ class Resumption:
         return following is None or self._goes_on(following, before) or following.offset <= frame.offset
 
     def _claimed_end(self, pos: int, before: PrecedingLog) -> int:
-        """Where the bad batch at `pos` ends by its length, if its frame can be right; maybe after the
+        """Where the bad batch at `pos` ends by its length, if its frame is plausible; maybe after the
         source's end.
         """
         frame = Frame.peek(self._source.read(pos, FRAME_SIZE))
@@ -370,7 +370,7 @@ class Resumption:
         return pos + frame.size
 
     def _lengths_agree(self, pos: int, frame: Frame) -> bool:
-        """Whether the message at `pos` ends where its value does, as far as it is there to be asked."""
+        """Whether the message at `pos` ends where its value does, as far as it is present."""
         data = self._source.read(pos, min(frame.size, CHUNK))
         try:
             end = read_message_head(data, frame.size - frame.len_body, len(data), HEAD)[1]
@@ -401,9 +401,9 @@ class Resumption:
         return False
 
     def _value_ends_at(self, pos: int, end: int, before: PrecedingLog) -> bool:
-        """Whether the message of magic 0 or 1 at `pos` has a value that ends here, by the lengths in it.
+        """Whether the message of magic 0 or 1 at `pos` has a value that ends here, by its own lengths.
 
-        Not where the length says nothing, null or 0: bytes that were overwritten alike often read so.
+        Not if the length is null or 0: overwritten bytes often look like that.
         """
         if before.magic == 2 or end - pos > _MOST_TRIED:
             return False
@@ -422,7 +422,7 @@ class Resumption:
         return False
 
     def _is_value(self, pos: int, at: int, chain: Chain) -> bool:
-        """Whether the length of a value stands just before `at`, and the value ends where a batch does."""
+        """Whether the length of a value is just before `at`, and the value ends where a batch does."""
         start = max(pos, at - _VARINT)
         before = self._source.read(start, at - start)
         ends = chain.ends_after(at, _FEW)
@@ -447,7 +447,7 @@ class Resumption:
     def _leads_on(self, pos: int) -> bool:
         """Whether lengths lead from `pos` to a valid batch or just to the end, over damaged ones in between.
 
-        Looking into the damaged ones instead would find batches that are the value of a record.
+        Searching inside the damaged ones instead would find batches that are the value of a record.
         """
         at = pos
         width = _FIRST_BLOCK
@@ -476,14 +476,14 @@ class Resumption:
         return self._chained if self._chained_from <= pos <= self._chained else pos
 
     def _stated_end(self, pos: int) -> int | None:
-        """Where the batch at `pos` ends by its own length; None where that is no place in the source."""
+        """Where the batch at `pos` ends by its own length; None if that is outside the source."""
         frame = Frame.peek(self._source.read(pos, FRAME_SIZE))
         if frame is None or not FRAME_SIZE < frame.size <= self._limits.batch_bytes:
             return None
         return pos + frame.size if self._source.remaining(pos, frame.size) >= frame.size else None
 
     def _opens(self, pos: int, end: int) -> Batch | None:
-        """The batch in these bytes, its checksum not looked at; None where it is none or enough was tried."""
+        """The batch in these bytes, without verifying its checksum; None if invalid or over the budget."""
         if not self._afford(_TRIAL + (end - pos) // 64, end):
             return None
         try:
@@ -492,9 +492,9 @@ class Resumption:
             return None
 
     def _afford(self, cost: int, reached: int) -> bool:
-        """Whether `cost` more may be spent on questions that got as far as `reached`.
+        """Whether `cost` more may be spent on tests that reached `reached`.
 
-        So the cost of a source made of false starts is bounded.
+        This bounds the cost of a source full of false starts.
         """
         self._spent += cost
         return self._spent <= 64 * CHUNK + 16 * reached

@@ -20,12 +20,12 @@ from kodec.runtime.errors import ArgumentError, ReadFailed
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
-"""What a reader takes: a path, bytes-like, or a file opened for reading in binary."""
+"""A reader's source: a path, bytes-like, or a file opened for reading in binary."""
 
 CHUNK = 1 << 20
-# What a disk reads or cannot read as a whole.
+# The unit that a disk can or cannot read.
 _BLOCK = 4096
-# No offset, no length and no magic that there is, and not the zeros of a preallocated file.
+# Neither a valid offset, length or magic, nor the zeros of a preallocated file.
 _FILLER = b"\xff"
 # How much of a stream is kept in memory.
 _MOST_KEPT = 16 << 20
@@ -33,9 +33,9 @@ _ZEROS = bytes(CHUNK)
 
 
 class ByteSource(Protocol):
-    """Bytes by position, asked for in ascending order (a little back is allowed, see `forget`).
+    """Bytes by position, read in ascending order (a little back is allowed, see `forget`).
 
-    Where a file cannot be read, methods raise ReadFailed, and `window` ends before; see `failed`.
+    If a file cannot be read, methods raise ReadFailed, and `window` ends before that place; see `failed`.
     """
 
     name: str | None
@@ -43,28 +43,28 @@ class ByteSource(Protocol):
     """Whether it knows its size."""
 
     def read(self, pos: int, size: int) -> bytes:
-        """The bytes from `pos`, at most `size`; fewer only where the source ends."""
+        """The bytes from `pos`, at most `size`; fewer only at the end of the source."""
 
     def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
-        """A buffer, and where in it the bytes from `pos` start and end: `at_least` of them, if there are.
+        """A buffer, and the range in it of the bytes from `pos`: `at_least` of them, if available.
 
-        It is the source's own, and holds other bytes after the next call of any method.
+        It belongs to the source and holds other bytes after the next call of any method.
         """
 
     def remaining(self, pos: int, at_least: int) -> int:
-        """How many bytes there are from `pos`: exact where known, else at least min(that, `at_least`)."""
+        """The number of bytes from `pos`: exact if known, else at least min(that, `at_least`)."""
 
     def failed(self, start: int, end: int) -> ReadFailed | None:
-        """Why some of these bytes could not be read, in a source that gives others for them; None: all could.
+        """Why some of these bytes could not be read, in a source that substitutes others; None: all could.
 
-        What `read` gives for them is of no meaning.
+        The bytes that `read` returns for them have no meaning.
         """
 
     def is_hole(self, pos: int) -> bool:
-        """Whether the system says that nothing was written from `pos` on: zeros of a preallocated file."""
+        """Whether the system reports that nothing was written from `pos` on: zeros of a preallocated file."""
 
     def forget(self, pos: int) -> None:
-        """Nothing before `pos` will be asked for again."""
+        """Bytes before `pos` will not be read again."""
 
     def close(self) -> None: ...
 
@@ -103,7 +103,7 @@ class _Memory:
 
 
 class _File:
-    """A seekable file, through a window of its own; with `skip`, past what cannot be read of it."""
+    """A seekable file, through a window of its own; with `skip`, past its unreadable parts."""
 
     sized = True
 
@@ -121,7 +121,7 @@ class _File:
         # (start, end, why), ascending
         self._unreadable: list[tuple[int, int, ReadFailed]] = []
         if owned:
-            # A reader that is left before its end is closed with the generator, unless a cycle holds both.
+            # A reader abandoned before its end is closed with the generator, unless a cycle holds both.
             finalize(self, file.close)
 
     def read(self, pos: int, size: int) -> bytes:
@@ -137,8 +137,8 @@ class _File:
         return self._window[start : start + size]
 
     def _read(self, pos: int, size: int) -> bytes:
-        """At least `size` bytes, or fewer where the file ends."""
-        # What comes after cannot be read, perhaps: it is asked for later.
+        """At least `size` bytes, or fewer at the end of the file."""
+        # The following bytes may be unreadable, but they are requested later.
         for want in {max(size, CHUNK): None, size: None}:
             try:
                 self._file.seek(self._origin + pos)
@@ -150,7 +150,7 @@ class _File:
         return self._piecewise(pos, min(size, self._size - pos))
 
     def _piecewise(self, pos: int, size: int) -> bytes:
-        """So many bytes, with others for those that cannot be read, which are noted."""
+        """This many bytes, with substitutes for unreadable ones, which are recorded."""
         found = bytearray()
         end = pos + size
         while (at := pos + len(found)) < end:
@@ -171,7 +171,7 @@ class _File:
         return bytes(found)
 
     def _unreadable_at(self, pos: int) -> int | None:
-        """Up to where bytes from `pos` on are known not to be readable; None where `pos` may be."""
+        """The end of the known unreadable bytes from `pos` on; None if `pos` may be readable."""
         return next((end for start, end, _ in self._unreadable if start <= pos < end), None)
 
     def _note(self, start: int, end: int, error: OSError) -> None:
@@ -186,7 +186,7 @@ class _File:
         if 0 <= start < self._filled and at_least <= self._filled - start:
             return self._buffer, start, self._filled
         # One buffer, filled again and again: it stays in the processor's cache, which a map of the file, or
-        # new bytes for each read, would not. Who reads on gets more at once: threads of a process wait for
+        # new bytes for each read, would not. Sequential reads get more at once: threads of a process wait for
         # each other at every call.
         reads_on = 0 <= start <= self._filled > 0
         want = max(0, min(max(at_least, 2 * CHUNK if reads_on else CHUNK), self._size - pos))
@@ -203,7 +203,7 @@ class _File:
 
     def is_hole(self, pos: int) -> bool:
         file = self._file.raw if isinstance(self._file, io.BufferedReader) else self._file
-        # what decompresses a file has its number too
+        # decompressing files also have a file number
         if not isinstance(file, io.FileIO) or not hasattr(os, "SEEK_DATA"):
             return False
         here = os.lseek(file.fileno(), 0, os.SEEK_CUR)
@@ -212,7 +212,7 @@ class _File:
         except OSError as error:
             return error.errno == errno.ENXIO and pos < self._size
         finally:
-            # whoever buffers it relies on that
+            # buffering code relies on that
             os.lseek(file.fileno(), here, os.SEEK_SET)
         return False
 
@@ -232,7 +232,7 @@ class _File:
 
 
 def _read_fully(file: BinaryIO | IO[bytes], size: int) -> bytes:
-    """`size` bytes, or fewer where the file ends: a raw file may give less than it is asked for."""
+    """`size` bytes, or fewer at the end of the file: a raw file may return less than requested."""
     data = file.read(size)
     while data and len(data) < size and (more := file.read(size - len(data))):
         data += more
@@ -240,15 +240,15 @@ def _read_fully(file: BinaryIO | IO[bytes], size: int) -> bytes:
 
 
 def _fill(file: BinaryIO, pos: int, view: memoryview) -> int:
-    """How many bytes were read into `view`: all it has room for, or fewer where what follows cannot be read.
+    """The number of bytes read into `view`: all that fit, or fewer if the following bytes are unreadable.
 
-    Whoever reads that gets the error.
+    Reading those raises the error.
     """
     done = 0
     readinto = getattr(file, "readinto", None)
     try:
         if type(file) is io.FileIO and hasattr(os, "preadv"):
-            # one call without the interpreter's lock, where seeking and reading are two: threads wait for it
+            # one call without the interpreter's lock, not two for seeking and reading: threads wait
             while done < len(view) and (count := os.preadv(file.fileno(), [view[done:]], pos + done)):
                 done += count
             return done
@@ -269,9 +269,9 @@ def _fill(file: BinaryIO, pos: int, view: memoryview) -> int:
 
 
 class _Stream:
-    """A file that cannot seek: what was read is kept until it is forgotten.
+    """A file that cannot seek: read bytes are kept until they are forgotten.
 
-    Where a search for the end of damage, or of zeros, reads far ahead, what is beyond 16 MiB is kept in a
+    If a search for the end of damage or of zeros reads far ahead, bytes beyond 16 MiB are kept in a
     temporary file: `_kept` has the bytes from `_at` on, and `_beyond` those that follow, up to `_end`.
     """
 
@@ -312,7 +312,7 @@ class _Stream:
             self._discard = finalize(self, self._beyond.close)
         at = self._end - self._beyond_at
         if more == _ZEROS[: len(more)]:
-            # takes no place on the disk
+            # takes no space on the disk
             self._beyond.truncate(at + len(more))
             return
         self._beyond.seek(at)
@@ -354,7 +354,7 @@ class _Stream:
         try:
             self._fill(stop)
         except OSError:
-            # what is there is given first, and the error when there is nothing left
+            # available bytes are returned first, then the error
             if self._end <= pos + at_least:
                 raise
         self._take_back(stop)
@@ -391,7 +391,7 @@ _SNAPSHOT = ".checkpoint"
 
 
 def open_source(source: Source, *, skip: bool = False) -> ByteSource:
-    """Open what a reader was given; with `skip`, past what cannot be read of a file (see `failed`).
+    """Open a reader's source; with `skip`, past the unreadable parts of a file (see `failed`).
 
     Raises OSError for a path, ArgumentError for anything else.
     """
@@ -399,7 +399,7 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
-        # A pipe has a path too: /dev/stdin, a shell's <(...). In place of a segment it would be a trap.
+        # A pipe has a path too: /dev/stdin, a shell's <(...). Instead of a segment it would be a trap.
         try:
             if is_segment_or_left(Path(name).name) or name.endswith((_SNAPSHOT, LOCK)):
                 file = open_regular(name, buffering=0)
@@ -412,7 +412,7 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
             return _File(file, name, owned=True, skip=skip)
         return _Stream(file, name, owned=True)
     if not hasattr(source, "read"):
-        raise ArgumentError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
+        raise ArgumentError(f"expected a path, bytes or a binary file, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):
         raise ArgumentError("the file is open as text: open it with mode 'rb'")
     given = getattr(source, "name", None)

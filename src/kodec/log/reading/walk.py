@@ -1,4 +1,4 @@
-"""The way through a log, batch after batch: its position, its torn tail, what was skipped."""
+"""A walk through a log, batch by batch: its position, torn tail and skipped ranges."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ _FIRST_BLOCK = 4096
 
 
 class Walk:
-    """Goes through a source and has a decoder make items of the batches, one by one or a window at a time.
+    """Walks through a source while a decoder makes items of the batches, one by one or a window at a time.
 
     Attributes:
         position: the byte after the last batch that was decoded.
-        torn_tail: why the walk ended before the source did; None where it did not.
+        torn_tail: why the walk ended before the source; None if it did not.
         skipped: the ranges skipped with `on_error="skip"`.
 
     Args:
-        order: hold offsets against the segment: True by its name, where it has a segment's, or what to hold
-            them against. None says that they are given as they are stored.
-        start, stop: the part of the source, in bytes: from one batch on up to another one.
-        last: the offset for which `stop` is; where a damaged batch has led there, reading goes on up to it.
+        order: compare offsets with the segment: True by its name, if it has a segment's, or the order to
+            compare them with. None: they are not checked.
+        start, stop: the part of the source, in bytes: from one batch up to another.
+        last: the offset that `stop` stands for; if a damaged batch has led there, reading continues up to it.
 
-    Raises: what `open_source` does.
+    Raises: as `open_source`.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Walk:
         self.position = start
         self.torn_tail: TornTail | None = None
         self.skipped = SkippedRanges()
-        # from where on all is good, and what is known of the log before that
+        # the position from which all is good, and the state of the log before that
         self._good = start, PrecedingLog()
-        # where the window or the batch before started, and this one: of what was read so much is kept
+        # the starts of the previous window or batch and of this one: the bytes from there are kept
         self._before = self._now = start
         if start and self._order is not None:
             self._order.skipped()
@@ -99,7 +99,7 @@ class Walk:
 
     @property
     def order(self) -> Order | None:
-        """What is known of the offsets so far; None where they are not looked at."""
+        """The offsets so far; None if they are not checked."""
         return self._order
 
     def close(self) -> None:
@@ -107,9 +107,9 @@ class Walk:
         self._source.close()
 
     def items(self, decoder: Decoder[T]) -> Iterator[T]:
-        """What the decoder makes of the batches from `position` to the end; closes the source.
+        """The decoder's items for the batches from `position` to the end; closes the source.
 
-        Raises FormatError at damage that is not to be skipped, and ReadFailed, after the items before it.
+        Raises FormatError at damage that must not be skipped, and ReadFailed, after the items before it.
         """
         try:
             yield from self._decoded(decoder)
@@ -158,7 +158,7 @@ class Walk:
         return self._last is None or self._order is None or self._order.last >= self._last
 
     def _run(self, decoder: Decoder[T], buf: Buffer, start: int, end: int) -> Iterator[T]:
-        """What the decoder makes of a window, up to a batch whose offset must be looked at."""
+        """The decoder's items for a window, up to a batch whose offset must be checked."""
         order, pos = self._order, self.position
         if order is None:
             yield from decoder.run(self, buf, start, end)
@@ -171,16 +171,16 @@ class Walk:
         order.passed(last)
 
     def _larger(self, frame: Frame | None, have: int) -> int:
-        """How many bytes the batch at `position` needs, where it may be whole in a larger window; else 0."""
+        """The size of the batch at `position` if it may be complete in a larger window; else 0."""
         size = FRAME_SIZE if frame is None else frame.size
         if size <= have or size > min(self._limits.batch_bytes, AT_ONCE):
             return 0
         return size if self._source.remaining(self.position, size) >= size else 0
 
     def _step(self, decoder: Decoder[T]) -> Iterable[T]:
-        """Decode the batch at `position`, or skip what is damaged there; moves on, except where reading ends.
+        """Decode the batch at `position`, or skip damage there; moves on, unless reading ends.
 
-        Raises FormatError for damage that is not to be skipped; ReadFailed.
+        Raises FormatError for damage that must not be skipped; ReadFailed.
         """
         pos, source = self.position, self._source
         try:
@@ -204,7 +204,7 @@ class Walk:
                     raise foreign from None
                 raise
             before = self._known(pos)
-            # What another system's file holds may well be batches, of several logs.
+            # Another system's file may well contain batches, of several logs.
             rest = 0 if foreign is None else source.remaining(pos, 1 << 62)
             end = pos + rest if rest else self._resume().after(pos, before)
             self._good = end, before
@@ -221,7 +221,7 @@ class Walk:
         return items
 
     def _foreign(self, pos: int) -> FormatError | None:
-        """What says that the source is no log of Kafka's, where the batch at its start cannot be read."""
+        """The error for a source that is not a Kafka log, if the batch at its start cannot be read."""
         return None if pos else foreign_error(self._source)
 
     def _skipped(self, start: int, end: int, error: FormatError | ReadFailed) -> None:
@@ -230,9 +230,9 @@ class Walk:
         logger().warning("skipped bytes %d to %d: %s", start, end, why)
 
     def _skip_alike(self, start: int) -> int:
-        """Skip the batches from `start` on whose checksums are wrong too; return where the last one starts.
+        """Skip the batches from `start` on that also have wrong checksums; return where the last one starts.
 
-        That one stands before what is good, or before the end, and is looked at with it.
+        That one precedes good data or the end, and is checked with it.
         """
         pos, stop = start, self._resume().wrong_up_to(start)
         skipped = self.skipped
@@ -256,13 +256,13 @@ class Walk:
         return pos
 
     def _decode(self, decoder: Decoder[T], batch: Batch, end: int) -> Iterable[T]:
-        """What the decoder makes of a batch; its offset is looked at before. Raises FormatError."""
+        """The decoder's items for a batch, after checking its offset. Raises FormatError."""
         if self._order is None:
             return decoder.decode(batch)
         try:
             last = self._order.check(batch, self._whole_frame(end))
         except FormatError:
-            # A wrong checksum says more.
+            # A wrong checksum is more informative.
             if self._check_crc:
                 batch.verify_crc()
             raise
@@ -271,7 +271,7 @@ class Walk:
         return items
 
     def _bytes(self, pos: int, size: int, held: bool) -> bytes | Stored:
-        """The batch at `pos`; a large one stays in the source, unless it is to be held. Raises ReadFailed."""
+        """The batch at `pos`; a large one stays in the source, unless it must be held. Raises ReadFailed."""
         if size <= AT_ONCE or held:
             data = self._source.read(pos, size)
             self._require_read(pos, pos + size)
@@ -285,7 +285,7 @@ class Walk:
         return Stored.of(read, pos, size)
 
     def _require_read(self, start: int, end: int | None = None) -> None:
-        """Raise why a batch, or a torn tail, could not be read, where others stand for some of its bytes."""
+        """Raise the read error of a batch or torn tail, if some of its bytes are substitutes."""
         if end is None:
             end = start if self.torn_tail is None else start + self.torn_tail.size
         error = self._source.failed(start, end)
@@ -296,7 +296,7 @@ class Walk:
     # -- where a batch ends, and the log ----------------------------------------------------------
 
     def _frame(self, pos: int) -> Frame | None:
-        """The frame of the whole batch at `pos`; None where reading ends. Raises FormatError for another."""
+        """The frame of the whole batch at `pos`; None if reading ends. Raises FormatError."""
         source = self._source
         head = source.read(pos, FRAME_SIZE)
         frame = Frame.peek(head)
@@ -320,14 +320,14 @@ class Walk:
         return None
 
     def _whole_frame(self, pos: int) -> Frame | None:
-        """The frame at `pos` where a whole batch may stand there."""
+        """The frame at `pos` if there may be a whole batch."""
         frame = Frame.peek(self._source.read(pos, FRAME_SIZE))
         if frame is None or not frame.known or not frame.fits(self._limits.batch_bytes):
             return None
         return frame if self._source.remaining(pos, frame.size) >= frame.size else None
 
     def _refuse(self, pos: int, frame: Frame) -> None:
-        """Say what is wrong with a frame; a batch that is larger than allowed may just be cut short."""
+        """Raise the error of a frame; a batch larger than allowed may just be cut short."""
         at = pos + LENGTH_AT
         if frame.len_body < LEAST_BODY:
             need = f"at least {LEAST_BODY}"
@@ -337,7 +337,7 @@ class Walk:
             raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=frame.magic)
         size, limit = frame.size, self._limits.batch_bytes
         have = self._source.remaining(pos, limit)
-        # of a stream no more is kept than is allowed, to see whether the batch is cut short
+        # of a stream, only the allowed size is kept to see whether the batch is cut short
         if have >= (size if self._source.sized else limit):
             raise LimitExceeded(
                 "len_body", "batch larger than allowed", at=at, need=size, have=limit, limit="batch_bytes"
@@ -345,12 +345,12 @@ class Walk:
         self._cut_short(pos, size, have)
 
     def _cut_short(self, pos: int, size: int, have: int) -> None:
-        """Truncated by a crash, or a damaged length: a batch further on decides which."""
+        """Truncated by a crash, or a damaged length: a later batch decides which."""
         if self._resume().is_damage(pos, self._known(pos)):
             raise Truncated("batch", at=pos, need=size, have=have)
         self.torn_tail = TornTail(pos, have, f"the batch has {size} bytes, {have} are there")
 
-    # -- what is known where damage is ------------------------------------------------------------
+    # -- state at damage ---------------------------------------------------------------------------
 
     def _resume(self) -> Resumption:
         if self._resumption is None:
@@ -360,7 +360,7 @@ class Walk:
         return self._resumption
 
     def _known(self, pos: int) -> PrecedingLog:
-        """What the good batches before damage at `pos` say of what can follow."""
+        """The constraints from the good batches before damage at `pos`."""
         self._resume()
         good, before = self._good
         at, last = max(good, self._now if pos > self._now else self._before), None
@@ -392,6 +392,6 @@ class Walk:
 
 
 def _bare(error: FormatError | ReadFailed) -> FormatError | ReadFailed:
-    """`error` without the stack it came through, whose frames would keep the bytes of the batch."""
+    """`error` without its traceback, whose frames would keep the bytes of the batch."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

@@ -1,1 +1,1 @@
-"""Logs that were not shut down cleanly: what a starting broker does to them; and salvage."""
+"""Recovers logs after an unclean shutdown, like a starting broker, and salvages damaged ones."""

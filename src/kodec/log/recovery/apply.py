@@ -1,10 +1,10 @@
 """Carries out the steps of a recovery, so that a crash at any of them loses nothing.
 
-The steps are done in the order of the plan. What is removed is moved to the quarantine folder and what is
-truncated is copied there, and both are durable, before they are gone from the log. Segments after the end of
-a log go from the last to the first, and before the log is truncated: were it truncated first, those that a
-crash leaves would be taken for the log. Derived files are replaced whole. So after an interrupted recovery, a
-new plan leads to the same result.
+The steps are done in the order of the plan. Removed files are moved to the quarantine folder and
+truncated data is copied there; both are durable before they leave the log. Segments after the end of
+a log are removed last to first, before the log is truncated: were it truncated first, those that a
+crash leaves would be read as part of the log. Derived files are replaced whole. So after an interrupted
+recovery, a new plan leads to the same result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def apply_steps(
     quarantine: Path | None,
     done: Callable[[Step], None],
 ) -> list[Path]:
-    """Do the steps of a plan; arguments and errors as of `RecoveryPlan` and its `apply`."""
+    """Carry out the steps of a plan; arguments and errors as in `RecoveryPlan` and its `apply`."""
     folder = fingerprint.folder
     root = folder.parent
     place = quarantine_of(folder, quarantine)
@@ -41,15 +41,15 @@ def apply_steps(
         fingerprint.require()
         if steps:
             (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
-        # The plan relies on the checkpoints: one that was replaced and not fsynced since could come back.
+        # The plan relies on the checkpoints: one that was replaced without fsync could come back.
         sync_folder(root)
         for number, step in enumerate(steps):
             try:
                 kept += _do(step, folder, place)
             except BaseException as error:
-                where = f"; what was taken out is in {place}" if kept else ""
+                where = f"; removed data is in {place}" if kept else ""
                 error.add_note(
-                    f"{folder}: {number} of {len(steps)} changes were done, the rest were not{where}"
+                    f"{folder}: {number} of {len(steps)} changes were made, the rest were not{where}"
                 )
                 raise
             done(step)

@@ -1,4 +1,4 @@
-"""Plans what becomes of the leader epochs and the recovery point.
+"""Plans the changes of the leader epochs and the recovery point.
 
 Followed: `LeaderEpochFileCache` of `org.apache.kafka.storage.internals.epoch`, Kafka 4.
 """
@@ -32,18 +32,18 @@ def write_leader_epochs(draft: PlannedFolder, end: int) -> None:
     epochs = from_start(found.brought_up(known), draft.log_start)
     for each in found.contradictions(known, draft.log_start):
         if each.refuted:
-            what = f"not taken into {LEADER_EPOCHS}; a broker that recovers this segment takes a higher one"
+            what = f"not added to {LEADER_EPOCHS}; a broker that recovers this segment adds a higher one"
             draft.plan.remarks.append(f"{each}: {what}")
         elif not each.note:
             taken = LeaderEpoch(each.run.epoch, each.run.first_offset) in epochs
-            what = "taken into" if taken else "left as it is: nothing of it goes into"
+            what = "added to" if taken else "unchanged: nothing of it is added to"
             draft.plan.remarks.append(f"{each}: {what} {LEADER_EPOCHS}, as by a broker")
     if epochs != there and (epochs or path is not None):
         draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs))
 
 
 def _epochs_of_all(draft: PlannedFolder) -> EpochRuns:
-    """The leader epochs in the batches of all segments, by their headers where not read yet."""
+    """The leader epochs in the batches of all segments, from their headers if not yet read."""
     found = EpochRuns()
     for files in draft.segments():
         if files.base_offset in draft.epochs:
@@ -54,7 +54,7 @@ def _epochs_of_all(draft: PlannedFolder) -> EpochRuns:
             for head in segment.headers():
                 found.take(files.log, head)
         except FormatError:
-            # A segment that was not to be checked: what it says up to there has to do.
+            # A segment that need not be checked: its contents up to there must suffice.
             continue
         finally:
             segment.close()

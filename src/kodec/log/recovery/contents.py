@@ -1,4 +1,4 @@
-"""What the files that a plan writes are to hold, kept on the disk until the plan is applied."""
+"""Contents of the files that a plan writes, kept on disk until the plan is applied."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MOST_IN_MEMORY = 1 << 20
 class Contents:
     """The contents of files, one after another: 1 MiB in memory, more in a temporary file.
 
-    The indexes of a log take about half a percent of it, too much for the memory of whoever plans for a large
-    one. The temporary file goes with this object.
+    The indexes of a log take about half a percent of it, too much to hold in memory for a large
+    one. The temporary file is deleted with this object.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Contents:
         finalize(self, self._file.close)
 
     def add(self, data: bytes | bytearray) -> int:
-        """Keep the contents of a file; where they are, for `read`. Raises OSError."""
+        """Keep the contents of a file; return their place, for `read`. Raises OSError."""
         at = self._end
         self._file.seek(at)
         self._file.write(data)
@@ -31,6 +31,6 @@ class Contents:
         return at
 
     def read(self, at: int, size: int) -> bytes:
-        """Contents that were added. Raises OSError."""
+        """Contents added before. Raises OSError."""
         self._file.seek(at)
         return self._file.read(size)

@@ -1,4 +1,4 @@
-"""What recovering a topic-partition's folder would do, as data; `apply` does it."""
+"""The plan of a recovery of a topic-partition's folder, as data; `apply` carries it out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RecoveryPlan", "truncated_by"]
 
 
 def truncated_by(step: Step) -> int:
-    """Bytes that were part of a log and are not after a step; zeros and leftovers do not count."""
+    """Bytes that a step removes from a log; zeros and leftovers do not count."""
     if isinstance(step, Truncate):
         return 0 if step.zeros else step.size - step.position
     return step.size if isinstance(step, Quarantine) and step.path.suffix == ".log" else 0
@@ -23,19 +23,19 @@ def truncated_by(step: Step) -> int:
 
 @dataclass(slots=True)
 class RecoveryPlan:
-    """What recovering a topic-partition's folder would do.
+    """The plan of a recovery of a topic-partition's folder.
 
     Attributes:
-        path: the folder, whose name says which `topic_partition` it holds; the log directory is around it.
-        steps: what would change, in the order in which it is done; [] where nothing would.
-        refused: why nothing is planned though something is wrong; "" where that is not so.
+        path: the folder, whose name is its `topic_partition`; its parent is the log directory.
+        steps: the changes in order; [] if there are none.
+        refused: why nothing is planned although something is wrong; "" otherwise.
         start_offset, end_offset: of the log afterwards.
         segments: how many there are afterwards.
-        damage_below_recovery_point: whether a log ends before the recovery point, up to which all was
-            durable: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
-        remarks: what is odd in what was read and is no step: leader epochs that contradict each other or the
-            checkpoint, and what becomes of them; offsets that no segment holds and nothing explains.
-        scanned: the logs that were read to see whether they are valid, and their bytes.
+        damage_below_recovery_point: whether a log ends before the recovery point, up to which all data was
+            durable: that is damage, not a crash, and data after it may be good (see `plan_salvage`).
+        remarks: findings without a step: leader epochs that contradict each other or the
+            checkpoint, and their treatment; missing offsets without an explanation.
+        scanned: the logs that were read to validate them, and their bytes.
         fingerprint: what was there when the plan was made; None where that could not be listed.
         bytes_scanned: how many bytes of logs were read.
 
@@ -62,28 +62,29 @@ class RecoveryPlan:
 
     @property
     def truncated_bytes(self) -> int:
-        """Bytes that were part of a log and are not afterwards; see `truncated_by`."""
+        """Bytes that the plan removes from logs; see `truncated_by`."""
         return sum(map(truncated_by, self.steps))
 
     def apply(
         self, quarantine: Path | None = None, *, done: Callable[[Step], None] = lambda _: None
     ) -> list[Path]:
-        """Do what the plan says; the files in quarantine that hold what is not part of the log any more.
+        """Carry out the plan; return the files in quarantine with the removed data.
 
-        All logs that were read for the plan are durable afterwards, also where nothing was to be done. Where
-        anything is done, the log directory's clean-shutdown marker (`.kafka_cleanshutdown`) is removed, so
-        that a broker does its own recovery. A crash at any step loses nothing, and the next recovery goes on.
+        All logs that were read for the plan are durable afterwards, even if there was nothing to do. If
+        anything is changed, the log directory's clean-shutdown marker (`.kafka_cleanshutdown`) is removed, so
+        that a broker does its own recovery. A crash at any step loses nothing, and the next recovery
+        continues.
 
         Args:
-            quarantine: the folder for what is not part of the log; None: `<log directory>.quarantine`, beside
-                the log directory. Each topic-partition has a folder there. A name that is taken gets a number
-                as a suffix. What is there keeps the owner, group and permissions of the log.
-            done: called with each step when it is done, and durable.
+            quarantine: the folder for removed data; None: `<log directory>.quarantine`, beside
+                the log directory. Each topic-partition has a folder there. An existing name gets a number
+                as a suffix. Files there keep the owner, group and permissions of the log.
+            done: called with each step once it is durably done.
 
         Raises: ValueError for a plan that was refused, a quarantine folder in a log directory, and a symbolic
-        link; StalePlan where anything in the folder, or what the checkpoints say of it, has changed since the
-        plan was made, as after another `apply`; BlockingIOError where a broker runs there; OSError: then plan
-        again. Where some steps were done before, a note of the error says how many.
+        link; StalePlan if anything in the folder, or its entries in checkpoints, have changed since the
+        plan was made, for example by another `apply`; BlockingIOError if a broker runs there; OSError: then
+        plan again. If some steps were done before, the error's note states how many.
         """
         if self.refused:
             raise ValueError(self.refused)

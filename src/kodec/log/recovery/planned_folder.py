@@ -22,7 +22,7 @@ __all__ = ["Given", "PlannedFolder"]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the files around a folder say, and what was asked for; see `plan_recovery`."""
+    """The options and the state outside the folder; see `plan_recovery`."""
 
     clean: bool
     recovery_points: dict[TopicPartition, int]
@@ -39,10 +39,10 @@ class PlannedFolder:
 
     Attributes:
         names: the files that the folder then holds, and where each is now.
-        log_start: what the log directory's checkpoint says; 0 where it says nothing.
+        log_start: from the log directory's checkpoint; 0 if it has none.
         dropped, truncated, written: the steps that follow those of `plan`, in this order.
-        made: names that are there only when the plan has been carried out.
-        first: the base offset of the first segment; 0 where there is none.
+        made: names that exist only after the plan has been carried out.
+        first: the base offset of the first segment; 0 if there is none.
         starts_again: whether the log starts again, with an empty segment.
         epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
     """
@@ -66,12 +66,12 @@ class PlannedFolder:
         self._contents = Contents()
 
     def refuse_irregular(self) -> bool:
-        """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory.
+        """Refuse symbolic links: the target of a step would lie outside of the log directory.
 
-        And pipes, sockets and devices, and folders with the names of files: none of them can be recovered.
+        Also pipes, sockets and devices, and folders with the names of files: none of them can be recovered.
         """
         for path in self._irregular:
-            self.plan.refused = f"{path} is no regular file: remove it first"
+            self.plan.refused = f"{path} is not a regular file: remove it first"
             return True
         for path in (self.plan.path, *self.names.values()):
             try:
@@ -82,18 +82,18 @@ class PlannedFolder:
         return False
 
     def quarantine(self, name: str, reason: str, steps: list[Step]) -> None:
-        """Plan that a file goes."""
+        """Plan the removal of a file."""
         size = self.names.pop(name).stat().st_size
         steps.append(Quarantine(self.plan.path / name, size, reason))
 
     def drop(self, base_offset: int, reason: str) -> None:
-        """Plan that the files of a segment go."""
+        """Plan the removal of a segment's files."""
         for kind in ("log", *INDEXES, "snapshot"):
             if file_name(base_offset, kind) in self.names:
                 self.quarantine(file_name(base_offset, kind), reason, self.dropped)
 
     def write(self, name: str, data: bytes | bytearray, reason: str = "") -> None:
-        """Plan the contents of a file, if it has not got them; the reason, where it is not just that."""
+        """Plan the contents of a file, unless it already has them; the reason, if not just that."""
         path = self.names.get(name)
         there = path if name not in self.made else None
         if there is not None and _holds(there, data):
@@ -150,7 +150,7 @@ def _is_irregular(path: Path) -> bool:
 
 
 def _holds(path: Path, data: bytes | bytearray) -> bool:
-    """Whether a derived file is as it should be; one that cannot be read is to be rebuilt."""
+    """Whether a derived file is correct; an unreadable one must be rebuilt."""
     try:
         return path.stat().st_size == len(data) and read_regular(path) == data
     except OSError:

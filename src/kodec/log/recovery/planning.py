@@ -1,4 +1,4 @@
-"""Finds what is to be done to a log that was not shut down cleanly, as a starting broker does; reads only.
+"""Plans the recovery of a log after an unclean shutdown, as a starting broker does; reads only.
 
 Followed: `LogLoader`, `LogSegment.recover`, `ProducerStateManager` and `LeaderEpochFileCache` of Kafka 4.
 """
@@ -45,8 +45,8 @@ def plan_recoveries(
 ) -> Iterator[RecoveryPlan]:
     """A plan for each topic-partition of an entry of `log.dirs`, live or moving in; see `plan_recovery`.
 
-    Replicas that are deleted or stray are left as they are. Each plan is made when it is asked for, so that
-    the one before can have been applied. One that cannot be read is refused (`RecoveryPlan.refused`). Raises
+    Deleted and stray replicas are left alone. Each plan is made on demand, so that
+    the previous one may have been applied. An unreadable one is refused (`RecoveryPlan.refused`). Raises
     OSError where the log directory cannot be listed.
 
     Args:
@@ -69,11 +69,11 @@ def plan_recoveries(
     for replica in LogRoot(folder).replicas:
         if replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
             try:
-                # What is beside the folder is read each time: the plan before may have changed it.
+                # Files next to the folder are read each time: the previous plan may have changed them.
                 given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
                 yield _recovery(replica.path, replica.topic_partition, given)
             except OSError as error:
-                # A dying disk, or a broker that deletes: the other topic-partitions go on.
+                # A dying disk, or a broker that deletes: the other topic-partitions are still planned.
                 yield unreadable_plan(replica.path, error)
 
 
@@ -93,27 +93,28 @@ def plan_recovery(
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
-    """Find what a starting broker would do to a topic-partition's folder; reads only.
+    """Plan what a starting broker would do to a topic-partition's folder; reads only.
 
-    1. A compaction or a split that was interrupted is rolled back (`.cleaned`) or completed (`.swap`), and
-       files that wait for their deletion go (`.deleted`).
-    2. Indexes without a log go. A segment without an index, or with a wrong transaction index, is read.
+    1. An interrupted compaction or split is rolled back (`.cleaned`) or completed (`.swap`), and
+       files marked for deletion (`.deleted`) are removed.
+    2. Indexes without a log are removed. A segment without an index, or with a wrong transaction index, is
+    read.
     3. All segments from the recovery point of `recovery-point-offset-checkpoint` on are read, unless the
        broker has left its clean-shutdown marker (`.kafka_cleanshutdown`); with `from_start` all are, in any
        case. The log ends with the last batch before the first that is not valid (see `scan_segment`); the
-       segments after it go.
-    4. The indexes of what was read are rebuilt from the log, byte by byte as a broker's, with the intervals
-       given here. So are the producer snapshots; one that has more, of producers whose batches are gone,
-       stays.
-    5. Leader epochs above the end of the log go; a recovery point above it is lowered to it.
-    6. A log that ends before its `log-start-offset-checkpoint` starts again there, empty.
+       segments after it are removed.
+    4. The indexes of those segments are rebuilt from the log, byte for byte like a broker's, with the
+       intervals given here. So are the producer snapshots; one that has more producers, whose batches are
+       gone, stays.
+    5. Leader epochs above the end of the log are removed; a recovery point above it is lowered to it.
+    6. A log that ends before its `log-start-offset-checkpoint` restarts there, empty.
 
-    What goes is kept in quarantine when the plan is applied. Where a batch is right by its checksum and
-    cannot be read by this version, and where the folder or a file in it is a symbolic link, nothing is
+    Removed data is kept in quarantine when the plan is applied. If a batch has a right checksum but
+    cannot be read by this version, or if the folder or a file in it is a symbolic link, nothing is
     planned (`RecoveryPlan.refused`).
 
     Args:
-        path: the folder. What the files in the folder around it say of it counts.
+        path: the folder. The files of its log directory apply.
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
         limits: how much may be allocated for one batch.
         progress: called now and then with the bytes of logs read since the last call.
@@ -134,7 +135,7 @@ def plan_recovery(
     """
     folder = partition_path(path)
     if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
-        raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
+        raise ValueError(f"{path}: a {folder.kind.value} replica is not changed")
     given = _given(folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress)
     return _recovery(folder.path, folder.topic_partition, given)
 
@@ -148,18 +149,18 @@ def plan_reindex(
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
-    """Find which indexes and producer snapshots differ from what the log says; no log is to change.
+    """Find indexes and producer snapshots that differ from the log; plans no change of a log.
 
     Args:
         path: the folder of a topic-partition.
         segments: the base offsets of the segments to read; None: all.
         index_interval_bytes, max_index_bytes, limits, progress: as in `plan_recovery`.
 
-    Where a segment is damaged, nothing is planned (`RecoveryPlan.refused`): it is to be recovered. Nor where
-    the folder or a file in it is a symbolic link.
+    If a segment is damaged, nothing is planned (`RecoveryPlan.refused`): recover it first. The same applies
+    if the folder or a file in it is a symbolic link.
 
     Returns: a plan; `apply` writes indexes and snapshots.
-    Raises: OSError; ValueError for a folder that is not a topic-partition's, and a segment that it has not.
+    Raises: OSError; ValueError for a folder that is not a topic-partition's, and a segment that it lacks.
 
     Example:
         >>> import shutil
@@ -176,7 +177,7 @@ def plan_reindex(
     """
     folder = partition_path(path)
     if segments is not None and not isinstance(segments, Collection):
-        raise ArgumentError(f"segments: a list of base offsets is needed, not {type(segments).__name__}")
+        raise ArgumentError(f"segments: expected a list of base offsets, not {type(segments).__name__}")
     given = _given(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
     return _reindex(PlannedFolder(folder.path, folder.topic_partition, given), segments)
 
@@ -202,7 +203,7 @@ def _given(
 
 
 def _offsets(path: Path) -> dict[TopicPartition, int]:
-    """A checkpoint of the log directory; one that cannot be read says nothing, as when a broker starts."""
+    """A checkpoint of the log directory; an unreadable one is ignored, as when a broker starts."""
     try:
         return read_offsets(path)
     except (FileNotFoundError, FormatError):
@@ -242,7 +243,7 @@ def _recovered(draft: PlannedFolder) -> RecoveryPlan:
 
 
 def _remark_gaps(plan: RecoveryPlan, limits: Limits) -> None:
-    """Say which offsets are lost between segments that stay: a broker would not notice."""
+    """Report offsets lost between segments that stay: a broker would not notice."""
     with PartitionLog(plan.path, limits=limits) as log:
         plan.remarks += [
             f"{plan.path}: offsets {gap.lost} to {gap.last} are in no segment, and not for compaction"

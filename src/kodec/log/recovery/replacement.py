@@ -1,4 +1,4 @@
-"""Rolls back, or completes, a replacement of segments that was interrupted.
+"""Rolls back, or completes, an interrupted replacement of segments.
 
 Followed: `LogLoader.removeTempFilesAndCollectSwapFiles` and `load` of
 `org.apache.kafka.storage.internals.log`, Kafka 4.
@@ -22,7 +22,7 @@ _MAX_INT64 = 2**63 - 1
 
 
 def finish_replacement(draft: PlannedFolder) -> None:
-    """Roll back, or complete, what the replacement of segments has left."""
+    """Roll back, or complete, an interrupted replacement of segments."""
     steps = draft.plan.steps
     kinds: dict[LeftoverKind, list[str]] = {kind: [] for kind in LeftoverKind}
     for name in draft.names:
@@ -52,7 +52,7 @@ def finish_replacement(draft: PlannedFolder) -> None:
 
 
 def _drop_replaced(draft: PlannedFolder, swaps: list[str]) -> None:
-    """Plan that what the complete replacement replaces goes."""
+    """Plan the removal of the segments that the complete replacement replaces."""
     first, end = _MAX_INT64, -1
     for name in swaps:
         base = _offset(name)

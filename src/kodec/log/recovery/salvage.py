@@ -1,7 +1,7 @@
 """Copies every good batch of a damaged log into a new folder, and reports exactly what is missing.
 
-A broker's recovery truncates a log at its first bad batch and deletes all that follows. What follows is
-mostly good: here it is kept, with its offsets.
+A broker's recovery truncates a log at its first bad batch and deletes all data after it. That data is
+mostly good: salvage keeps it, with its offsets.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class MissingRange:
     """Bytes of a segment that are not in the new log, and the offsets that may have been there.
 
     Attributes:
-        path: of the segment. start, end: the bytes, `end` not included; none of offsets that no segment
+        path: of the segment. start, end: the bytes, `end` not included; empty for offsets that no segment
             before this one holds.
         first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
             it, at the end of the log. Both are None where the batches around leave no offset between them.
@@ -75,18 +75,19 @@ class MissingRange:
 
 @dataclass(slots=True)
 class SalvageReport:
-    """What a salvage kept and what it did not.
+    """The result of a salvage.
 
     Attributes:
-        source, target: the folders; `target` is None where nothing was written.
-        segments: how many were read. batches, records, bytes: of what was kept; control records count.
-        missing: what was not kept, in the order of the log.
-        unread: files that hold records and are no part of the log as it is, left by an interrupted swap, and
-            what has the name of a segment and is no file.
-        open_transactions: the producers whose transaction has no end in what was kept; a consumer that reads
+        source, target: the folders; `target` is None if nothing was written.
+        segments: how many were read. batches, records, bytes: kept ones; control records count.
+        missing: ranges that were not kept, in the order of the log.
+        unread: files with records that are not part of the log, left by an interrupted swap, and
+            other things than files with the name of a segment.
+        open_transactions: the producers whose transaction has no end in the kept log; a consumer that reads
             committed records stops at the first of them.
-        wrong_epochs: batches that were kept though others, or `leader-epoch-checkpoint`, contradict their
-            leader epoch: no checksum covers it. The new checkpoint has none that batches around it refute.
+        wrong_epochs: batches that were kept although others, or `leader-epoch-checkpoint`, contradict their
+            leader epoch: no checksum covers it. The new checkpoint has no epoch that the batches around it
+            refute.
         end_offset: the offset after the last one that was kept.
 
     Example: see `plan_salvage`.
@@ -112,10 +113,10 @@ class SalvageReport:
 
 @dataclass(frozen=True, slots=True)
 class SalvagePlan:
-    """A copy of what is good in a log; `preview` says what would be kept, `apply` makes it.
+    """A planned copy of the good batches of a log; `preview` returns only the result, `apply` copies.
 
     Attributes:
-        path: the folder that is read, whose name says which `topic_partition` it holds.
+        path: the folder that is read, whose name shows which `topic_partition` it holds.
         target: the folder that is made.
         fingerprint: what was there when the plan was made.
         limits: how much may be allocated for one batch.
@@ -132,20 +133,20 @@ class SalvagePlan:
     progress: Callable[[int], None] | None = None
 
     def preview(self) -> SalvageReport:
-        """Read the log and say what would be kept; nothing is written.
+        """Read the log and return what would be kept; write nothing.
 
-        Raises: OSError; Unsupported where nothing can be kept, as another system has written the log.
+        Raises: OSError; Unsupported if another system has written the log.
         """
         with PartitionLog(self.path, limits=self.limits) as log:
             return _Salvage(log, self.progress).run(None)
 
     def apply(self) -> SalvageReport:
-        """Write the target; the source is only read. The folder is whole after a crash, or not there.
+        """Write the target; the source is only read. After a crash the folder is whole or absent.
 
         A broker that starts there reads the whole log once, as after any crash, and serves it.
 
-        Raises: FileExistsError; StalePlan where the source has changed since the plan was made, or meanwhile;
-        OSError (BlockingIOError where a broker or another program writes into the target's log directory).
+        Raises: FileExistsError; StalePlan if the source has changed since the plan was made;
+        OSError (BlockingIOError if a broker or another program writes into the target's log directory).
         """
         with PartitionLog(self.path, limits=self.limits) as log:
             with new_folder(log, self.target, self.fingerprint) as folder:
@@ -163,15 +164,15 @@ def plan_salvage(
 ) -> SalvagePlan:
     """Plan to copy every good batch of a topic-partition's log into a new folder; reads nothing yet.
 
-    A batch is good where it is whole, its checksum is right, and its offsets fit between those of the good
-    batches around it and into its segment; a wrapper of old messages, where they can be read too. As no
-    checksum covers offsets, of batches that contradict each other the fewest are left out. Batches stay as
-    they are, byte by byte, in segments of the same base offsets and times; indexes, transaction indexes,
+    A batch is good if it is complete, its checksum is right, and its offsets fit between those of the good
+    batches around it and into its segment; a wrapper of old messages must also be readable. Because no
+    checksum covers offsets, the fewest contradicting batches are left out. Batches stay as
+    they are, byte for byte, in segments of the same base offsets and times; indexes, transaction indexes,
     producer snapshots and leader epochs are rebuilt from what is kept. `partition.metadata` is copied, the
-    log start offset goes along.
+    log start offset is kept.
 
     Args:
-        target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
+        target: a new folder, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
         limits: how much may be allocated for one batch.
         progress: called now and then with the bytes of the source read since the last call.
@@ -199,7 +200,7 @@ def plan_salvage(
 
 
 class _Reason(NamedTuple):
-    """Why what starts at a byte is not kept."""
+    """Why the data at a byte is not kept."""
 
     position: int
     text: str
@@ -210,8 +211,8 @@ class _Found:
 
     Attributes:
         positions, sizes: in bytes. firsts, lasts: offsets, counted from `base`, the first that fits.
-        end: where the bytes end of which it is known what they are.
-        reasons: why others are not good, ascending; of many the first.
+        end: the end of the identified bytes.
+        reasons: why others are not good, ascending; limited in number.
     """
 
     def __init__(self, base: int) -> None:
@@ -249,7 +250,7 @@ class _Salvage:
         self._untold = 0
         self._state = ProducerState()
         self._epochs = EpochRuns()
-        # Why a segment is no log of Kafka's.
+        # Why a segment is not a Kafka log.
         self._foreign: FormatError | ReadFailed | None = None
         # The offset after the last one that was kept, or could have been.
         self._reached = 0
@@ -299,7 +300,7 @@ class _Salvage:
             self._passed(batch.size)
             try:
                 marker_of(batch)
-                # A wrapper of old messages says its last offset only: it is decompressed.
+                # A wrapper of old messages has only its last offset: it is decompressed.
                 first = batch.base_offset
             except FormatError as error:
                 found.explain(batch.position, _said(error))
@@ -320,7 +321,7 @@ class _Salvage:
         return found
 
     def _report_gap(self, segment: Segment) -> None:
-        """Report the offsets before a segment that no segment holds, and that nothing explains."""
+        """Report the offsets before a segment that are missing without an explanation."""
         told = self.report.missing[-1].last_offset if self.report.missing else None
         if self._reached < segment.base_offset and (told is None or told < self._reached):
             gap = explain_gap(self._log, self._reached, segment.base_offset - 1)
@@ -396,14 +397,14 @@ class _Salvage:
             writer.add_aborted(ended.index_entry())
 
     def _snapshot(self, folder: Path | None, offset: int, number: int) -> None:
-        """What is known of the producers where a segment starts; at the start of the log nothing is."""
+        """The producer state at the start of a segment; empty at the start of the log."""
         if folder is not None and number:
             replace_file(
                 folder / file_name(offset, "snapshot"), self._state.snapshot().to_bytes(), folder=False
             )
 
     def _leader_epochs(self) -> list[LeaderEpoch]:
-        """The new checkpoint; what the batches say that contradicts it is reported."""
+        """The new checkpoint; contradicting batches are reported."""
         log = self._log
         try:
             known = up_to(log.leader_epochs(), self._reached)
@@ -431,7 +432,7 @@ class _Salvage:
 
 
 def _close(writer: SegmentWriter, source: Segment) -> None:
-    """Close a new segment, and give its files the time of the one that it is made of."""
+    """Close a new segment, and give its files the time of its source."""
     paths = writer.paths
     writer.close()
     status = source.path.stat()
@@ -454,7 +455,7 @@ def _note(reasons: dict[str, None], text: str) -> None:
 
 
 def _in_order(found: _Found) -> Sequence[int]:
-    """The most batches, by number, in the order of the file, whose offsets ascend.
+    """The largest number of batches, in file order, whose offsets ascend.
 
     Source: the longest increasing subsequence, by patience sorting.
     """

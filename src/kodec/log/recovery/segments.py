@@ -22,7 +22,7 @@ __all__ = ["scan_one", "scan_segments", "write_indexes"]
 
 
 def scan_segments(draft: PlannedFolder) -> int:
-    """Read the segments that are to be read; where the log ends then."""
+    """Read the segments that need it; return the end of the log."""
     files, given = draft.segments(), draft.given
     draft.first = files[0].base_offset if files else 0
     unflushed = _first_unflushed(draft, files)
@@ -35,7 +35,7 @@ def scan_segments(draft: PlannedFolder) -> int:
             if found is not None:
                 state, end = None, found
                 continue
-        # Where an fsync has failed, the disk may have less than what is in memory.
+        # Where an fsync has failed, the disk may have less than memory.
         for path in each.paths:
             drop_cached(path, sync=False)
         before = None if last else files[number + 1].base_offset
@@ -67,7 +67,7 @@ def scan_segments(draft: PlannedFolder) -> int:
 
 
 def _start_again(draft: PlannedFolder, files: list[SegmentFiles]) -> None:
-    """Plan that all segments go: what is left of the log ends before it starts."""
+    """Plan the removal of all segments: the rest of the log ends before its start offset."""
     draft.truncated.clear()
     draft.written.clear()
     for name in draft.made:
@@ -77,7 +77,7 @@ def _start_again(draft: PlannedFolder, files: list[SegmentFiles]) -> None:
 
 
 def _first_unflushed(draft: PlannedFolder, files: list[SegmentFiles]) -> int:
-    """From which segment on batches may be damaged."""
+    """The first segment that may have damaged batches."""
     if draft.given.from_start:
         return 0
     if draft.given.clean:
@@ -122,7 +122,7 @@ def _truncate(draft: PlannedFolder, files: SegmentFiles, scan: SegmentScan) -> N
 
 
 def _has_indexes(files: SegmentFiles) -> bool:
-    """Whether the indexes are there, and the transaction index is one of this segment."""
+    """Whether the indexes exist, and the transaction index belongs to this segment."""
     if files.index is None or files.timeindex is None:
         return False
     if files.txnindex is None:
@@ -131,7 +131,7 @@ def _has_indexes(files: SegmentFiles) -> bool:
 
 
 def _end(files: SegmentFiles, limits: Limits) -> int | None:
-    """The offset after the last one, by headers; None where they do not lead to the end of the log, or to an
+    """The offset after the last one, by headers; None if they do not lead to the end of the log, or to an
     offset that the segment cannot have.
     """
     segment = Segment(files, limits)

@@ -1,4 +1,4 @@
-"""Plans what becomes of the producer snapshots.
+"""Plans the changes of the producer snapshots.
 
 Followed: `ProducerStateManager` of `org.apache.kafka.storage.internals.log`, Kafka 4.
 """
@@ -16,7 +16,7 @@ __all__ = ["drop_snapshots", "write_snapshot"]
 
 
 def write_snapshot(draft: PlannedFolder, offset: int, state: ProducerState) -> ProducerState:
-    """Plan the producer snapshot at `offset`; the state to go on with, which may know more."""
+    """Plan the producer snapshot at `offset`; return the state to continue with, which may have more."""
     name = file_name(offset, "snapshot")
     path = draft.names.get(name)
     if path is not None and name not in draft.made:
@@ -34,7 +34,7 @@ def write_snapshot(draft: PlannedFolder, offset: int, state: ProducerState) -> P
 
 
 def drop_snapshots(draft: PlannedFolder, end: int) -> None:
-    """Plan that snapshots above the end go, unreadable ones, and those within what was read.
+    """Plan the removal of snapshots above the end, of unreadable ones, and of those within the segments read.
 
     A broker keeps those at the start of a segment, and the newest.
     """

@@ -1,4 +1,4 @@
-"""The steps of a recovery: what is to be done to one file, with the facts that a person asks for."""
+"""The steps of a recovery: a change of one file, with its facts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """A log of `size` bytes that are not valid from `position` on: it is truncated there.
+    """A log with `size` invalid bytes from `position` on: it is truncated there.
 
-    What is truncated is saved to the quarantine folder first, if it is not only zeros.
+    Truncated data is saved to the quarantine folder first, if it is not only zeros.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class Write:
 
     @property
     def data(self) -> bytes:
-        """What it is to hold. Raises OSError."""
+        """Its new contents. Raises OSError."""
         return self.contents.read(self.at, self.size)
 
 

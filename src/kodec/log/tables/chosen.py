@@ -1,4 +1,4 @@
-"""Which logs a reader is asked for: one file, or the segments of one or many topic-partitions."""
+"""Resolves a reader's source to logs: one file, or the segments of one or many topic-partitions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["ChosenLogs", "LogSource", "LogsSource", "Piece", "chosen_list", "cho
 
 LogSource: TypeAlias = str | os.PathLike[str] | PartitionLog | LogDirectory | Segment
 LogsSource: TypeAlias = Source | LogSource | Iterable[LogSource]
-"""What readers take: one log as bytes, a file or a path; or the logs of directories, topic-partitions, globs,
+"""A reader's source: one log as bytes, a file or a path; or the logs of directories, topic-partitions, globs,
 segments, and lists of these."""
 
 
@@ -44,10 +44,10 @@ class Piece:
     """A segment to be read.
 
     Attributes:
-        log: the log that it is of; None for a file that was asked for alone.
-        owner: the topic-partition; None where nothing says it.
-        after: the segment behind it; None for the last one, or where that is not known.
-        first: only offsets from there on: what lies below is deleted.
+        log: its log; None for a single file.
+        owner: the topic-partition; None if unknown.
+        after: the segment after it; None for the last one, or if that is unknown.
+        first: only offsets from there on: those below are deleted.
     """
 
     files: SegmentFiles
@@ -59,11 +59,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ChosenLogs:
-    """What a source means, where that is not one file.
+    """The logs of a source that is not one file.
 
     Attributes:
-        logs: topic-partitions' logs, and files that were asked for alone; by topic and partition.
-        several: whether more than one topic-partition can come, whatever there is now.
+        logs: topic-partitions' logs, and single files; by topic and partition.
+        several: whether there can be more than one topic-partition, regardless of the current state.
     """
 
     logs: tuple[PartitionLog | Piece, ...]
@@ -94,12 +94,12 @@ def chosen_logs(
     partitions: Collection[int] | int | None,
     limits: Limits,
 ) -> ChosenLogs | Source:
-    """The logs that a source means; the source itself, or the path of a segment, where it is one file.
+    """The logs of a source; the source itself, or the path of a segment, if it is one file.
 
-    Of a log directory internal topics are left out unless `topics` names them.
+    Internal topics of a log directory are left out unless `topics` names them.
 
-    Raises: NotALog, OSError; ArgumentError for a topic-partition that is in two places, and for what is no
-    source; NoSuchPartition where there is no such topic or partition.
+    Raises: NotALog, OSError; ArgumentError for a topic-partition in two places, and for an invalid
+    source; NoSuchPartition for a missing topic or partition.
     """
     if isinstance(source, Segment):
         source = source.path
@@ -108,7 +108,7 @@ def chosen_logs(
         several = finder.add_all(source)
         return ChosenLogs(finder.found(), several)
     if (topics, partitions) != (None, None):
-        raise ArgumentError("topics and partitions choose of several logs; this is one file")
+        raise ArgumentError("topics and partitions select from several logs; this is one file")
     return source
 
 
@@ -127,7 +127,7 @@ def chosen_list(
     partitions: Collection[int] | int | None,
     limits: Limits,
 ) -> list[tuple[TopicPartition | None, LogSource]]:
-    """The logs that a source means, each with its topic-partition, as a list that readers take. Raises as
+    """The logs of a source, each with its topic-partition, as a list that readers accept. Raises as
     `chosen_logs`; ArgumentError for bytes and open files."""
     chosen = chosen_logs(source, topics, partitions, limits)
     logs = chosen if isinstance(chosen, ChosenLogs) else one_file(chosen, limits)
@@ -138,7 +138,7 @@ def chosen_list(
 
 
 def _is_one(source: LogsSource) -> TypeGuard[Source]:
-    """Whether a source is one file, or anything that is none and is refused when it is opened."""
+    """Whether a source is one file, or anything invalid, which is refused when opened."""
     if isinstance(source, (str, os.PathLike)):
         return named_paths(source) == [Path(source)] and not Path(source).is_dir()
     if isinstance(source, (PartitionLog, LogDirectory)):
@@ -167,7 +167,7 @@ class _Finder:
         self._places: dict[Path, PartitionLog | Piece] = {}
 
     def found(self) -> tuple[PartitionLog | Piece, ...]:
-        """What was found, in order."""
+        """The results, in order."""
         owners: dict[TopicPartition, Path] = {}
         here: list[TopicPartition] = []
         for place, log in self._places.items():
@@ -184,11 +184,11 @@ class _Finder:
             if wanted is not None and (missing := wanted - there):
                 names = ", ".join(sorted(map(str, self._seen))[:10]) or "none"
                 text = ", ".join(sorted(map(str, missing)))
-                raise NoSuchPartition(f"no {what} {text}; there are {names}")
+                raise NoSuchPartition(f"no {what} {text}; known: {names}")
         return tuple(sorted(self._places.values(), key=_place))
 
     def add_all(self, source: LogsSource) -> bool:
-        """Find what a source means; whether more than one topic-partition can come of it."""
+        """Resolve a source; return whether it can have more than one topic-partition."""
         if isinstance(source, PartitionLog):
             self._add(source, asked_for=True)
             return False
@@ -202,7 +202,7 @@ class _Finder:
         if isinstance(source, (str, os.PathLike)):
             paths = named_paths(source)
             if not paths:
-                raise FileNotFoundError(f"{source}: nothing is called so")
+                raise FileNotFoundError(f"{source}: nothing has this name")
             many = [self._path(path) for path in paths]
             return any(many) or paths != [Path(source)]
         if _is_bytes_or_file(source) or not isinstance(source, Iterable):

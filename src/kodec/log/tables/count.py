@@ -1,4 +1,4 @@
-"""How many rows a table would have: by the headers of batches, where these say it."""
+"""Counts the rows that a table would have, from batch headers where possible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kodec.runtime.errors import FormatError
 
 __all__ = ["count_rows"]
 
-# A thread of its own is worth it for so many bytes of log.
+# A separate thread is worth it for this many bytes of log.
 _PART = 128 << 20
 _COLUMNS = (
     "position",
@@ -51,11 +51,11 @@ def count_rows(
     limits: Limits = Limits(),
     threads: int | None = None,
 ) -> int:
-    """How many rows `read_table` has with the same arguments.
+    """Count the rows of `read_table` with the same arguments.
 
-    Headers of batches say it, so hardly anything is read. Decoded are only compressed batches of v0 and v1,
-    and those that are partly in a range: of time, each that may have records of it and was stamped by
-    producers. Checksums are verified of these alone. Raises as `scan_table`.
+    Batch headers have the numbers, so little is read. Only compressed batches of v0 and v1 are decoded,
+    and those partly within a range; for a time range, each that may have records in it and was stamped by
+    producers. Only their checksums are verified. Raises as `scan_table`.
 
     Args:
         all: as in `scan_table`.
@@ -99,7 +99,7 @@ def count_rows(
 
 
 def _parts(piece: Piece, most: int, limits: Limits) -> Iterator[tuple[int, int | None]]:
-    """A large segment in parts, from one batch up to another one, where its index finds them."""
+    """A large segment in parts, from one batch up to another one, if its index locates them."""
     files, start = piece.files, 0
     if files.index is not None and files.size >= 2 * _PART:
         number = min(most, files.size // _PART)
@@ -120,12 +120,12 @@ class _Count:
     options: LogReadOptions
 
     def part(self, piece: Piece, start: int, stop: int | None) -> int:
-        """The rows of these bytes of a segment."""
+        """Count the rows of these bytes of a segment."""
         heads = file_headers(piece.files.log, self._scan, self.options, start, stop)
         return self._rows(piece.files.log, heads, piece.first)
 
     def of(self, source: Source) -> int:
-        """The rows of one log."""
+        """Count the rows of one log."""
         return self._rows(source, scan_headers(source, self._scan, self.options), 0)
 
     @property
@@ -156,12 +156,12 @@ class _Count:
         return number
 
     def _possible(self, batch: Any, wanted: Range) -> Any:
-        """Which batches may have rows."""
+        """The batches that may have rows."""
         import pyarrow.compute as pc
 
         found = pc.and_(
             pc.greater_equal(batch["last_offset"], wanted.first),
-            # of a wrapper the first offset is not known
+            # of a wrapper the first offset is unknown
             pc.fill_null(pc.less_equal(batch["base_offset"], wanted.last), True),
         )
         if not self.options.control:
@@ -171,7 +171,7 @@ class _Count:
         return pc.and_(found, pc.greater_equal(self._newest(batch), self.timestamps.first))
 
     def _whole(self, batch: Any, wanted: Range) -> Any:
-        """Which batches have nothing but rows that are wanted."""
+        """The batches that match as a whole."""
         import pyarrow.compute as pc
 
         found = pc.and_(

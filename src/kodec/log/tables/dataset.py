@@ -1,4 +1,4 @@
-"""Logs as a dataset of pyarrow's, which DuckDB and others query; what they ask for reaches the log."""
+"""Logs as a pyarrow dataset for DuckDB and others; filters and columns are pushed down to the log."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from kodec.log.tables.table import Bounds, scan_table
 __all__ = ["LogDataset"]
 
 _MOST = 2**63 - 1
-# Of times too, in ms: what lies outside is no bound, and fits Arrow's microseconds.
+# Also for times, in ms: outside of it there is no bound; fits Arrow's microseconds.
 _MOST_TIME = 2**53
 
 
 class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
-    """Logs as a `pyarrow.dataset.Dataset`; see `log_dataset`. Each query reads them anew, as they are then.
+    """Logs as a `pyarrow.dataset.Dataset`; see `log_dataset`. Each query reads their current state.
 
-    What a filter says of topic, partition, offset and timestamp keeps logs, segments and batches from being
-    read; of the columns those are built that the query names. The methods of `Dataset` that need fragments or
-    make another dataset, raise NotImplementedError.
+    Filters on topic, partition, offset and timestamp exclude logs, segments and batches from being
+    read; only the query's columns are built. The methods of `Dataset` that need fragments or
+    return another dataset, raise NotImplementedError.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
     def scanner(
         self, columns: Any = None, filter: Any = None, batch_size: int | None = None, **_: Any
     ) -> ds.Scanner:
-        """A scanner, as of `Dataset.scanner`; what else may be given there is for files and has no effect."""
+        """A scanner, as from `Dataset.scanner`; its other arguments apply to files and have no effect."""
         schema = self.schema
         asked = list(columns.values()) if isinstance(columns, dict) else []
         conditions = [each for each in (filter, *asked) if each is not None]
@@ -90,7 +90,7 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
         return ds.Scanner.from_batches(reader, columns=columns, filter=filter)
 
     def count_rows(self, filter: Any = None, **given: Any) -> int:
-        """The number of rows; without a filter by headers of batches, see `kodec.count_rows`."""
+        """The number of rows; without a filter from batch headers, see `kodec.count_rows`."""
         if filter is not None:
             return int(self.scanner([], filter, **given).count_rows())
         known = ("control", "on_error", "limits", "threads")
@@ -98,7 +98,7 @@ class LogDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no types here
         return count_rows([log for _, log in self._chosen()], **reading)
 
     def _unsupported(self, *_: Any, **__: Any) -> NoReturn:
-        raise NotImplementedError("a LogDataset is only read: use to_table, to_batches or scanner")
+        raise NotImplementedError("a LogDataset is read-only: use to_table, to_batches or scanner")
 
     # they would ask a dataset of C++, which there is none
     get_fragments = filter = replace_schema = sort_by = join = join_asof = _unsupported
@@ -110,7 +110,7 @@ def _made(source: LogsSource, choice: tuple[Any, Any], reading: dict[str, Any]) 
 
 
 def _of(owner: TopicPartition | None) -> Any:
-    """What holds of all rows of a topic-partition."""
+    """The facts common to all rows of a topic-partition."""
     topic, partition = pc.field("topic"), pc.field("partition")
     if owner is None:
         return topic.is_null() & partition.is_null()
@@ -118,9 +118,9 @@ def _of(owner: TopicPartition | None) -> Any:
 
 
 def _may_hold(schema: pa.Schema, filter: Any, known: Any) -> bool:
-    """Whether rows of which `known` holds may pass a filter.
+    """Whether rows for which `known` holds may pass a filter.
 
-    Arrow says it: a fragment with this guarantee, whose file is never opened, is among the dataset's
+    Arrow decides: a fragment with this guarantee, whose file is never opened, is among the dataset's
     fragments for the filter, or is not.
     """
     fragment = _FILES.make_fragment("rows", _SYSTEM, partition_expression=known)
@@ -132,7 +132,7 @@ _FILES, _SYSTEM = ds.IpcFileFormat(), LocalFileSystem()
 
 
 def _needs(expression: Any, schema: pa.Schema, name: str) -> bool:
-    """Whether an expression is about a column: whether it can do without."""
+    """Whether an expression needs a column."""
     others = pa.schema([field for field in schema if field.name != name])
     try:
         ds.InMemoryDataset(others.empty_table()).scanner(filter=expression.is_valid())
@@ -142,7 +142,7 @@ def _needs(expression: Any, schema: pa.Schema, name: str) -> bool:
 
 
 def _bounds(schema: pa.Schema, filter: Any, name: str, least: int, most: int) -> Bounds | None:
-    """Which values of a column may pass a filter: (first, last), None where there is no bound."""
+    """The values of a column that may pass a filter: (first, last), None: unbounded."""
     if filter is None or not _needs(filter, schema, name):
         return None
     column, kind = pc.field(name), schema.field(name).type

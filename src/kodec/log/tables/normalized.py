@@ -20,14 +20,14 @@ def normalized_batches(table: Any, *, lossy: bool = False) -> Iterator[Any]:
     """The rows of a table as `pyarrow.RecordBatch`es of plain types, in the order of `row_schema`.
 
     offset int64 | timestamp int64, ms | timestamp_type int32, -1 to 1 | key, value binary, null = none
-    | headers list<struct<key: binary, value: binary>>. Nulls are only in key, value and headers' values: an
+    | headers list<struct<key: binary, value: binary>>. Only key, value and headers' values: an
     offset, timestamp or list that is null is -1, -1 or empty. A column that the table lacks is not there.
 
     Args:
         table: a `pyarrow.Table` or `RecordBatch`, or any object with `__arrow_c_stream__` or
             `__arrow_c_array__`.
         lossy: cut timestamps to whole milliseconds, where otherwise EncodeError is raised.
-    Raises: TypeError for something else; EncodeError naming the column, or the record and the field.
+    Raises: TypeError for other types; EncodeError naming the column, or the record and the field.
     """
     batches = _batches(table)
     known = row_schema().names
@@ -68,7 +68,7 @@ def _plain(batches: Any, names: list[str], lossy: bool) -> Iterator[Any]:
 
 
 def _size_of(batch: Any) -> int:
-    """The bytes of a batch; those of its buffers where Arrow, before 24, cannot count columns of views."""
+    """The bytes of a batch; those of its buffers if Arrow, before 24, cannot count columns of views."""
     try:
         return int(batch.nbytes)
     except TypeError:
@@ -96,7 +96,7 @@ def _filled(values: Any, default: int) -> Any:
 
 
 def _decoded(values: Any) -> Any:
-    """The values themselves, where an array holds them in another way."""
+    """The plain values of an array with another representation."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

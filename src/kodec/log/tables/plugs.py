@@ -1,4 +1,4 @@
-"""Logs where people work: as a dataset for pyarrow and DuckDB, as a lazy frame for Polars."""
+"""Logs as a dataset for pyarrow and DuckDB and as a lazy frame for Polars."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def log_dataset(
     limits: Limits = Limits(),
     threads: int | None = None,
 ) -> LogDataset:
-    """Logs as a `pyarrow.dataset.Dataset`, for pyarrow, DuckDB and whatever else queries one.
+    """Logs as a `pyarrow.dataset.Dataset`, for pyarrow, DuckDB and other query engines.
 
-    The columns are topic string, partition int32, and those of `row_schema`. Nothing is read before a query,
-    and each reads anew. It builds the columns that it names; what it says of topic, partition, offset and
-    timestamp keeps logs, segments and batches from being read. Arguments and errors as of `scan_table`;
+    The columns are topic string, partition int32, and those of `row_schema`. Nothing is read before a query;
+    and each query reads again. It builds only its columns; filters on topic, partition, offset and
+    timestamp exclude logs, segments and batches from being read. Arguments and errors as in `scan_table`;
     `source` is no bytes and no open file.
 
     Args:
@@ -76,11 +76,11 @@ def scan_polars(
     limits: Limits = Limits(),
     threads: int | None = None,
 ) -> pl.LazyFrame:
-    """Logs as a `polars.LazyFrame`, with the columns that `scan_table` has by itself.
+    """Logs as a `polars.LazyFrame`, with the default columns of `scan_table`.
 
-    Nothing is read before it is collected. It builds the columns that are needed; conditions on topic and
-    partition, and comparisons of offset and timestamp with constants, keep logs, segments and batches from
-    being read. Arguments and errors as of `scan_table`; `source` is no bytes and no open file. Raises
+    Nothing is read before it is collected. It builds only the needed columns; conditions on topic and
+    partition, and comparisons of offset and timestamp with constants, exclude logs, segments and batches from
+    being read. Arguments and errors as in `scan_table`; `source` may not be bytes or an open file. Raises
     MissingDependency without polars.
 
     Args:

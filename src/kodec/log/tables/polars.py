@@ -1,4 +1,4 @@
-"""Logs as a lazy frame of Polars, whose conditions reach the log."""
+"""Logs as a lazy frame of Polars, with conditions pushed down to the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kodec.log.tables.table import scan_table
 
 __all__ = ["lazy_frame"]
 
-# Each with the one that says the same of the operands the other way round.
+# Each with its equivalent for swapped operands.
 _COMPARED = {
     operator.ge: operator.le,
     operator.gt: operator.lt,
@@ -55,7 +55,7 @@ def _frames(
     rows: int | None,
     size: int | None,
 ) -> Iterator[pl.DataFrame]:
-    """What Polars asks an IO source for: these columns, rows that pass, at most so many."""
+    """The interface of a Polars IO source: these columns, rows that pass, at most this many."""
     terms = [] if predicate is None else _terms(predicate)
     wanted = dict.fromkeys(known if columns is None else columns)
     if predicate is not None:
@@ -90,7 +90,7 @@ def _frames(
 
 
 def _terms(predicate: pl.Expr) -> list[pl.Expr]:
-    """The conditions of which all must hold."""
+    """The conditions that must all hold."""
     operands = predicate.meta.pop()
     if len(operands) == 2:
         right, left = operands
@@ -100,14 +100,14 @@ def _terms(predicate: pl.Expr) -> list[pl.Expr]:
 
 
 def _may_hold(terms: list[pl.Expr], owner: TopicPartition) -> bool:
-    """Whether rows of a topic-partition may pass: what is said of topic and partition alone is known."""
+    """Whether rows of a topic-partition may pass: only conditions on topic and partition are evaluated."""
     row = pl.DataFrame({"topic": [owner.topic], "partition": [owner.partition]}).cast({"partition": pl.Int32})
     known = [term for term in terms if set(term.meta.root_names()) <= set(PLACE)]
     return row.filter(*known).height > 0 if known else True
 
 
 def _bounds(terms: list[pl.Expr], name: str, kind: type) -> tuple[Any, Any] | None:
-    """The first and the last value of a column that may pass; None is no bound."""
+    """The first and the last value of a column that may pass; None: unbounded."""
     firsts: list[Any] = []
     lasts: list[Any] = []
     for term in terms:
@@ -118,7 +118,7 @@ def _bounds(terms: list[pl.Expr], name: str, kind: type) -> tuple[Any, Any] | No
 
 
 def _bounds_of(term: pl.Expr, column: pl.Expr, kind: type) -> tuple[Any, Any]:
-    """What a comparison with constants says of a column; more may pass it than does."""
+    """The range that a comparison with constants allows for a column; possibly too wide."""
     operands = term.meta.pop()[::-1]
     if not any(each.meta.eq(column) for each in operands):
         return None, None

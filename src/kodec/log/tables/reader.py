@@ -1,4 +1,4 @@
-"""The reader of a log that gives Arrow batches, whoever fills them."""
+"""The reader of a log that yields Arrow batches."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class TableReader(Reader["pa.RecordBatch"]):
     """An iterator of `pyarrow.RecordBatch`; see `scan_table`.
 
     Attributes:
-        schema: that of every batch.
-        ends: of several files, how far each was read, once it was.
+        schema: the schema of every batch.
+        ends: for several files, how far each was read, once finished.
 
     Example: see `scan_table`.
     """
@@ -42,7 +42,7 @@ class TableReader(Reader["pa.RecordBatch"]):
     ends: Sequence[FileEnd] = ()
 
     def read_all(self) -> pa.Table:
-        """All that is left to read, as a `pyarrow.Table`."""
+        """The rest, as a `pyarrow.Table`."""
         import pyarrow as pa
 
         return pa.Table.from_batches(list(self), schema=self.schema)
@@ -67,7 +67,7 @@ def scan_rows(
 ) -> TableReader:
     """The records of a log as Arrow batches, without those of the batches that `drops` names.
 
-    The columns may be any of `headed_schema`. With `drops`, or a column that says of which batch a record is,
+    The columns may be any of `headed_schema`. With `drops`, or a column about a record's batch,
     it goes from batch to batch in Python. The rest is as in `Walk`.
     """
     walk = Walk(source, options, order=order, start=start, stop=stop, last=last)
@@ -79,16 +79,16 @@ def scan_rows(
 
 
 def scan_headers(source: Source, scan: Scan, options: LogReadOptions) -> TableReader:
-    """The headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
+    """The headers of a log's batches as Arrow batches; a scan's ranges do not apply."""
     return _reader(Walk(source, options), scan, kernel.header_decoder(scan, options))
 
 
 def file_headers(
     path: Path, scan: Scan, options: LogReadOptions, start: int = 0, stop: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """As `scan_headers`, of a part of a file: only headers are read, up to what is not as it should be.
+    """Like `scan_headers`, for a part of a file: only headers are read, up to the first irregularity.
 
-    No checksum is verified. Raises OSError; FormatError, where damage is not to be skipped.
+    No checksum is verified. Raises OSError; FormatError if damage must not be skipped.
     """
     options = replace(options, check_crc=False)
     if options.on_error == "raise":

@@ -32,38 +32,38 @@ def read_records(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> RecordReader:
-    """Read the logical records of logs, of formats v0, v1 and v2 in any mix, in the order they are stored.
+    """Read the logical records of logs, of formats v0, v1 and v2 in any mix, in stored order.
 
     Args:
         source: a path, bytes-like, or a file opened for reading in binary (read from its current position):
             one segment, or any file with batches. Or many: the path of a log directory or of a
             topic-partition's folder, a glob, a `LogDirectory`, a `PartitionLog`, a `Segment`, or a list of
-            these. They come by topic, partition and offset, each log from its start offset on; of a log
-            directory without internal topics, unless `topics` names them. `LogDirectory.find_records` says
-            which topic-partition a record is of.
-        topics, partitions: only these, of several.
+            these. They are read by topic, partition and offset, each log from its start offset; a log
+            directory's internal topics only if `topics` names them. `LogDirectory.find_records` also
+            returns the topic-partition of a record.
+        topics, partitions: only these.
         check_crc: verify every checksum.
-        control: also give control records, as ControlRecord.
-        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, goes on at the next
+        control: also yield control records, as ControlRecord.
+        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, continues at the next
             batch that cannot be a part of it (docs/reading.md), and keeps the range in `.skipped`. Blocks
             of a file that the system cannot read are skipped in the same way; a stream ends there in either
             case.
         limits: how much may be allocated.
 
-    Where the source is a segment by its name (``00000000000000000000.log``), a batch whose offsets do not
-    ascend, or are outside of the segment, is corrupt too: no checksum covers them.
+    If the source has the name of a segment (``00000000000000000000.log``), a batch whose offsets do not
+    ascend, or are outside the segment, is corrupt too: no checksum covers them.
 
     A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
-    an error: `.torn_tail` says where and why.
+    an error: `.torn_tail` has the place and the reason.
 
-    The reader is for one thread at a time, as iterators are; its records may go to any.
+    The reader is for one thread at a time, as iterators are; its records may be used by any.
 
     Returns: an iterator of `Record`, with `position`, `torn_tail` and `skipped`.
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
         field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
         cannot be read on; NotALog (a ValueError) for a folder that holds no log; NoSuchPartition (a KeyError)
-        for a topic or partition that is not there; ArgumentError (a TypeError and ValueError) for another
-        source, and for a topic-partition that is in two places.
+        for a missing topic or partition; ArgumentError (a TypeError and ValueError) for another
+        source, and for a topic-partition in two places.
 
     Example:
         >>> import kodec

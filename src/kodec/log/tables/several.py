@@ -1,4 +1,4 @@
-"""The records of many segments as one stream: in order, read ahead in threads, past what a broker deletes."""
+"""The records of many segments as one stream: in order, read ahead in threads, past deleted segments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FileEnd:
-    """How far one file was read: as `Reader` says it of one."""
+    """How far one file was read, as in `Reader`."""
 
     path: Path
     position: int
@@ -38,13 +38,13 @@ class FileEnd:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What of a segment is to be read.
+    """The part of a segment to read.
 
     Attributes:
-        offsets: those that are wanted.
-        order: what the offsets in it are held against.
+        offsets: the selected ones.
+        order: the order that its offsets are compared with.
         start, stop: the bytes to read; `stop` is None for the end of the file.
-        last: the offset for which `stop` is.
+        last: the offset that `stop` stands for.
     """
 
     path: Path
@@ -63,13 +63,13 @@ def part_of(
     after: int | None = None,
     ends: bool = False,
 ) -> Part:
-    """Where in a segment the offsets are, by its index; all of it where that does not help.
+    """The place of the offsets in a segment, by its index; all of it if the index does not help.
 
     The first offset may become that of a batch whose checksum is wrong where this may have hidden the one
-    that was asked for, so that it is not passed over. Raises OSError.
+    that was requested, so that it is not skipped. Raises OSError.
 
-    Args: after is the base offset of the segment behind it, where that is known; with `ends` the last offset
-    is looked up too, else the file is read to its end.
+    Args: after is the base offset of the segment after it, if that is known; with `ends` the last offset
+    is also looked up, else the file is read to its end.
     """
     start, stop, before, (first, last) = 0, None, None, offsets
     if first > files.base_offset or ends:
@@ -83,7 +83,7 @@ def part_of(
                 if ends and (place := segment.find(last)) is not None:
                     stop = place.position + place.size
         except FormatError:
-            # Whoever reads from the start says what is wrong, if it concerns what is wanted: with an end
+            # Reading from the start raises the error, if it concerns the selection: with an end
             # `Walk` stops as soon as a good batch has it.
             start, stop, before = 0, 0 if ends and first <= last else None, None
     order = Order(files.base_offset, str(files.log), after)
@@ -94,10 +94,10 @@ def part_of(
 
 @dataclass(slots=True)
 class SeveralLogs(Generic[T]):
-    """Reads the segments of several logs, one after the other, those that follow ahead in threads.
+    """Reads the segments of several logs, one after the other, reading ahead in threads.
 
     Attributes:
-        open: makes the reader of a part of a segment, and what gives its items, each with its last offset.
+        open: creates the reader of a part of a segment, and its items, each with its last offset.
         ends: how far each file was read, in the order in which they came to their ends.
     """
 
@@ -154,7 +154,7 @@ class SeveralLogs(Generic[T]):
                 log = piece.log
                 if log is None or not (isinstance(error, FileNotFoundError) or _is_replaced(pieces[at])):
                     raise
-                # A broker has deleted or merged segments since they were listed: what there is now follows.
+                # A broker has deleted or merged segments since they were listed: the current ones follow.
                 for each in range(at, end):
                     drop(each)
                 yield from log.whatever_goes(self._again, following)
@@ -187,17 +187,17 @@ class SeveralLogs(Generic[T]):
             yield from items
 
     def _is_too_old(self, piece: Piece) -> bool:
-        """Whether the headers of a segment show that it has no record as new as is wanted."""
+        """Whether the headers of a segment show that it has no record that is new enough."""
         if self.since is None or self.since <= 0:
             return False
-        # what is damaged is reported by whoever reads it
+        # reading damage reports it
         with suppress(FormatError), Segment(piece.files, self.options.limits) as segment:
             largest = segment.largest_timestamp()
             return largest is None or largest[0] < self.since
         return False
 
     def _ended(self, piece: Piece, following: Piece | None) -> None:
-        """Note how far a segment was read, and what is missing between it and the next one."""
+        """Record how far a segment was read, and the gap before the next one."""
         reader = self._readers.pop(piece.files.log, None)
         if reader is None:
             return
@@ -212,20 +212,20 @@ class SeveralLogs(Generic[T]):
         tail = None if self.options.on_error == "skip" else reader.torn_tail
         log.report_gap(piece.files.log, tail, first, last)
 
-    # -- what a reader says of the whole ------------------------------------------------------------
+    # -- totals of a reader ------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """How many there are."""
+        """Their number."""
         return f"{len(self.chosen.logs)} logs"
 
     @property
     def order(self) -> None:
-        """Each file has its own."""
+        """Not available: each file has its own."""
 
     @property
     def position(self) -> int:
-        """The bytes of all files that were read."""
+        """The bytes read from all files."""
         return sum(end.position for end in self.ends)
 
     @property
@@ -235,7 +235,7 @@ class SeveralLogs(Generic[T]):
 
     @property
     def skipped(self) -> SkippedRanges:
-        """All that was skipped; the errors have the files' names."""
+        """All skipped ranges; the errors name the files."""
         found = SkippedRanges()
         for end in self.ends:
             for each in end.skipped:
@@ -246,5 +246,5 @@ class SeveralLogs(Generic[T]):
 
 
 def _is_replaced(piece: Piece) -> bool:
-    """Whether a segment that was listed, or the one behind it, is there no more."""
+    """Whether a listed segment, or the next one, no longer exists."""
     return not piece.files.log.exists() or (piece.after is not None and not piece.after.log.exists())

@@ -1,4 +1,4 @@
-"""Several logs as one stream of Arrow batches, with columns that say which topic-partition a row is of."""
+"""Several logs as one stream of Arrow batches, with columns for the topic-partition of a row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PLACE", "placed_schema", "scan_logs"]
 
 PLACE = ("topic", "partition")
-"""Which topic-partition a row is of."""
+"""The topic-partition of a row."""
 
 
 def placed_schema(columns: pa.Schema | None = None) -> pa.Schema:
@@ -32,7 +32,7 @@ def placed_schema(columns: pa.Schema | None = None) -> pa.Schema:
 
 def scan_logs(chosen: ChosenLogs, scan: Scan, options: LogReadOptions, threads: int) -> TableReader:
     """The rows of several logs as `scan` asks for them, its columns any of `placed_schema`."""
-    # the offset says how far a log was read, should a broker delete the rest
+    # the offset records how far a log was read, in case a broker deletes the rest
     wanted = dict.fromkeys(["offset", *(name for name in scan.schema.names if name not in PLACE)])
     inner = replace(scan, schema=columns_of(decoded_schema(), wanted))
 
@@ -59,7 +59,7 @@ def scan_logs(chosen: ChosenLogs, scan: Scan, options: LogReadOptions, threads: 
 
 
 class _Shape:
-    """Makes the batches that are asked for of those of one segment."""
+    """Turns the batches of one segment into the requested ones."""
 
     def __init__(self, schema: pa.Schema, piece: Piece) -> None:
         self._schema = schema

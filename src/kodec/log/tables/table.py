@@ -43,11 +43,11 @@ __all__ = [
 
 # A column counts its bytes in 31 bits; a character of a header's key may take four.
 _MOST_BYTES = 128 << 20
-# Names and JSON take up to 25 times the bytes that are decoded.
+# Names and JSON take up to 25 times the size of the decoded bytes.
 _MOST_BYTES_DECODED = 16 << 20
 
 Bounds = tuple[int | None, int | None]
-"""The first and the last that are wanted; None is no bound."""
+"""The first and the last value; None: unbounded."""
 
 
 class SupportsArrowStream(Protocol):
@@ -82,48 +82,49 @@ def scan_table(
 ) -> TableReader:
     """Read the records of logs, of formats v0, v1 and v2 in any mix, as Arrow batches, one after another.
 
-    A row is a record, in the order they are stored. The columns are those of `row_schema`: offset int64,
-    timestamp timestamp[ms, UTC] (-1 ms is none), timestamp_type int32 (0 CreateTime, 1 LogAppendTime, -1
-    none), key and value binary (null is none), headers list<struct<key: string, value: binary>> (never null).
-    Before these, where the rows may be of more than one topic-partition: topic string and partition int32.
+    A row is a record, in stored order. The columns are those of `row_schema`: offset int64,
+    timestamp timestamp[ms, UTC] (-1 ms: none), timestamp_type int32 (0 CreateTime, 1 LogAppendTime, -1
+    none), key and value binary (null: none), headers list<struct<key: string, value: binary>> (never null).
+    Before these, if the rows may be of more than one topic-partition: topic string and partition int32.
     Bytes of a header's key that are not UTF-8 are U+FFFD, as Kafka shows them.
 
     Args:
         source: a path, bytes-like, or a file opened for reading in binary (read from its current position):
             one segment, or any file with batches. Or many: the path of a log directory or of a
             topic-partition's folder, a glob, a `LogDirectory`, a `PartitionLog`, a `Segment`, or a list of
-            these. They come by topic, partition and offset, each log from its start offset on; of a log
-            directory without internal topics, unless `topics` names them.
-        columns: the columns wanted, in this order; others are not built. None is all of the above.
+            these. They are read by topic, partition and offset, each log from its start offset; a log
+            directory's internal topics only if `topics` names them.
+        columns: the columns, in this order; others are not built. None: all of the above.
             On request only: `key_decoded` and `value_decoded`, strings. They are the messages of Kafka's own
-            topics and control records as JSON, {"name", "type", "version", "data"}; what is not known, or
-            does not decode, has "reason" and "bytes" (base64) in place of "data". Null where there are no
-            bytes, and for records of other topics. With `values` three more;
-            `topic` and `partition` of one topic-partition too; null for a file in no such folder.
-        offsets: (first, last), both included, either None: only rows with such an offset.
+            topics and control records as JSON, {"name", "type", "version", "data"}; unknown messages and
+            those that do not decode have "reason" and "bytes" (base64) instead of "data". Null if there are
+            no bytes, and for records of other topics. With `values`, three more;
+            `topic` and `partition` are available for one topic-partition, too; null for a file outside such a
+            folder.
+        offsets: (first, last), both included, either may be None: only rows with such an offset.
         timestamps: the same, each a datetime with a zone, or ms since 1970-01-01 UTC. A batch of v2 whose
-            header shows that it has no row in these ranges is skipped: not decompressed, and its checksum not
+            header has no row in these ranges is skipped: not decompressed, and its checksum not
             verified.
-        topics, partitions: only these, of several.
+        topics, partitions: only these.
         check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
-        control: also give the rows of control records.
-        topic: which topic the records of one file are of, for the decoded columns; None is what the folder
-            around a path says.
-        values: decodes values, in three more columns (docs/values.md): `value_typed`, of the type of its
-            reader's schema, or JSON on one line where it has none; `value_schema` and `value_reason`,
-            strings: the id of the schema that a value was written with, and why it is not decoded (then it is
+        control: also yield the rows of control records.
+        topic: the topic of the records of one file, for the decoded columns; None: from the folder
+            of a path.
+        values: decodes values, in three more columns (docs/values.md): `value_typed`, of the type of the
+            reader's schema, or JSON on one line if it has none; `value_schema` and `value_reason`,
+            strings: the id of the value's schema, and why it is not decoded (then it is
             null).
-        batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
-            rows, or so many bytes (128 MiB at most) in keys, values and headers, of which each counts for 16
-            more. It ends where a batch of the log ends, unless it would be more than twice as large.
-        threads: how many segments of several are read at once (None: as many as there are cores); each has
+        batch_rows, batch_bytes: the approximate size of the Arrow batches: one is complete once it has this
+            many rows, or this many bytes (128 MiB at most) in keys, values and headers, of which each counts
+            for 16 more. It ends where a batch of the log ends, unless it would be more than twice as large.
+        threads: how many segments are read at once (None: one per core); each has
             at most two batches waiting.
 
     Returns: an iterator of `pyarrow.RecordBatch` that also is an Arrow stream. Its `schema` is that of all
         batches; `position`, `torn_tail` and `skipped` as in `read_records`, of several files together, and in
         `ends` for each. Batches own their memory.
-    Raises: ValueError for columns or ranges that are none, for a datetime without a zone, and for decoded
-        columns where nothing says which topic it is; MissingDependency without pyarrow; then what
+    Raises: ValueError for unknown columns or invalid ranges, for a datetime without a zone, and for decoded
+        columns if the topic is unknown; MissingDependency without pyarrow; then what
         `read_records` raises, and Malformed for an offset or timestamp that does not fit 64 bits.
 
     Example:
@@ -189,11 +190,11 @@ def scan_table(
 
 
 def _topic(source: Source, topic: str | None) -> str:
-    """The topic that a source is of. Raises ValueError where that is not known."""
+    """The topic of a source. Raises ValueError if that is unknown."""
     if topic is None and isinstance(source, (str, os.PathLike)):
         topic = topic_of(source)
     if topic is None:
-        raise ValueError(f"{' and '.join(DECODED)} depend on the topic, which nothing says here: give topic=")
+        raise ValueError(f"{' and '.join(DECODED)} depend on the topic, which is unknown here: give topic=")
     return topic
 
 
@@ -215,7 +216,7 @@ def read_table(
 ) -> pa.Table:
     """Read the records of logs as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
-    Where a torn tail or skipped ranges matter, use `scan_table`, which reports them; its `read_all` gives the
+    If torn tails or skipped ranges matter, use `scan_table`, which reports them; its `read_all` returns the
     table.
 
     Args:
@@ -261,7 +262,7 @@ def scan_batch_table(
     base_timestamp, max_timestamp timestamp[ms, UTC], -1 ms = none | timestamp_type int32 |
     partition_leader_epoch int32, producer_id int64, producer_epoch int16, base_sequence int32, -1 = none |
     is_transactional, is_control bool | delete_horizon timestamp[ms, UTC], null = none | crc uint32, as stored
-    | crc_ok bool, null unless `check_crc`. They mean what they mean in `Batch`.
+    | crc_ok bool, null unless `check_crc`. The names are those of `Batch`.
 
     Nothing is decompressed, and a wrong checksum is no error: `check_crc` only fills `crc_ok`. The rest is as
     in `scan_table`.
@@ -312,19 +313,19 @@ def read_batch_table(
 
 @as_keywords(EncodeOptions)
 def encode_table(table: SupportsArrowStream | SupportsArrowArray, options: EncodeOptions) -> bytes:
-    """Write the rows of a table as a log holds them: what `encode` writes of the same records.
+    """Encode the rows of a table as a log, like `encode` with the same records.
 
     Args:
         table: a `pyarrow.Table` or `RecordBatch`, or any object with `__arrow_c_stream__` or
-            `__arrow_c_array__`, with some of the columns of `row_schema`. For one that is not there, and for
-            a null offset, timestamp or timestamp_type, the default of `Record` is taken. Other types are
+            `__arrow_c_array__`, with some of the columns of `row_schema`. For missing columns, and for
+            a null offset, timestamp or timestamp_type, the default of `Record` is used. Other types are
             cast: keys and values may be strings, timestamps have any unit or be integers of ms, headers be
             maps.
         lossy: as in `encode`; also cuts timestamps to whole milliseconds.
         The rest as in `encode`.
 
     Returns: bytes that Kafka reads; empty for no rows.
-    Raises: EncodeError naming the record and the field, or the column; TypeError for what is no table;
+    Raises: EncodeError naming the record and the field, or the column; TypeError for anything but a table;
         MissingDependency without pyarrow.
 
     Example:

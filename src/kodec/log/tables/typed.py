@@ -1,4 +1,4 @@
-"""Tables with columns of what values say, by the schemas that they were written with."""
+"""Tables with columns of decoded values, by the schemas that they were written with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TYPED_COLUMNS", "scan_typed"]
 
 TYPED_COLUMNS = ("value_typed", "value_schema", "value_reason")
-"""What a value says, the id of its schema, and why it is not decoded."""
+"""A decoded value, the id of its schema, and why it is not decoded."""
 
 
 def scan_typed(
@@ -29,7 +29,7 @@ def scan_typed(
 ) -> TableReader:
     """A reader of these columns, None for all, over one of those that are stored.
 
-    `place` are the columns that say which topic-partition a row is of, where they can be had.
+    `place` are the columns for the topic-partition of a row, if available.
     Raises as `scan_table`.
     """
     pa = pyarrow()

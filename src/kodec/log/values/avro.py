@@ -20,7 +20,7 @@ _MOST_EMPTY = 100
 
 
 def fastavro() -> Any:
-    """The module fastavro. Raises MissingDependency where it is not installed."""
+    """The module fastavro. Raises MissingDependency if it is not installed."""
     try:
         import fastavro
     except ImportError as missing:
@@ -47,7 +47,7 @@ class AvroSchema:
 def parse(schema: Schema, references: Mapping[str, Schema]) -> AvroSchema:
     """Parse a schema with the types of others, and check that what it describes is bounded.
 
-    Raises BadSchema for what is no schema, nests deeper than 100, expands to more than 100,000 types, has
+    Raises BadSchema for what is not a schema, nests deeper than 100, expands to more than 100,000 types, has
     more than 100 that take no bytes, or an array of such items, whose number no bytes would bound.
     """
     named: dict[str, Any] = {}
@@ -60,7 +60,7 @@ def parse(schema: Schema, references: Mapping[str, Schema]) -> AvroSchema:
 
 
 class AvroReader:
-    """Decodes data of one schema, resolved to the schema of the reader where that is given.
+    """Decodes data of one schema, resolved to the schema of the reader if that is given.
 
     Logical types are Python's: Decimal, date, time, datetime (in UTC; of local timestamps without a zone) and
     UUID; nanoseconds, and what is no logical type of Avro 1.12, are the numbers or bytes that are stored. A
@@ -120,7 +120,7 @@ def _parse(
             if name not in named:
                 raise BadSchema(f"{references[name]}: it has no type {name}") from None
         except Exception as error:
-            # whatever a tree that is no schema makes of it
+            # whatever a tree that is not a schema makes of it
             raise BadSchema(f"{schema}: {type(error).__name__}: {error}") from None
         else:
             named.update(types)
@@ -150,7 +150,7 @@ class _Walk:
             raise BadSchema(f"types are nested deeper than {MOST_NESTING}")
         if isinstance(schema, list):
             found = [self.size(each, depth + 1) for each in schema]
-            # one of them is there, behind a byte that says which: null alone is no more than that byte
+            # one of them is there, after a byte that shows which: null alone is no more than that byte
             empty = max((each.empty for each in found if each.nodes > 1), default=0)
             return _Size(1 + sum(each.nodes for each in found), empty, True)
         if isinstance(schema, str):

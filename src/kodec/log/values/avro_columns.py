@@ -27,7 +27,7 @@ _Finish = Callable[[Any], Any]
 
 
 class AvroColumn:
-    """Decodes data of one schema to an Arrow array, resolved to the schema of the reader where that is given.
+    """Decodes data of one schema to an Arrow array, resolved to the schema of the reader if that is given.
 
     A record is a struct, a union of null and another type that type, another union a struct with a field for
     each of its types, an enum a string; logical types are Arrow's, a UUID a string; a duration is 12 bytes.
@@ -48,7 +48,7 @@ class AvroColumn:
         self._fast: _Finish | None = None
         if own.stored not in (None, "null") and resolve is not None:
             self._fast = lambda array: resolve(own.finish(array))
-        # a row alone; and many of them, each with a mark behind it that shows where it ends
+        # a row alone; and many of them, each with a mark after it that shows where it ends
         row, mark = {"name": "row", "type": own.stored}, {"name": "mark", "type": "double"}
         marked = {"type": "record", "name": "Row", "fields": [row, mark]}
         rows = {"name": "rows", "type": {"type": "array", "items": marked}}
@@ -148,7 +148,7 @@ class _Form:
 
     Attributes:
         type: of the column.
-        stored: a type that is stored in the same bytes, for pyruhvro; None where there is none.
+        stored: a type that is stored in the same bytes, for pyruhvro; None if there is none.
         finish: what makes the column of that type's.
         plain: what makes what `pyarrow.array` takes of a value as fastavro decodes it.
         kind: Avro's name of the type, with what else it differs by; "null?" where it may be null.
@@ -446,7 +446,7 @@ def _fixed(schema: Any, name: str) -> _Form:
 
 
 def _validity(array: Any) -> Any:
-    """The bits that say which are not null, from the first one on; None where none is."""
+    """The bits that say which are not null, from the first one on; None if none is."""
     return array.is_valid().buffers()[1] if array.null_count else None
 
 
@@ -471,7 +471,7 @@ def _decimal(schema: Any) -> _Form:
 
 
 def _logical(schema: Any, kind: str) -> _Form:
-    """What a logical type makes of bytes or a fixed; without a type where there is none that is known."""
+    """What a logical type makes of bytes or a fixed; without a type if there is none that is known."""
     pa = pyarrow()
     name = schema.get("logicalType")
     if name == "decimal" and 0 < schema.get("precision", 0) <= 76:
@@ -556,7 +556,7 @@ _PROMOTED: dict[str, Sequence[str]] = {
 
 
 def _resolution(writer: _Form, reader: _Form) -> _Finish | None:
-    """What makes a column of the reader's type of one of the writer's; None where fastavro is to say."""
+    """What makes a column of the reader's type of one of the writer's; None if fastavro is to say."""
     if writer is reader or (writer.kind == reader.kind and not writer.inside and writer.type == reader.type):
         return _same
     if reader.kind == "null?":

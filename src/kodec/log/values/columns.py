@@ -158,7 +158,7 @@ def _rows(group: _Group) -> Any:
 
 
 def _scattered(parts: Sequence[tuple[Any, Any]], count: int, kind: Any) -> Any:
-    """Arrays whose rows are these of a column; null where there is none."""
+    """Arrays whose rows are these of a column; null if there is none."""
     pa = pyarrow()
     if len(parts) == 1 and len(parts[0][0]) == count:
         return parts[0][1]
@@ -237,7 +237,7 @@ def _groups(
     for row, (data, names) in zip(rest.to_pylist(), _pairs(*chosen), strict=True):
         known, message = None, None
         try:
-            assert data is not None  # nulls are no rows of these
+            assert data is not None  # nulls are not rows of these
             framed = decoder.framed(data, names, part)
             if decoder.source is not None or decoder.format != "json-schema":
                 known = _schema(decoder, framed, topic, part)

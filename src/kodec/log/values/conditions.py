@@ -37,7 +37,7 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
 
 _PARTS: dict[str, Part] = {"key": "key", "value": "value"}
 Decode = Callable[[str, Record, Part], Any]
-"""A key or a value as a condition sees it; of a topic, which is empty where it is not known."""
+"""A key or a value as a condition sees it; of a topic, which is empty if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def condition(text: str, decode: Decode = parsed_part) -> Condition:
     """A condition in the syntax of Python: `and`, `or`, `not`, comparisons, `in`, fields, items, constants.
 
     `value.a.b` and `value["a"]["b"]` are fields of JSON objects, `value.items[0]` an item of a list. What is
-    not there is None, as null is, which is equal to None only and neither larger nor smaller than anything;
-    nor are things of two kinds, as 1 and "1". `decode` says what key and value are. Raises ArgumentError,
+    missing is None, as null is, which is equal to None only and neither larger nor smaller than anything;
+    nor are things of two kinds, as 1 and "1". `decode` shows what key and value are. Raises ArgumentError,
     which quotes what is none of these.
     """
     try:

@@ -63,7 +63,7 @@ class DecodedValue:
 
     @property
     def json(self) -> str:
-        """The value as JSON on one line; docs/values.md says what becomes of each type."""
+        """The value as JSON on one line; docs/values.md shows what becomes of each type."""
         return json_of(self.value)
 
 
@@ -75,7 +75,7 @@ class DecodedColumn:
         values: with a reader's schema of its type; else a struct with a column for each schema, named by its
             id (or subject), and by the message where that is not the first one of a Protobuf schema. JSON is
             text. Null for null, and where it is not decoded.
-        schema: string, the id (or subject) of the schema; null where that is not known.
+        schema: string, the id (or subject) of the schema; null if that is unknown.
         reason: string, why a value is not decoded; null where it is, and for null.
     """
 
@@ -328,7 +328,7 @@ class ValueDecoder:
         return parse(schema, references)
 
     def _both(self, schema: Schema) -> tuple[Any, Any]:
-        """The schema of the writer and that of the reader, None where there is none."""
+        """The schema of the writer and that of the reader, None if there is none."""
         assert self.source is not None
         if self._target is None:
             return self._parsed(self.source, schema), None

@@ -40,8 +40,8 @@ class ReadableValue:
         format: `text`, `json`, `hex`, `base64`; `kafka`: JSON of a message of Kafka's own topics; `avro`,
             `protobuf`, `json-schema`: JSON of a value that was decoded.
         text: what it says in that format; of JSON on one line, its numbers as they were.
-        reason: why it is not in the format that was asked for; empty where it is.
-        schema: the id of the schema that it was written with, or its subject; empty where it has none.
+        reason: why it is not in the format that was asked for; empty if it is.
+        schema: the id of the schema that it was written with, or its subject; empty if it has none.
     """
 
     format: str

@@ -22,7 +22,7 @@ FRAMINGS: tuple[Framing, ...] = get_args(Framing)
 Part = Literal["key", "value"]
 Headers = Sequence[tuple[str, bytes | None]]
 
-# A zlib stream of Glue's may hold so many bytes; Kafka's own messages are mostly below 1 MiB.
+# A zlib stream of Glue's may hold this many bytes; Kafka's own messages are mostly below 1 MiB.
 _MOST_INFLATED = 64 << 20
 
 
@@ -60,7 +60,7 @@ def read_framing(
     """The framing of a key or a value: that of a header that names a schema, else that of its bytes.
 
     Nothing in the bytes names the registry, so `auto` goes by what ids there are: all are positive, so that 4
-    bytes of zeros after a magic of 0 begin an id of 8 bytes. Raises FormatError where there is no framing.
+    bytes of zeros after a magic of 0 begin an id of 8 bytes. Raises FormatError if there is no framing.
     """
     if framing in ("auto", "confluent", "apicurio"):
         found = _in_headers(data, dict(headers), part, framing)

@@ -51,7 +51,7 @@ def json_of(value: Any) -> str:
 
 
 def nesting_of(value: Any) -> int:
-    """How deep lists and mappings are in each other; 0 for neither."""
+    """How deep lists and mappings nest; 0 for neither."""
     depth, level = 0, [value]
     while level := [
         each

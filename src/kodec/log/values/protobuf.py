@@ -35,7 +35,7 @@ _MAIN = "kodec/schema.proto"
 
 
 def _library(name: str) -> Any:
-    """A module. Raises MissingDependency where it is not installed."""
+    """A module. Raises MissingDependency if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as missing:
@@ -250,7 +250,7 @@ def _serialized(text: str, descriptors: Any) -> Any:
 
 
 def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
-    """A file and those that it imports, each behind what it imports itself. Raises BadSchema."""
+    """A file and those that it imports, each after what it imports itself. Raises BadSchema."""
     done: dict[str, Any] = {}
 
     def add(file: Any, inside: tuple[str, ...]) -> None:
@@ -313,7 +313,7 @@ def _require_shallow(schema: Schema) -> None:
 
 
 def without_ref(payload: bytes) -> tuple[str, bytes]:
-    """The message's type, and the data behind it, as Apicurio's serializer writes them.
+    """The message's type, and the data after it, as Apicurio's serializer writes them.
 
     In front stands a length and a message with a string of number 1: the type's name.
     Raises FormatError, ValueError.

@@ -35,7 +35,7 @@ class ProtobufColumn:
     timestamp[us, UTC], wrappers what they hold; Duration and FieldMask are text as in Protobuf's JSON,
     Struct, Value, ListValue and Any JSON. Arguments as of `ProtobufReader`; extensions are left out.
 
-    Attributes: suffix: says which message it is, where that is not the first one.
+    Attributes: suffix: shows which message it is, where that is not the first one.
     Raises: BadSchema for a message that contains itself.
     """
 

@@ -48,7 +48,7 @@ class SchemaRegistry:
             has one (`/apis/ccompat/v7`, `/contexts/.test`).
         timeout: seconds for each request.
 
-    Raises: ArgumentError for what is no such URL. Its methods raise SchemaSourceFailed where the registry
+    Raises: ArgumentError for what is no such URL. Its methods raise SchemaSourceFailed if the registry
     does not answer, or refuses.
 
     Example:

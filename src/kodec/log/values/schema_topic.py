@@ -103,7 +103,7 @@ class SchemaTopic:
                         (subject, each) for each in versions if isinstance(last, int) and each <= last
                     }
                 case "CONFIG":
-                    # of all that is configured only an alias says where a schema is
+                    # of all that is configured only an alias shows where a schema is
                     of, alias = key.get("subject"), value.get("alias")
                     if isinstance(of, str):
                         self._aliases.pop(of, None)

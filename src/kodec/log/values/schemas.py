@@ -134,7 +134,7 @@ class SchemaSource(Protocol):
     """
 
     def by_id(self, schema_id: SchemaId, subject: str = "") -> Schema:
-        """The schema that a framing names; `subject` is that of the topic, `orders-value`, where known.
+        """The schema that a framing names; `subject` is that of the topic, `orders-value`, if known.
 
         Raises UnknownSchema, BadSchema; SchemaSourceFailed.
 

@@ -21,7 +21,7 @@ from kodec.runtime.dataclass import dataclass, field, replace
 __all__ = ["SCHEMAS_TOPIC", "AskedValues", "schema_source"]
 
 SCHEMAS_TOPIC = "_schemas"
-"""The topic in which registries keep schemas unless they are told otherwise."""
+"""The topic in which registries keep schemas unless they are given otherwise."""
 
 
 def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> SchemaSource | None:
@@ -66,7 +66,7 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
 
 @dataclass(frozen=True, slots=True)
 class AskedValues:
-    """How the values of a log directory are to be decoded, as options say it; every process makes its own.
+    """The options for decoding the values of a log directory; every process creates its own decoder.
 
     Attributes: log_dirs, schemas: as of `schema_source`, the latter as `where`; framing, reader_schema: as of
     `ValueDecoder`.
@@ -99,9 +99,9 @@ class AskedValues:
             raise UnknownSchema(f"{text} is neither a file nor a subject: {error}") from None
 
     def table_decoder(self, format: TypedFormat, topic: str, part: Part) -> ValueDecoder:
-        """The decoder for a table of one topic: without a reader's schema that of its newest version.
+        """The decoder for a table of one topic: without a reader's schema, with that of its newest version.
 
-        Where there is none, or it has no columns, values are JSON. Raises as `decoder`.
+        If there is none, or if it has no columns, values are JSON. Raises as `decoder`.
         """
         return _decoder(self, format, f"{topic}-{part}" if self.reader_schema is None else None)
 
@@ -127,7 +127,7 @@ def _source(asked: AskedValues) -> SchemaSource | None:
 
 
 def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
-    """The logs of a topic; of one that is in several log directories, the longest."""
+    """The logs of a topic; if it is in several log directories, the longest."""
     roots = [at.root if isinstance(at := resolve(path), PartitionPath) else Path(path) for path in log_dirs]
     found: dict[int, PartitionLog] = {}
     for root in dict.fromkeys(roots):

@@ -1,1 +1,1 @@
-"""Logs checked (`verify`), and summed up (`survey`); reads only."""
+"""Verifies logs (`verify`) and summarizes them (`survey`); read only."""

@@ -1,7 +1,7 @@
-"""What is read of a segment, and what of it counts only together with the segments before it.
+"""The findings of reading a segment, some of which depend on the segments before it.
 
-A segment can be read without the ones before it, in another process too; what it says of producers and
-transactions is then a list of steps, which are taken in the order of the log.
+A segment can be read without the ones before it, even in another process; its findings about producers and
+transactions is then a list of steps, which are applied in the order of the log.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = [
 
 
 class Step(Protocol):
-    """What changes what is known, or is compared with it."""
+    """A step that changes the state, or is compared with it."""
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """Go on by it."""
+        """Apply it."""
 
 
 Finding = Problem | Step
-"""What reading a segment gives: a problem whatever lies before it, or a step."""
+"""A result of reading a segment: a problem independent of earlier segments, or a step."""
 
 
 class Head(NamedTuple):
-    """What the header of a batch of magic 2 says of its producer."""
+    """The producer fields in the header of a batch of magic 2."""
 
     base_offset: int
     last_offset: int
@@ -83,7 +83,7 @@ class FirstBatch:
     offset: int
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """What began before the first one of the log is not in it."""
+        """Transactions that began before the first batch of the log are not in it."""
         if state.first_offset is None:
             state.first_offset = self.offset
         return ()
@@ -96,7 +96,7 @@ class ProducerBatch(NamedTuple):
     marker: Marker | None
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """What it says of its producer, and which transaction it aborts."""
+        """Apply its producer fields, and the transaction that it aborts."""
         ended = state.state.take(self.head, self.marker)
         if self.marker is not None and self.marker.kind is ControlRecordType.ABORT:
             began = None if ended is None else ended.first_offset
@@ -106,21 +106,21 @@ class ProducerBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompareSnapshots:
-    """The snapshots of what lies before `offset` are compared."""
+    """The snapshots up to `offset` are compared."""
 
     offset: int
 
     def take(self, state: Producers) -> Iterator[Problem]:
-        """What is wrong with them."""
+        """Their problems."""
         yield from state.compare_below(self.offset)
 
 
 @dataclass(frozen=True, slots=True)
 class Unreliable:
-    """A batch that counts may be missing."""
+    """A relevant batch may be missing."""
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """Nothing is compared with the batches any more."""
+        """Nothing more is compared with the batches."""
         state.reliable = False
         return ()
 
@@ -132,7 +132,7 @@ class OffsetsMissing:
     offset: int
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """What snapshots and transactions mention may be gone."""
+        """Contents of snapshots and transactions may be gone."""
         state.cleaned = max(state.cleaned, self.offset)
         return ()
 
@@ -143,10 +143,10 @@ class TransactionIndex:
 
     Attributes:
         log: the segment's log.
-        path: None where there is no index.
-        entries: the byte and the content of each; None where the file cannot be read.
+        path: None if there is no index.
+        entries: the byte and the content of each; None if the file cannot be read.
         error: what ends the entries, if anything.
-        known: up to which offset, excluded, the index has been written; None: to the end.
+        known: the offset (exclusive) up to which the index has been written; None: to the end.
         damaged: whether markers may be missing in the log.
     """
 
@@ -204,23 +204,23 @@ class Epochs:
     runs: EpochRuns
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """They are compared when those of all segments are known."""
+        """They are compared once those of all segments are known."""
         state.epochs.add(self.runs)
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class EndOfSegment:
-    """A segment ends; `last` is its last offset, None where a damaged batch leaves it open.
+    """A segment ends; `last` is its last offset, None if a damaged batch leaves it open.
 
-    `gap` is where the last batch is, with the first and last offset that are missing before it, if any.
+    `gap` is the place of the last batch, with the first and last offset that are missing before it, if any.
     """
 
     last: int | None
     gap: tuple[int, int, int] | None = None
 
     def take(self, state: Producers) -> Iterable[Problem]:
-        """The next segment is expected behind it."""
+        """The next segment is expected after it."""
         state.expected = None if self.last is None else self.last + 1
         state.gap = self.gap
         state.aborted.clear()
@@ -247,11 +247,12 @@ class _Run:
 
 @dataclass(slots=True)
 class SegmentFindings:
-    """What was read of a segment, to be kept or sent; an OSError that ended it is raised at its end.
+    """The findings of a segment, to be kept or sent; an OSError that ended it is raised at its end.
 
-    Batches that change nothing for `Producers`, as others of the same producer follow, are left out: of a
+    Batches that change nothing for `Producers`, because others of the producer follow, are left out: of a
     run without a marker or a snapshot in between all but the last one, and the first of a transaction; of
-    committed transactions all but the last one. So it has the size of what happened, not that of the log.
+    committed transactions all but the last one. So its size depends on the events, not on the size of the
+    log.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -295,7 +296,7 @@ def _superseded(runs: defaultdict[int, _Run], number: int, batch: ProducerBatch)
     elif run.first is not None and batch.marker is not None and batch.marker.kind is ControlRecordType.COMMIT:
         yield from run.committed
         if run.last is not None:
-            # it says as much of its producer as the first, which opened what is closed
+            # it has the same producer fields as the first, which opened the now closed transaction
             yield run.first
         runs[producer] = _Run(committed=(run.first if run.last is None else run.last, number))
     else:

@@ -1,4 +1,4 @@
-"""The headers of a segment's batches as Arrow batches, where all is in order, and what they add up to."""
+"""The headers of a segment's batches as Arrow batches, if all is in order, and their totals."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _MOST_ROWS = 1 << 20
 
 
 def header_tables(segment: Segment) -> HeaderTables | None:
-    """The headers of all batches; None where they are to be looked at one by one.
+    """The headers of all batches; None if they must be checked one by one.
 
-    That is so where anything is wrong, where there is a batch of magic 0 or 1, without the native kernel or
-    pyarrow, and where there are too many to hold them all.
+    That is the case if anything is wrong, for a batch of magic 0 or 1, without the native kernel or
+    pyarrow, and if there are too many to hold in memory.
     """
     if kernel.backend() != "native" or importlib.util.find_spec("pyarrow") is None:
         return None
@@ -82,7 +82,7 @@ def _in_order(table: pa.RecordBatch, last: int) -> bool:
 
 
 def table_of(heads: Sequence[BatchHeader]) -> pa.RecordBatch:
-    """Headers that were looked at one by one."""
+    """Headers that were checked one by one."""
     import pyarrow as pa
 
     from kodec.log.backends.arrow import batch_schema, columns_of
@@ -96,7 +96,7 @@ def table_of(heads: Sequence[BatchHeader]) -> pa.RecordBatch:
 
 
 def sum_of(table: pa.RecordBatch, name: str) -> int:
-    """The sum of a column; what is null adds nothing."""
+    """The sum of a column; nulls count as 0."""
     import pyarrow.compute as pc
 
     total: int = pc.sum(table[name], min_count=0).as_py()
@@ -116,7 +116,7 @@ def times_of(table: pa.RecordBatch) -> Iterator[int]:
 
     newest, base = (table[name].cast(pa.int64()) for name in ("max_timestamp", "base_timestamp"))
     created = pc.equal(table["timestamp_type"], TimestampType.CREATE_TIME.value)
-    # as one by one: a base that is a delete horizon, or of another clock, is none
+    # as in the check one by one: a base that is a delete horizon, or of another clock, is none
     base = base.filter(pc.and_(created, pc.is_null(table["delete_horizon"])))
     for times in (newest, base):
         ends = pc.min_max(times.filter(pc.greater_equal(times, 0))).as_py()

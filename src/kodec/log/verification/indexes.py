@@ -1,4 +1,4 @@
-"""The indexes of a segment, compared with its batches while they pass by."""
+"""The indexes of a segment, compared with its batches in one pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ E = TypeVar("E")
 
 
 class OffsetIndex:
-    """The offset index, compared while the batches of the log pass by."""
+    """The offset index, compared in a pass over the batches."""
 
     def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
         self.path = path
@@ -47,16 +47,16 @@ class OffsetIndex:
                 need = f"the start of a batch, such as {position}"
                 self._wrong(self._next, "position", entry.ofs_batch, need)
             elif last_offset > wanted:
-                # Brokers of 0.10 and 0.11 named the first offset.
+                # Brokers of 0.10 and 0.11 stored the first offset.
                 if not _holds(batch, wanted):
                     self._wrong(self._next, "the last offset of the batch", wanted, last_offset)
             elif last_offset < wanted:
-                # Brokers before 3.8 named the last offset of all that was appended together.
+                # Brokers before 3.8 stored the last offset of everything appended together.
                 self._waiting = self._next, wanted
             self._next += 1
 
     def skip_to(self, position: int) -> None:
-        """What the log has before `position` is damaged: nothing can be said of it."""
+        """The log before `position` is damaged: entries for it cannot be checked."""
         self._waiting = None
         while self._next < len(self.entries) and self.entries[self._next].ofs_batch < position:
             self._next += 1
@@ -82,7 +82,7 @@ def _holds(batch: Batch, offset: int) -> bool:
 
 
 class TimeIndex:
-    """The time index, compared while the batches of the log pass by."""
+    """The time index, compared in a pass over the batches."""
 
     def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
         self.path = path
@@ -141,9 +141,9 @@ def _entries(
     padded: bool,
     problems: list[Problem],
 ) -> list[E]:
-    """The entries of `size` bytes up to the first that is wrong, or the zeros at the end; adds what is wrong.
+    """The entries of `size` bytes up to the first wrong one, or the zeros at the end; adds the problem.
 
-    `wrong` says what is wrong of an entry behind another: what, needed, found.
+    `wrong` returns the problem of an entry after another: what, needed, found.
     """
     data = read_regular(path)
     entries: list[E] = []
@@ -165,11 +165,11 @@ def _entries(
 
 
 def _rest(path: Path, data: bytes, pos: int, size: int, padded: bool) -> Iterator[Problem]:
-    """What is behind the last entry: nothing, or, where the file is `padded`, zeros."""
+    """The rest after the last entry: nothing, or, if the file is `padded`, zeros."""
     if len(data) % size:
         yield Problem(path, len(data) // size * size, "file size", f"a multiple of {size}", len(data))
     if pos < len(data) // size * size and not any(data[pos:]):
         if not padded:
             yield Problem(path, pos, "zeros at the end", f"a size of {pos}", len(data))
     elif pos + size <= len(data) and not any(data[pos : pos + size]):
-        yield Problem(path, pos, "an entry of zeros with others behind it", "an entry", 0)
+        yield Problem(path, pos, "an entry of zeros before others", "an entry", 0)

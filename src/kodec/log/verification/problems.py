@@ -1,4 +1,4 @@
-"""What a verification finds."""
+"""The findings of a verification."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Problem", "from_error", "of_epochs", "unreadable"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: the file, the byte, what it is, what was needed and what is there.
+    """One problem: the file, the byte, what it is, what was needed and what was found.
 
-    A `note` is not wrong, but worth knowing.
+    A `note` is not a problem, but worth knowing.
 
     Attributes:
         path, at: the file, and the byte in it; None where it is not about one byte.
@@ -53,12 +53,12 @@ def from_error(error: FormatError | ReadFailed, path: Path) -> Problem:
 def of_epochs(
     runs: EpochRuns, checkpoint: Sequence[LeaderEpoch] = (), start_offset: int = 0
 ) -> Iterator[Problem]:
-    """What of the leader epochs in batches contradicts the checkpoint, or the batches around."""
+    """Contradictions of the leader epochs in batches with the checkpoint or the batches around them."""
     for each in runs.contradictions(checkpoint, start_offset):
         yield Problem(each.run.path, each.run.position, "leader epoch", each.need, each.have, note=each.note)
     if runs.omitted:
         run = runs.runs[-1]
-        have = f"{runs.omitted} batches behind them"
+        have = f"{runs.omitted} batches after them"
         yield Problem(run.path, run.position, "leader epoch", f"at most {runs.MOST} changes of it", have)
 
 

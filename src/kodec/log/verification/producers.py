@@ -1,4 +1,4 @@
-"""What the batches of a log say of producers, compared with the snapshots beside it."""
+"""Producer state from the batches of a log, compared with its snapshots."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Producers"]
 
 
 class Producers:
-    """What the batches so far say of producers; compared with snapshots when their offset is reached."""
+    """Producer state after the batches so far; compared with snapshots when their offset is reached."""
 
     def __init__(self, snapshots: Iterable[tuple[int, Path]] = (), *, cleaned: int = 0) -> None:
         self.reliable = True
         # Where the log begins, as far as it has been read.
         self.first_offset: int | None = None
-        # Below which offset compaction may have removed what a snapshot mentions.
+        # The offset below which compaction may have removed contents of a snapshot.
         self.cleaned = cleaned
         self.state = ProducerState()
         # The leader epochs of the segments so far.
@@ -32,26 +32,26 @@ class Producers:
         # By the offset of the marker in this segment: the producer, and where its transaction began (None:
         # not in the log).
         self.aborted: dict[int, tuple[int, int | None]] = {}
-        # Where the next segment begins; None where that is not known.
+        # Where the next segment begins; None if that is unknown.
         self.expected: int | None = None
         # What is missing before the last batch so far; see `EndOfSegment`.
         self.gap: tuple[int, int, int] | None = None
         self._snapshots = deque(snapshots)
 
     def lost(self) -> None:
-        """A segment cannot be read to its end: batches that count are missing."""
+        """A segment cannot be read to its end: relevant batches are missing."""
         self.reliable = False
         self.expected = None
         self.gap = None
         self.aborted.clear()
 
     def compare_below(self, offset: int) -> Iterator[Problem]:
-        """Check the snapshots of what lies before `offset`: all of that, and no more, has been taken."""
+        """Check the snapshots up to `offset`: exactly the batches before it have been processed."""
         while self._snapshots and self._snapshots[0][0] <= offset:
             yield from self._compare(*self._snapshots.popleft())
 
     def compare_rest(self) -> Iterator[Problem]:
-        """Check the snapshots that are left: all of the log has been taken."""
+        """Check the remaining snapshots: all of the log has been processed."""
         while self._snapshots:
             yield from self._compare(*self._snapshots.popleft())
 
@@ -85,7 +85,7 @@ class Producers:
                 )
 
     def _differences(self, told: producer_snapshot.Entry) -> Iterator[tuple[str, object, object]]:
-        """(what, what the log says, what the snapshot says). Compaction may have removed what it mentions."""
+        """(what, value in the log, value in the snapshot). Compaction may have removed contents of it."""
         state = self.state.known.get(told.producer_id)
         if state is not None and told.producer_epoch < state.epoch:
             yield "epoch", state.epoch, told.producer_epoch
@@ -103,8 +103,8 @@ class Producers:
                     yield name, need, have
         began = self.state.open.get(told.producer_id, -1)
         gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
-        # The cleaner removes what was aborted, markers after it, and what is superseded at the start of a
-        # transaction; a snapshot from before mentions them.
+        # The cleaner removes aborted records, markers after them, and superseded records at the start of a
+        # transaction; an earlier snapshot still has them.
         cleaned = 0 <= told.current_txn_first_offset < self.cleaned
         gone = gone or (cleaned and (began == -1 or told.current_txn_first_offset < began))
         if told.current_txn_first_offset != began and not gone:

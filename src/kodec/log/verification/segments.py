@@ -1,6 +1,6 @@
-"""One segment, read once from start to end, with everything beside it held against it.
+"""One segment, read once from start to end, compared with its indexes and snapshots.
 
-What depends on the segments before it is left open, as steps.
+Whatever depends on earlier segments is left open, as steps.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _ENOUGH = 4 << 20
 
 
 class SegmentCheck:
-    """One segment, read once from start to end, with everything beside it held against it.
+    """One segment, read once from start to end, compared with its indexes and snapshots.
 
     `after` is where the next segment begins, None for the active one; `snapshots` are the offsets of the
-    snapshots beside the log, ascending: those within the segment, and any one before it.
+    snapshots next to the log, ascending: those within the segment, and any one before it.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class SegmentCheck:
         self.reserved_batches = 0
 
     def run(self) -> Iterator[Finding]:
-        """What is found, in order. Raises OSError for a log that cannot be read."""
+        """The findings, in order. Raises OSError for a log that cannot be read."""
         segment = self.segment
         padded = self.after is None
         base = segment.base_offset
-        # Before the log: what a broker adds meanwhile is in the log when it is read.
+        # Before the log: entries that a broker adds meanwhile are in the log when it is read.
         offsets = yield from self._beside(segment.index, lambda path: OffsetIndex(path, base, padded))
         times = yield from self._beside(segment.timeindex, lambda path: TimeIndex(path, base, padded))
         told_aborted = yield from self._beside(segment.txnindex, Path.read_bytes)
@@ -113,12 +113,12 @@ class SegmentCheck:
             what = f"{reader.skipped.omitted} more damaged ranges"
             yield Problem(segment.path, reader.skipped[-1].end, what, "none", have)
         if self.reserved is not None:
-            # The checksum covers them, and is right: they were written so, and readers ignore them.
+            # The checksum covers them, and is right: they were written like this, and readers ignore them.
             at, attributes = self.reserved
             what = f"reserved attribute bits, in {self.reserved_batches} of the batches"
             yield Problem(segment.path, at, what, 0, f"attributes {attributes:#x}", note=True)
         end = reader.position
-        # What is wrong behind the last batch may hold the offsets up to the next segment.
+        # Damage after the last batch may hold the offsets up to the next segment.
         ends_damaged = reader.skipped.total > seen
         if ends_damaged:
             if not damaged:
@@ -126,7 +126,7 @@ class SegmentCheck:
             damaged = True
             if offsets is not None:
                 offsets.skip_to(end)
-        # A running broker preallocates zeros; what it is appending is whole when it is looked at again.
+        # A running broker preallocates zeros; a batch being appended is complete on the next check.
         tail = reader.torn_tail
         preallocated = tail is not None and tail.reason == "zeros" and self.live and self.after is None
         if tail is not None and not preallocated:
@@ -158,7 +158,7 @@ class SegmentCheck:
             self.progress(segment.size - told)
 
     def _beside(self, path: Path | None, read: Callable[[Path], T]) -> Generator[Problem, None, T | None]:
-        """What is read of a file beside the log; None where it is not there, or cannot be read."""
+        """The contents of a file next to the log; None if missing or unreadable."""
         try:
             return None if path is None else read(path)
         except FileNotFoundError:
@@ -178,7 +178,7 @@ class SegmentCheck:
         segment, last = self.segment, self.last
         first = batch.frame_offset
         try:
-            # A wrapper of magic 0 or 1 says no more of its messages than the last offset.
+            # A wrapper of magic 0 or 1 has no more of its messages than the last offset.
             inside = batch.records() if batch.magic != 2 and batch.codec != "none" else []
             if not inside:
                 batch.require_within_limits()
@@ -206,9 +206,9 @@ class SegmentCheck:
             yield Problem(segment.path, batch.position, "last offset", f"at most {most}", batch.last_offset)
 
     def _snapshots_below(self, batch: Batch) -> Iterator[Finding]:
-        """The snapshots of what lies before this batch."""
+        """The snapshots before this batch."""
         first = batch.frame_offset
-        # Of those outside the segment it need not be told all.
+        # Not all of those outside the segment are needed.
         due = first < self.segment.base_offset or (self.after is not None and first >= self.after)
         while self.snapshots and self.snapshots[0] <= first:
             self.snapshots.popleft()

@@ -1,4 +1,4 @@
-"""A topic-partition at a glance: offsets, times, bytes, codecs and health, by the headers of its batches."""
+"""A topic-partition at a glance: offsets, times, bytes, codecs and health, from batch headers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Health", "PartitionOverview", "SegmentFacts", "survey", "survey_segment"]
 
 _ENOUGH = 4 << 20
-# From so many bytes on it is worth importing pyarrow, where nobody else needs it.
+# From this many bytes on it is worth importing pyarrow just for this.
 _LARGE = 4 << 20
 _MOST_SHOWN = 65_536
 Seen = Callable[["pa.RecordBatch"], None]
@@ -44,22 +44,22 @@ Health = Literal["clean", "torn", "corrupt", "unreadable"]
 
 @dataclass(slots=True)
 class PartitionOverview:
-    """What a topic-partition holds.
+    """The contents of a topic-partition.
 
     Attributes:
         segments, bytes, batches, records: how many, and the bytes of the logs as listed; records as in
             `SegmentFacts`.
-        start_offset, end_offset: the first offset that can be read, and the one after the last; where the log
+        start_offset, end_offset: the first readable offset, and the one after the last; if the log
             is corrupt, `end_offset` is the one after the last batch that was reached.
         first_timestamp, last_timestamp: the smallest and largest in headers, in ms since 1970-01-01
-            UTC; None where there is none. Records inside a batch may be older than its header says.
+            UTC; None if there is none. Records inside a batch may be older than its header says.
         codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
-        health: `clean`; `torn` where a segment ends in a partial batch or in zeros; `corrupt` where a batch
-            is damaged, as far as lengths, headers and leader epochs show (and checksums, where they were
+        health: `clean`; `torn` if a segment ends in a partial batch or in zeros; `corrupt` if a batch
+            is damaged, as far as lengths, headers and leader epochs show (and checksums, if
             asked for);
-            `unreadable` where a file cannot be read.
-        problems: for each segment that is not clean, its file and what is wrong.
+            `unreadable` if a file cannot be read.
+        problems: for each segment that is not clean, its file and problem.
 
     Example: see `survey`.
     """
@@ -80,17 +80,17 @@ class PartitionOverview:
 
 @dataclass(slots=True)
 class SegmentFacts:
-    """What a segment holds, by the headers of its batches.
+    """The contents of a segment, from the headers of its batches.
 
     Attributes:
         base_offset, path, bytes: the offset in its name, and the log with its size as listed.
-        first_offset, last_offset: None where there is no batch; the first one also of a compressed message of
-            v0 or v1, as only the content has it.
-        batches, records: how many, control records too; records is None where messages of v0 or v1 are
-            compressed.
+        first_offset, last_offset: None if there is no batch; also the first one of a compressed message of
+            v0 or v1, because only the content has it.
+        batches, records: their numbers, including control records; records is None if messages of v0 or v1
+            are compressed.
         first_timestamp, last_timestamp, codecs, magics, health: as in `PartitionOverview`.
-        crc_ok: whether all checksums are right; None where they were not looked at, or not all.
-        problem: what is wrong where it is not clean.
+        crc_ok: whether all checksums are right; None if not all were verified.
+        problem: the problem, if it is not clean.
     """
 
     base_offset: int
@@ -115,8 +115,8 @@ class SegmentFacts:
 
     @property
     def missing(self) -> int | None:
-        """How many offsets from `base_offset` to the last one no record has, as after compaction; None where
-        `records` is."""
+        """The number of offsets from `base_offset` to the last one without a record, as after compaction;
+        None if `records` is."""
         return None if self.records is None else self.next_offset - self.base_offset - self.records
 
     def _take(self, head: BatchHeader) -> None:
@@ -169,10 +169,11 @@ def survey_segment(
     epochs: EpochRuns | None = None,
     seen: Seen | None = None,
 ) -> SegmentFacts:
-    """Look at the headers of all batches of a segment, with `check_crc` at all bytes.
+    """Read the headers of all batches of a segment, with `check_crc` all bytes.
 
-    `epochs` gets the leader epochs; without it they are compared with each other. The rest as in `survey`.
-    Raises: FileNotFoundError where it was deleted since it was listed.
+    `epochs` receives the leader epochs; without it they are compared with each other. The rest as in
+    `survey`.
+    Raises: FileNotFoundError if it was deleted since it was listed.
     """
     found = SegmentFacts(segment.base_offset, segment.path, segment.size)
     runs = EpochRuns()
@@ -243,10 +244,10 @@ def survey(
     progress: Callable[[int], None] | None = None,
     seen: Seen | None = None,
 ) -> PartitionOverview:
-    """Look at the headers of all batches, with `check_crc` at all bytes.
+    """Read the headers of all batches, with `check_crc` all bytes.
 
     `progress` is called now and then with the bytes of logs read since the last call; `seen`, which needs
-    pyarrow, with the headers, in order, up to what is damaged: some columns of `read_batch_table`.
+    pyarrow, with the headers, in order, up to damage: some columns of `read_batch_table`.
 
     Args:
         log: of a topic-partition.
@@ -284,7 +285,7 @@ def survey(
             # deleted since it was listed, as retention and compaction do
             expected = None
             continue
-        # what is damaged may hold the offsets up to the next one
+        # damaged parts may hold the offsets up to the next one
         expected = None if facts.problem else facts.next_offset
         found.batches += facts.batches
         found.records = _sum(found.records, facts.records)
@@ -297,7 +298,7 @@ def survey(
         codecs.update(facts.codecs)
         magics.update(facts.magics)
         if facts.problem:
-            # a torn end says less of a log than what was found before
+            # a torn end matters less than earlier findings
             found.health = facts.health if facts.health != "torn" or found.health == "clean" else found.health
             found.problems.append(facts.problem)
     checkpoint: list[LeaderEpoch] = []

@@ -1,4 +1,4 @@
-"""Checks logs against themselves: checksums, offsets, indexes, producer snapshots; reads only."""
+"""Checks the consistency of logs: checksums, offsets, indexes, producer snapshots; reads only."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from kodec.log.verification.segments import SegmentCheck
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError
 
-# A broker has renamed the files of a segment, or made an index, long before.
+# A broker has renamed the files of a segment, or created an index, long before.
 _MOMENT = 0.1
 _MOST_LOOKS = 10
-# What a broker has beside each log; before 0.10 there was no time index.
+# The files that a broker has next to each log; before 0.10 there was no time index.
 _ALWAYS = {"index": "offset index", "timeindex": "time index"}
 
 __all__ = [
@@ -67,12 +67,12 @@ def verify(
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Problem]:
-    """Check a log directory, a topic-partition's folder, or a segment with the indexes beside it; reads only.
+    """Check a log directory, a topic-partition's folder, or a segment with its indexes; reads only.
 
-    Yields a `Problem` for each thing that is wrong, and notes (`Problem.note`), which are no problems. A
-    file that cannot be read is a problem, and the rest goes on. Where a broker holds the lock of the log
-    directory, that is noted, and a torn tail of an active segment is none. `progress` is called now and then
-    with the bytes of logs read since the last call.
+    Yields a `Problem` for each problem, and notes (`Problem.note`), which are harmless. A
+    file that cannot be read is a problem, and the rest is still checked. If a broker holds the lock of the
+    log directory, that is noted, and a torn tail of an active segment is not a problem. `progress` is called
+    regularly with the bytes of logs read since the last call.
 
     Args:
         path: of a log directory, a topic-partition's folder or a segment.
@@ -80,7 +80,7 @@ def verify(
         progress: called with the bytes read since the last call.
 
     Returns: an iterator of problems and notes.
-    Raises: ValueError for a path at which there is no log; OSError where it cannot be listed.
+    Raises: ValueError for a path without a log; OSError where it cannot be listed.
 
     Example:
         >>> import kodec
@@ -99,10 +99,10 @@ class Check:
     """A part of a verification that needs no other part.
 
     Attributes:
-        path: a segment, a topic-partition's folder, or a log directory, of which the files beside these
-            folders are meant.
+        path: a segment, a topic-partition's folder, or a log directory, for the files next to its
+            topic-partitions' folders.
         kind: which of the three it was.
-        live: whether a broker is at work.
+        live: whether a broker is running.
     """
 
     path: Path
@@ -126,7 +126,7 @@ class Check:
 
 
 def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check]]:
-    """What a verification notes at first, and its parts, in order; opens no log. Raises as `verify`."""
+    """The first notes of a verification, and its parts, in order; opens no log. Raises as `verify`."""
     what = resolve(path)
     if isinstance(what, SegmentPath):
         return [], [Check(what.path, "segment")]
@@ -146,11 +146,11 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:
-    """Check the files beside the topic-partitions' folders, and links to nothing. Raises OSError."""
+    """Check the files next to the topic-partitions' folders, and dangling links. Raises OSError."""
     for path in sorted(root.path.iterdir()):
-        # brokers pass it over without a word
+        # brokers ignore it silently
         if parse_folder_name(path.name) is not None and path.is_symlink() and not path.exists():
-            yield Problem(path, 0, "cannot be read", "a topic-partition's folder", "a link to nothing")
+            yield Problem(path, 0, "cannot be read", "a topic-partition's folder", "a dangling link")
     for read, name in (
         (root.meta_properties, META_PROPERTIES),
         (root.clean_shutdown, CLEAN_SHUTDOWN),
@@ -174,14 +174,14 @@ def verify_partition(
     live: bool = False,
     readings: Iterable[SegmentFindings] | None = None,
 ) -> Iterator[Problem]:
-    """Check all segments of a topic-partition and the files beside them.
+    """Check all segments of a topic-partition and the files next to them.
 
-    An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
-    producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
-    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does.
+    An index or a snapshot is compared with the batches. After a damaged batch, transactions,
+    producers and the time index are no longer compared: a relevant batch may be missing. Offsets that no
+    segment holds are a note if they can be explained (`explain_gap`), else a problem.
     A segment that is deleted meanwhile is left out; another one that cannot be read is a problem. With `live`
-    a broker is at work: a segment in which something is found is looked at again, as the broker may be
-    replacing it. `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs
+    a broker is running: a segment with findings is checked again, because the broker may be
+    replacing it. `readings` are the results of `SegmentPiece` for each segment, if available; the logs
     are then not read again.
     """
     try:
@@ -201,7 +201,7 @@ def verify_partition(
         except OSError as error:
             yield unreadable(error, log.path / name)
     for path in files.irregular:
-        yield Problem(path, 0, "what is no file has the name of one", "a regular file", "something else")
+        yield Problem(path, 0, "something else has the name of a file", "a regular file", "something else")
     orphans = files.orphans
     if live and orphans:
         # a broker deletes a segment file by file
@@ -213,14 +213,14 @@ def verify_partition(
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
             what = "an interrupted swap of segments"
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
-    # Before the log: what a broker appends meanwhile is in the log when it is read.
+    # Before the log: batches that a broker appends meanwhile are in the log when it is read.
     known = _known_ends(log)
     state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
     indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
     if log.segments and not indexed:
-        what = "no index beside any log: nothing to compare, and every lookup reads from the start"
+        what = "no log has an index: nothing to compare, and every lookup reads from the start"
         yield Problem(log.path, 0, what, "indexes", "none", note=True)
     given = iter(readings or ())
     for number, segment in enumerate(log.segments):
@@ -239,7 +239,7 @@ def verify_partition(
         except OSError as error:
             state.lost()
             if isinstance(error, FileNotFoundError):
-                # a broker's work, or not: as for any other gap, the next segment shows it
+                # whether a broker removed it: as for any other gap, the next segment shows it
                 state.expected = expected
             else:
                 yield unreadable(error, segment.path)
@@ -304,7 +304,7 @@ class SegmentPiece:
     snapshots: tuple[int, ...]
 
     def read(self, *, limits: Limits = Limits()) -> SegmentFindings:
-        """What is in it, for `verify_partition`."""
+        """Its findings, for `verify_partition`."""
         try:
             segment = Segment.of(self.path, self.base_offset, beside=True)
         except OSError as error:
@@ -313,7 +313,7 @@ class SegmentPiece:
 
 
 def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
-    """The segments of a log that no broker changes, each to be read by itself. Raises OSError."""
+    """The segments of a log that no broker changes, each to be read separately. Raises OSError."""
     snapshots = [offset for offset, _ in log.files.snapshots]
     bases = [segment.base_offset for segment in log.segments]
     pieces = []
@@ -325,7 +325,7 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
 
 
 def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live: bool) -> Iterator[Problem]:
-    """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
+    """The offsets before a segment that no segment holds: a note if explained, else a problem."""
     need = "no gap between segments"
     # Segments may have been replaced since the log was listed.
     with PartitionLog(segment.path.parent, limits=limits) as now:
@@ -340,7 +340,7 @@ def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live
     if not gap.is_explained:
         have = f"{gap.lost} to {gap.last} in no segment, and not for compaction"
         if cleaning:
-            have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
+            have = f"{gap.lost} to {gap.last} in no segment; the cleaner is running: verify again later"
         yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
         state.reliable = False
 
@@ -353,7 +353,7 @@ def _holds(segment: Segment, offset: int) -> bool:
 
 
 def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
-    """Offsets that the log had, by the log directory's checkpoints, and which says so.
+    """Offsets that the log had, according to the log directory's checkpoints, with the checkpoint.
 
     Checkpoints that cannot be read are the log directory's problem.
     """
@@ -377,9 +377,9 @@ def _start(log: PartitionLog) -> int:
 def _ends_too_early(
     log: PartitionLog, end: int, known: list[tuple[int, str]], live: bool
 ) -> Iterator[Problem]:
-    """Records were at the end of the log that are not there any more: a broker would go on without a word.
+    """Records at the end of the log are gone: a broker would silently continue.
 
-    A follower at work may have truncated its log since the checkpoint was written.
+    A running follower may have truncated its log since the checkpoint was written.
     """
     for offset, what in known:
         if offset > end:
@@ -388,14 +388,14 @@ def _ends_too_early(
 
 
 def _without_index(segment: Segment, indexed: Collection[str]) -> Iterator[Problem]:
-    """The indexes that are missing, where other segments have such ones."""
+    """The indexes that are missing, if other segments have them."""
     if segment.path.suffix != ".log":
         # of a swap that was interrupted: its indexes have other names too
         return
     for kind in indexed:
         if getattr(segment, kind) is None and not (kind == "timeindex" and _is_timeless(segment)):
             name = segment.path.with_suffix(f".{kind}").name
-            yield Problem(segment.path, 0, f"no {_ALWAYS[kind]} beside the log", name, "no such file")
+            yield Problem(segment.path, 0, f"no {_ALWAYS[kind]} of the log", name, "no such file")
 
 
 def _is_timeless(segment: Segment) -> bool:
@@ -416,11 +416,11 @@ def _looked_at_twice(
     indexed: Collection[str],
     progress: Callable[[int], None] | None,
 ) -> tuple[Producers, list[Problem]]:
-    """Check a segment that a broker may replace meanwhile, with what lies beside it.
+    """Check a segment that a broker may replace meanwhile, with its other files.
 
     A broker renames the files of a cleaned segment one after the other, and makes the index of a new one
-    after its log. So what is found counts only where it is found again, of the same files.
-    Raises: FileNotFoundError where the segment is deleted; OSError.
+    after its log. So findings count only if they are found again, for the same files.
+    Raises: FileNotFoundError if the segment is deleted; OSError.
     """
     listed = log.segments[number]
     seen: tuple[object, list[Problem]] | None = None
@@ -439,7 +439,7 @@ def _looked_at_twice(
                 raise
         else:
             if last and seen is not None:
-                # a log that grows all the time ends elsewhere at each look
+                # a log that grows all the time ends elsewhere at each check
                 problems = [each for each in problems if each.note or each in seen[1]]
             if last or all(each.note for each in problems) or seen == (files, problems):
                 return trial, problems
@@ -449,7 +449,7 @@ def _looked_at_twice(
 
 
 def _identities(path: Path) -> list[tuple[str, int]]:
-    """Which files are there for a segment now."""
+    """The current files of a segment."""
     found = []
     for each in sorted(path.parent.glob(f"{path.stem}.*")):
         with suppress(FileNotFoundError):
@@ -463,7 +463,7 @@ def verify_segment(
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Problem]:
-    """Check one segment and the indexes beside it; transactions may have begun before it. Raises OSError."""
+    """Check one segment and the indexes next to it; transactions may have begun before it. Raises OSError."""
     state = Producers()
     state.reliable = False
     yield from concluded(SegmentCheck(segment, None, [], limits, progress).run(), state)

@@ -1,1 +1,1 @@
-"""What an operator asks first, from the files alone: offsets, groups, transactions, metadata."""
+"""Broker state from the files alone: offsets, groups, transactions, metadata."""

@@ -1,4 +1,4 @@
-"""Which leader epochs wrote which offsets: what the checkpoint says, and what the batches say.
+"""The offsets of leader epochs, from the checkpoint and from the batches.
 
 Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, Kafka 4.3.
 """
@@ -21,14 +21,14 @@ __all__ = ["EpochRange", "LeaderEpochs", "read_epochs"]
 
 @dataclass(frozen=True, slots=True)
 class EpochRange:
-    """The offsets that were written while a leader had an epoch.
+    """The offsets written in a leader epoch.
 
     Attributes:
-        start_offset: what `leader-epoch-checkpoint` says; None where the epoch is not in it.
-        first_offset: the first offset of a batch with it; None where there is none: nothing was written, or
+        start_offset: from `leader-epoch-checkpoint`; None if the epoch is not in it.
+        first_offset: the first offset of a batch with it; None if there is none: nothing was written, or
             it was compacted or deleted.
         end_offset: where the next epoch starts, or the log ends.
-        batches: how many there are with it.
+        batches: the number of its batches.
 
     Example: see `read_epochs`.
     """
@@ -42,7 +42,7 @@ class EpochRange:
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs:
-    """The leader epochs of a topic-partition, ascending; `account` also has where the two contradict.
+    """The leader epochs of a topic-partition, ascending; `account` also has contradictions.
 
     Attributes:
         topic_partition: which one.
@@ -58,10 +58,10 @@ class LeaderEpochs:
 
 
 def read_epochs(log: PartitionLog, account: Completeness | None = None) -> LeaderEpochs:
-    """Hold the leader epochs of a partition's checkpoint against those in its batches' headers.
+    """Compare the leader epochs of a partition's checkpoint with those in its batches' headers.
 
-    Damage does not raise: `account` has it. Raises OSError where the folder cannot be read. No checksum
-    covers the epoch in a batch.
+    Damage does not raise an error but is in `account`. Raises OSError where the folder cannot be read. No
+    checksum covers the epoch in a batch.
 
     Args:
         log: of a topic-partition.

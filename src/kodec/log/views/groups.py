@@ -1,4 +1,4 @@
-"""What groups have committed, and who their members are, from `__consumer_offsets` and `__share_group_state`.
+"""Committed offsets and members of groups, from `__consumer_offsets` and `__share_group_state`.
 
 Followed: `OffsetMetadataManager.replay` and `replayEndTransactionMarker`, `GroupMetadataManager.replay`, and
 the `state()` of `ClassicGroup`, `ConsumerGroup`, `ShareGroup` and `StreamsGroup` of
@@ -100,17 +100,17 @@ class CommittedOffset:
     """An offset that a group has committed, or, where `pending`, would commit with an open transaction.
 
     Attributes:
-        group, topic, partition: for what.
-        offset: the next one that the group wants to read.
-        leader_epoch: that of the last record read; None where the client did not say.
-        metadata: what the client wrote beside it.
+        group, topic, partition: of the commit.
+        offset: the next one that the group reads.
+        leader_epoch: that of the last record read; None if the client did not send it.
+        metadata: the client's metadata of the commit.
         commit_timestamp: in ms since 1970-01-01 UTC.
-        expire_timestamp: in the same way; None where, as mostly, the broker's settings decide.
-        topic_id: that of the topic when it was committed; None where the client did not say.
+        expire_timestamp: likewise; None if, as usual, the broker's settings decide.
+        topic_id: that of the topic at the commit; None if the client did not send it.
         pending: whether the transaction of `producer_id` with `producer_epoch` has not ended.
-        producer_id, producer_epoch: of the transaction by which it came; None for none.
-        log_start_offset, log_end_offset: of the partition's log in the directories; None where it is not
-            there, cannot be read, or is that of another topic of this name.
+        producer_id, producer_epoch: of the transaction of the commit; None: none.
+        log_start_offset, log_end_offset: of the partition's log in the directories; None if the log is
+            missing, unreadable, or that of another topic of this name.
         source: the partition of `__consumer_offsets`; `record_offset`: the record's offset there.
 
     Example: see `read_groups`.
@@ -135,19 +135,19 @@ class CommittedOffset:
 
     @property
     def lag(self) -> int | None:
-        """How many offsets the log goes on; None where its end is not known, below 0 where it lost some."""
+        """Offsets between the commit and the log end; None: end unknown; below 0: the log lost some."""
         return None if self.log_end_offset is None else self.log_end_offset - self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class ShareOffset:
-    """From where on a share group still has records to deliver.
+    """The offset from which a share group still has records to deliver.
 
     Attributes:
-        topic: the name; None where no file in the directories says it.
-        start_offset: -1 where the group has not begun.
+        topic: the name; None if unknown in these directories.
+        start_offset: -1 if the group has not begun.
         state_epoch, leader_epoch: those of the state.
-        delivery_complete_count: records above `start_offset` that need no more delivery; None: not known.
+        delivery_complete_count: records above `start_offset` that need no more delivery; None: unknown.
         log_end_offset: None where the log is not there.
         topic_id, partition: which one of the topic.
         write_timestamp: when the state was written, in ms since 1970-01-01 UTC; None where not known.
@@ -168,7 +168,7 @@ class ShareOffset:
 
     @property
     def lag(self) -> int | None:
-        """How many records are to be delivered (KIP-1226); None where that is not known."""
+        """How many records are to be delivered (KIP-1226); None if that is unknown."""
         if self.log_end_offset is None or self.delivery_complete_count is None or self.start_offset < 0:
             return None
         return self.log_end_offset - self.start_offset - self.delivery_complete_count
@@ -177,7 +177,7 @@ class ShareOffset:
 class Assigned(NamedTuple):
     """Partitions of a topic, by its name or, where only that is known, its id.
 
-    Of streams groups, `subtopology` has them, and `role` is active, standby or warmup.
+    In streams groups, `subtopology` has them, and `role` is active, standby or warmup.
     """
 
     topic: str | None
@@ -189,9 +189,9 @@ class Assigned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member of a group; None where its protocol does not say it, or its bytes are not known.
+    """A member of a group; fields that its protocol lacks, or that cannot be decoded, are None.
 
-    `state` is Stable, or what it has still to give up or to get. `topics` are those subscribed to.
+    `state` is Stable, or what it still has to revoke or receive. `topics` are those subscribed to.
 
     Attributes:
         member_id, instance_id, client_id, client_host, rack: as the client gave them.
@@ -216,12 +216,12 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group, as a coordinator that loads the topic knows it.
+    """A group, as a coordinator that loads the topic sees it.
 
     Attributes:
         type: classic, consumer, share or streams.
         state: Empty, Stable, Assigning or Reconciling, as Kafka names them. Rebalances of classic groups are
-            not stored, nor whether the internal topics of a streams group are there (NotReady).
+            not stored, nor whether the internal topics of a streams group exist (NotReady).
         protocol_type, protocol, leader, generation: of a classic group, else None.
         epoch, assignment_epoch: of the others, else None.
         members: by id.
@@ -243,11 +243,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """What is known of groups.
+    """The state of groups.
 
     Attributes:
         groups: by name.
-        offsets: by group, topic and partition; what is pending behind what is committed.
+        offsets: by group, topic and partition; pending after committed.
         share_offsets: the same of share groups.
         account: what could not be read.
 
@@ -266,10 +266,10 @@ def read_groups(
     topics: Collection[str] | None = None,
     limits: Limits = Limits(),
 ) -> Groups:
-    """The committed offsets of groups and who their members are, from the topics that coordinators load.
+    """The committed offsets of groups and the members of groups, from the topics that coordinators load.
 
-    A commit in a transaction counts when the transaction has committed; until then it is `pending`. Memory
-    is that of the groups, not of the log.
+    A commit in a transaction counts once the transaction has committed; until then it is `pending`. Memory
+    use depends on the groups, not on the log.
 
     Args:
         log_dirs: one or several log directories, of one broker or of many.
@@ -278,7 +278,7 @@ def read_groups(
 
     Returns: groups, offsets and what is missing in them.
     Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read, and
-    Malformed for its `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
+    Malformed for its `log-start-offset-checkpoint`. Other damage does not raise an error but is in `account`.
 
     Example:
         >>> import kodec
@@ -412,11 +412,11 @@ def _put(held: dict[str, _T], name: str, value: _T | None) -> None:
 
 
 class _State:
-    """What the coordinator knows after the records so far."""
+    """The state of the coordinator after the records so far."""
 
     def __init__(self, wanted: Collection[str] | None) -> None:
         self._wanted = wanted
-        # A key without these bytes is of none of the groups: most need not be decoded.
+        # A key without these bytes belongs to none of the groups: most need not be decoded.
         self._names = [] if wanted is None else [each.encode("utf-8", "surrogateescape") for each in wanted]
         self._offsets: dict[_Key, _Commit] = {}
         # Of each open transaction, which a marker in the same partition ends; and in which of them a key is,
@@ -429,14 +429,14 @@ class _State:
 
     @property
     def has_ids(self) -> bool:
-        """Whether something is known by a topic's id alone, so that the files of all topics are asked."""
+        """Whether something is known by a topic's id alone, so that the files of all topics are searched."""
         return bool(self._share) or any(stored.current for stored in self._groups.values())
 
     def _wants(self, group: str) -> bool:
         return self._wanted is None or group in self._wanted
 
     def load(self, log: PartitionLog, account: Completeness) -> None:
-        """Go on by a partition of a coordinator's topic."""
+        """Process a partition of a coordinator's topic."""
         source = log.topic_partition
         for batch in batches_of(log, account):
             if batch.is_control:
@@ -532,7 +532,7 @@ class _State:
             return
         before = self._share.get(at)
         start, complete = value.start_offset, value.delivery_complete_count
-        # An update says of what it does not change that it is -1.
+        # An update has -1 for unchanged fields.
         if start < 0 and before is not None:
             start = before.start_offset
         if isinstance(value, ShareSnapshotValue):
@@ -594,7 +594,7 @@ class _State:
             del self._groups[name]
 
     def all_groups(self, names: dict[UUID, str]) -> Iterable[Group]:
-        # Who commits without being a member makes a group all the same.
+        # A commit without membership also creates a group.
         simple = {key.group for keys in (self._offsets, self._waiting) for key in keys}
         for group, stored in self._groups.items():
             if stored.epoch is not None:
@@ -692,7 +692,7 @@ def _classic(group: str, value: GroupMetadataValue) -> Group:
 def _classic_member(member: MemberMetadata, value: GroupMetadataValue) -> GroupMember:
     subscription = assignment = None
     if value.protocol_type == "consumer":
-        # Clients wrote them; nobody but clients has to be able to read them.
+        # Written by clients, and perhaps readable only by clients.
         with suppress(FormatError):
             subscription = ConsumerProtocolSubscription.from_bytes(member.subscription, exact=False)
         with suppress(FormatError):

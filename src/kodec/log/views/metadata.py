@@ -1,6 +1,6 @@
-"""What a KRaft cluster's metadata says at an offset: the newest snapshot below it, and the log behind that.
+"""A KRaft cluster's metadata at an offset: the newest snapshot below it, and the log after that.
 
-Followed: `MetadataDelta` and the deltas and images beside it in `org.apache.kafka.image`,
+Followed: `MetadataDelta` and the deltas and images next to it in `org.apache.kafka.image`,
 `PartitionRegistration.merge` and `BrokerRegistration` of `org.apache.kafka.metadata`, Kafka 4.3.
 """
 
@@ -116,14 +116,14 @@ _MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 
 @dataclass(frozen=True, slots=True)
 class PartitionAssignment:
-    """Where a partition is, and who leads it.
+    """The replicas and the leader of a partition.
 
     Attributes:
-        leader: None for none. leader_epoch, partition_epoch: how often the leader, or the partition, changed.
+        leader: None: none. leader_epoch, partition_epoch: how often the leader, or the partition, changed.
         replicas, isr: brokers, the first one preferred; those in sync.
-        adding, removing: of a reassignment that goes on.
+        adding, removing: of a reassignment in progress.
         elr, last_known_elr: eligible leader replicas (KIP-966).
-        directories: the log directory of each replica; [] where the records do not say it.
+        directories: the log directory of each replica; [] if not in the records.
         recovering: whether the leader was elected uncleanly and has not recovered.
 
     Example: see `read_metadata`.
@@ -190,7 +190,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Acl:
-    """Who may do what, or may not, with Kafka's names in capitals."""
+    """An access control entry, with Kafka's names in capitals."""
 
     acl_id: UUID
     permission: str
@@ -204,7 +204,7 @@ class Acl:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A delegation token, without what is secret; times are in ms since 1970-01-01 UTC."""
+    """A delegation token, without its secret; times are in ms since 1970-01-01 UTC."""
 
     token_id: str
     owner: str
@@ -221,18 +221,18 @@ class ClusterMetadata:
 
     Attributes:
         end_offset: as in a snapshot's name; -1 for a snapshot file of another name.
-        epoch: the leader epoch of the last batch. leader: the controller that led it, by the log (also before
-            the snapshot), or by `quorum-state`; None: not known, as of a snapshot alone.
+        epoch: the leader epoch of the last batch. leader: the controller that led it, according to the log
+            (also before the snapshot), or by `quorum-state`; None: unknown, as for a snapshot alone.
         timestamp: of the last batch, in ms since 1970-01-01 UTC; None for none.
-        snapshot: the file from which reading began; None where it was the start of the log.
+        snapshot: the file from which reading began; None if it was the start of the log.
         features: the level of each finalized feature, `kraft.version` too.
         topics, brokers, controllers: by name, and by id.
         configs: of every resource that has some: (kind, name) to its configs. "" is the default of brokers.
         quotas: (entity, its quotas); an entity is (type, name) pairs, with None for the default.
-        acls, tokens: who may do what, and delegation tokens.
+        acls, tokens: access control entries, and delegation tokens.
         users: (name, mechanism, iterations) of SCRAM credentials.
-        voters: id and directory id of the voters, where the records say them.
-        next_producer_id: the first producer id that no broker has got; None where none has.
+        voters: id and directory id of the voters, if the records have them.
+        next_producer_id: the first producer id that is not assigned to a broker; None if none is.
         open_transaction: the name of a metadata transaction that has not ended, whose records do not count;
             None for none.
         account: what could not be read. Where it has problems, or unknown records, the state may be wrong.
@@ -260,26 +260,26 @@ class ClusterMetadata:
     account: Completeness
 
     def topic(self, name: str) -> Topic | None:
-        """The topic of a name; None where there is none."""
+        """The topic of a name; None if there is none."""
         return next((each for each in self.topics if each.name == name), None)
 
 
 def read_metadata(
     *log_dirs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
 ) -> ClusterMetadata:
-    """The cluster's metadata at an offset, from the newest whole snapshot that is not behind it and the log.
+    """The cluster's metadata at an offset, from the newest whole snapshot that is not after it and the log.
 
     The log may end in records that were not committed yet: a quorum's high watermark is not stored.
 
     Args:
         log_dirs: one or several log directories, of one node or of many (the newest log is read).
-        end_offset: only what was written below it; None for all.
+        end_offset: only records below it; None: all.
         limits: how much may be allocated for one batch.
 
     Returns: the state after all records below the end offset.
     Raises: NotALog where `__cluster_metadata` is in none of them; OffsetOutOfRange where the log no longer
     reaches back to the offset, or does not reach up to it; OSError; Malformed for a directory's
-    `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
+    `log-start-offset-checkpoint`. Other damage does not raise an error but is in `account`.
 
     Example:
         >>> import kodec
@@ -298,7 +298,7 @@ def read_metadata(
 
 
 def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Limits()) -> ClusterMetadata:
-    """What a snapshot of the metadata says (`.checkpoint`), `bootstrap.checkpoint` too. Raises OSError.
+    """The metadata in a snapshot (`.checkpoint`), including `bootstrap.checkpoint`. Raises OSError.
 
     Args:
         path: of a `.checkpoint` file.
@@ -317,14 +317,14 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
     file = Path(path)
     named = _SNAPSHOT.fullmatch(file.name)
     whole = _load(state, file, limits)
-    # What a new cluster is given has no header and no footer.
+    # The snapshot that formats a new cluster has no header and no footer.
     if not whole and named is not None:
-        state.account.problem(f"{file}: no footer: the snapshot is not whole")
+        state.account.problem(f"{file}: no footer: the snapshot is incomplete")
     return state.result(int(named[1]) if named else -1, file)
 
 
 def partition_count(here: Replicas, topic: str, account: Completeness) -> int | None:
-    """How many partitions a topic has, as the metadata log says; None where that does not say it."""
+    """The number of partitions of a topic, from the metadata log; None if unknown."""
     log = here.log(TopicPartition(METADATA_TOPIC, 0))
     if log is None:
         return None
@@ -362,9 +362,9 @@ def _replayed(log: PartitionLog, end_offset: int | None, account: Completeness) 
 
 
 def _find_leader(log: PartitionLog, state: _State) -> None:
-    """Who led the epoch, where it began before the snapshot, which does not say it.
+    """The leader of the epoch, if it began before the snapshot, which lacks it.
 
-    A leader begins its epoch with a record that says so; `quorum-state` knows the newest one. What of this
+    A leader begins its epoch with a record that reports it; `quorum-state` knows the newest one. What of this
     cannot be read is no part of the answer.
     """
     with suppress(FormatError, OSError):
@@ -383,7 +383,7 @@ def _find_leader(log: PartitionLog, state: _State) -> None:
 def _from_snapshot(
     log: PartitionLog, end_offset: int | None, account: Completeness
 ) -> tuple[_State, int, Path | None]:
-    """The state in the newest snapshot that can be used, up to where that goes, and its file."""
+    """The state in the newest snapshot that can be used, its end offset, and its file."""
     snapshots = sorted(
         (int(found[1]), int(found[2]), path)
         for path in log.path.iterdir()
@@ -405,13 +405,13 @@ def _from_snapshot(
         if whole and len(account.problems) == before:
             return state, offset, path
         if not whole:
-            account.problem(f"{path}: no footer: the snapshot is not whole")
+            account.problem(f"{path}: no footer: the snapshot is incomplete")
         account.problem(f"{path}: not used, an older one or the log is")
     return _State(account), 0, None
 
 
 def _load(state: _State, path: Path, limits: Limits) -> bool:
-    """Take the records of a snapshot; whether it ends in its footer."""
+    """Apply the records of a snapshot; return whether it ends in its footer."""
     ended = False
     with read_batches(path, on_error="skip", limits=limits) as reader:
         for batch in reader:
@@ -507,7 +507,7 @@ class _State:
     # -- records ----------------------------------------------------------------------------------
 
     def take(self, record: Record) -> None:
-        """Go on by the next record."""
+        """Apply the next record."""
         if isinstance(record, ControlRecord):
             self._control(record)
             return
@@ -597,7 +597,7 @@ class _State:
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         topic = self._topics.pop(record.topic_id, None)
         if topic is None:
-            self._odd(f"topic {record.topic_id} is removed, but not known")
+            self._odd(f"topic {record.topic_id} is removed, but unknown")
             return
         self._ids.pop(topic.name, None)
         self._configs.pop(("topic", topic.name), None)
@@ -605,7 +605,7 @@ class _State:
     def _partition(self, record: PartitionRecord) -> None:
         topic = self._topics.get(record.topic_id)
         if topic is None:
-            self._odd(f"partition {record.partition_id} is of topic {record.topic_id}, which is not known")
+            self._odd(f"partition {record.partition_id} is of topic {record.topic_id}, which is unknown")
             return
         topic.partitions[record.partition_id] = PartitionAssignment(
             record.partition_id,
@@ -626,7 +626,7 @@ class _State:
         topic = self._topics.get(record.topic_id)
         before = None if topic is None else topic.partitions.get(record.partition_id)
         if topic is None or before is None:
-            self._odd(f"partition {record.partition_id} of topic {record.topic_id} changes, but is not known")
+            self._odd(f"partition {record.partition_id} of topic {record.topic_id} changes, but is unknown")
             return
         topic.partitions[record.partition_id] = _merged(before, record)
 
@@ -679,7 +679,7 @@ class _State:
     def _change_broker(self, record: BrokerRegistrationChangeRecord) -> None:
         before = self._brokers.get(record.broker_id)
         if before is None:
-            self._odd(f"broker {record.broker_id} changes, but is not known")
+            self._odd(f"broker {record.broker_id} changes, but is unknown")
             return
         changes: dict[str, Any] = {}
         if record.fenced:
@@ -695,7 +695,7 @@ class _State:
     def _fence(self, broker: int, fenced: bool) -> None:
         before = self._brokers.get(broker)
         if before is None:
-            self._odd(f"broker {broker} changes, but is not known")
+            self._odd(f"broker {broker} changes, but is unknown")
         else:
             self._brokers[broker] = replace(before, fenced=fenced)
 
@@ -732,7 +732,7 @@ class _State:
 
 
 def _merged(before: PartitionAssignment, record: PartitionChangeRecord) -> PartitionAssignment:
-    """A partition after a change; what the record leaves out stays."""
+    """A partition after a change; fields that the record leaves out stay."""
     led = record.leader != _NO_CHANGE
     recovery = record.leader_recovery_state
 

@@ -1,4 +1,4 @@
-"""Which producers wrote to a partition, and what is open: its newest snapshot and the log behind it.
+"""The producers of a partition and their open transactions: its newest snapshot and the log after it.
 
 Followed: `ProducerStateManager.loadFromSnapshot` and `activeProducers` of
 `org.apache.kafka.storage.internals.log`, and `ReplicaManager.activeProducerState`, Kafka 4.3.
@@ -20,10 +20,10 @@ __all__ = ["ActiveProducer", "Producers", "read_producers"]
 
 @dataclass(frozen=True, slots=True)
 class ActiveProducer:
-    """A producer with an id, of which a broker that loads the log knows; None is not known.
+    """A producer with an id, as seen by a broker that loads the log; None: unknown.
 
     Attributes:
-        producer_id, epoch: which one.
+        producer_id, epoch: its id and epoch.
         coordinator_epoch: of the coordinator that wrote its last marker.
         last_sequence, last_offset: of its last batch of this epoch.
         last_timestamp: the largest of its last batch, or its last marker's; ms since 1970-01-01 UTC.
@@ -45,10 +45,10 @@ class ActiveProducer:
 
 @dataclass(frozen=True, slots=True)
 class Producers:
-    """The producers of a topic-partition, and up to where its transactions are decided.
+    """The producers of a topic-partition, and the offset up to which its transactions are decided.
 
     Attributes:
-        producers: by id, also those that a broker has forgotten since (`producer.id.expiration.ms`).
+        producers: by id, including those that have since expired on a broker (`producer.id.expiration.ms`).
         start_offset, end_offset: of the log.
         last_stable_offset: the first offset of the oldest open transaction, else the end.
         high_watermark: what `replication-offset-checkpoint` says; None where it says nothing.
@@ -68,9 +68,9 @@ class Producers:
 
 
 def read_producers(log: PartitionLog, account: Completeness | None = None) -> Producers:
-    """What is known of a partition's producers: from its newest producer snapshot, and the batches behind it.
+    """The state of a partition's producers, from its newest producer snapshot, and the batches after it.
 
-    Damage does not raise: `account` has it. Raises OSError where the folder cannot be read.
+    Damage does not raise an error but is in `account`. Raises OSError where the folder cannot be read.
 
     Args:
         log: of a topic-partition.
@@ -91,7 +91,7 @@ def read_producers(log: PartitionLog, account: Completeness | None = None) -> Pr
     account = Completeness() if account is None else account
     offset, state = _loaded(log, account)
     end = max(offset, log.start_offset)
-    # Behind a snapshot of the end of the log nothing is read.
+    # After a snapshot at the end of the log nothing is read.
     for batch in batches_of(log, account, offset):
         end = max(end, batch.next_offset)
         if batch.producer_id >= 0 and batch.last_offset >= offset:
@@ -126,11 +126,11 @@ def _known(value: int) -> int | None:
 
 
 def _loaded(log: PartitionLog, account: Completeness) -> tuple[int, ProducerState]:
-    """The newest producer snapshot that can be read and is not from behind the log, as a broker takes it."""
+    """The newest readable producer snapshot not beyond the end of the log, as a broker chooses it."""
     try:
         end = log.end_offset
     except FormatError:
-        # Whoever reads the batches says what is wrong; a snapshot from behind it may not be of this log.
+        # Whoever reads the batches reports the error; a snapshot from after it may not be of this log.
         end = log.segments[-1].base_offset
     for offset, path in reversed(log.files.snapshots):
         if offset > end:
@@ -145,7 +145,7 @@ def _loaded(log: PartitionLog, account: Completeness) -> tuple[int, ProducerStat
 
 
 def _written(log: PartitionLog, offset: int | None) -> int | None:
-    """When the batch with an offset was written, by the timestamp of its first record; None: not known."""
+    """When the batch with an offset was written, by the timestamp of its first record; None: unknown."""
     if offset is None or not log.start_offset <= offset:
         return None
     try:

@@ -1,4 +1,4 @@
-"""A log read from an offset to its end, past what is damaged, with an account of what could not be read."""
+"""A log read from an offset to its end, past damage, with an account of unreadable data."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from kodec.runtime.errors import FormatError, KodecError
 
 __all__ = ["Completeness", "batches_of", "decoded", "marker_in", "records_in"]
 
-# A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
+# A listing is soon out of date; one that is so repeatedly, without a batch, is not a broker's work.
 _MOST_LISTINGS = 20
 
 
 @dataclass(slots=True)
 class Completeness:
-    """What reading came across that an answer does not hold.
+    """Problems of reading that an answer does not include.
 
     Attributes:
-        problems: where something is damaged or cannot be read, and why: the first 1,000. What was there may
-            be missing in the answer, or be out of date.
-        omitted: how many problems more there are.
-        skipped_bytes: how many bytes were skipped for them.
-        torn: where the newest segment of a log ends in a partial batch or in zeros, as after a crash.
+        problems: damaged or unreadable data, and why: the first 1,000. That data may
+            be missing from the answer, or be out of date.
+        omitted: the number of further problems.
+        skipped_bytes: the number of bytes skipped for them.
+        torn: logs whose newest segment ends in a partial batch or in zeros, as after a crash.
         unknown: how many records were of a type or version that is not known, by what they say they are.
 
     Example: see `read_groups`.
@@ -50,7 +50,7 @@ class Completeness:
     unknown: Counter[str] = field(default_factory=Counter)
 
     MOST = 1_000
-    """How many problems, and how many kinds of unknown records, are kept: none of them fills the memory."""
+    """The number of problems, and of kinds of unknown records, that are kept: this bounds memory."""
 
     @property
     def is_whole(self) -> bool:
@@ -94,7 +94,7 @@ class Completeness:
             self.skipped_bytes += found.end - found.start
 
     def not_known(self, message: Decoded) -> None:
-        """A record whose message is not known, or does not decode."""
+        """A record whose message is unknown, or does not decode."""
         name = message.name or ("no type" if message.number is None else f"type {message.number}")
         version = "" if message.version is None else f" v{message.version}"
         text = f"{name}{version}: {message.reason}"
@@ -102,10 +102,10 @@ class Completeness:
 
 
 def batches_of(log: PartitionLog, account: Completeness, start: int | None = None) -> Iterator[Batch]:
-    """The batches from the one that holds `start` on (None: the start of the log), those that can be read.
+    """The batches from the one that holds `start` on (None: the start of the log), those that are readable.
 
-    Damage is skipped and noted. Where a broker deletes or compacts segments meanwhile, the folder is listed
-    anew, as `PartitionLog.batches` does. Raises OSError where the folder has gone.
+    Damage is skipped and recorded. If a broker deletes or compacts segments meanwhile, the folder is listed
+    again, as `PartitionLog.batches` does. Raises OSError if the folder has gone.
     """
     at = log.start_offset if start is None else start
     tries, now = 0, log
@@ -156,7 +156,7 @@ def _position(segment: Segment, start: int) -> int:
     try:
         place = segment.find(start)
     except FormatError:
-        # Whoever reads it all says what is wrong.
+        # Whoever reads it all reports the error.
         return 0
     return segment.size if place is None else place.position
 
@@ -189,7 +189,7 @@ def _segment(
 
 
 def records_in(log: PartitionLog, batch: Batch, account: Completeness) -> list[Record]:
-    """The records of a batch, control records too; none, and a problem, where they do not decode."""
+    """The records of a batch, including control records; none, and a problem, if they do not decode."""
     try:
         return batch.records(control=True, check_crc=False)
     except FormatError as error:
@@ -198,7 +198,7 @@ def records_in(log: PartitionLog, batch: Batch, account: Completeness) -> list[R
 
 
 def marker_in(log: PartitionLog, batch: Batch, account: Completeness) -> Marker | None:
-    """The marker in a control batch; None for none, and, with a problem, where it does not decode."""
+    """The marker in a control batch; None if there is none, and, with a problem, if it does not decode."""
     try:
         return marker_of(batch)
     except FormatError as error:
@@ -214,8 +214,8 @@ def _unreadable(log: PartitionLog, batch: Batch, account: Completeness, error: F
 
 
 def decoded(topic: str, record: Record, account: Completeness) -> tuple[Decoded, Decoded | None] | None:
-    """The messages in a record of one of Kafka's own topics: key and value, or value and None where the
-    topic has no keys; None, and counted, for one that is not known.
+    """The messages in a record of one of Kafka's own topics: key and value, or value and None if the
+    topic has no keys; None for an unknown one, which is counted.
     """
     key, value = decode_record(topic, record.key, record.value)
     if key is None and value is None:

@@ -1,4 +1,4 @@
-"""Up to where partitions are in remote storage (KIP-405), as `__remote_log_metadata` says.
+"""The offsets up to which partitions are in remote storage (KIP-405), from `__remote_log_metadata`.
 
 Followed: `RemoteLogMetadataCache` of `org.apache.kafka.server.log.remote.metadata.storage`, Kafka 4.3.
 """
@@ -22,9 +22,9 @@ _COPIED = 1
 
 
 def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPartition, int]:
-    """The highest offset of each topic-partition that is in remote storage, as far as the topic is here.
+    """The highest offset of each topic-partition that is in remote storage, as far as the topic is available.
 
-    {} where it is not. Where only some of its partitions are, more may have been copied than this says.
+    {} if it is not. If only some of its partitions are, more may have been copied than this shows.
     """
     found: dict[TopicPartition, int] = {}
     if not any(each.topic == REMOTE_TOPIC for each in here.topic_partitions):

@@ -18,17 +18,17 @@ __all__ = ["Replicas"]
 
 
 class Replicas:
-    """The live replicas under log directories; of a topic-partition that is in several, the newest one.
+    """The live replicas under log directories; if a topic-partition is in several, the newest one.
 
-    That is the one with the latest leader epoch, and of these the longest. Nothing but folders is opened
-    before it is needed.
+    That is the one with the latest leader epoch, and of these the longest. Files are opened
+    on demand.
 
-    Raises: NotALog for a path that is no log directory; OSError.
+    Raises: NotALog for a path that is not a log directory; OSError.
     """
 
     def __init__(self, *log_dirs: str | os.PathLike[str], limits: Limits = Limits()) -> None:
         if not log_dirs:
-            raise ValueError("a log directory is needed")
+            raise ValueError("give a log directory")
         for path in log_dirs:
             if not isinstance(resolve(path), LogDirectoryPath):
                 raise NotALog(f"{path}: not a log directory, which holds folders named like orders-0")
@@ -52,19 +52,19 @@ class Replicas:
             yield log
 
     def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The log of the newest replica; None where there is none."""
+        """The log of the newest replica; None if there is none."""
         found = [each.partition(*topic_partition) for each in self.directories if topic_partition in each]
         return found[0] if len(found) == 1 else max(found, key=_newness, default=None)
 
     def of_topic(self, topic: str) -> list[PartitionLog]:
-        """The logs of a topic, by partition. Raises NotALog where there is none."""
+        """The logs of a topic, by partition. Raises NotALog if there is none."""
         partitions = [each for each in self.topic_partitions if each.topic == topic]
         if not partitions:
             raise NotALog(f"{self.shown}: no topic {topic} in it")
         return [log for each in partitions if (log := self.log(each)) is not None]
 
     def names(self, account: Completeness) -> dict[UUID, str]:
-        """The topics that are here by their ids, as `partition.metadata` says (since 2.8)."""
+        """The available topics by id, from `partition.metadata` (since 2.8)."""
         if self._names is None:
             self._names = {}
             for log in self:
@@ -75,7 +75,7 @@ class Replicas:
 
 
 def topic_id(log: PartitionLog, account: Completeness) -> UUID | None:
-    """The id of a log's topic; None where no file says it, and, with a problem, where that cannot be read."""
+    """The id of a log's topic; None if no file has it, and, with a problem, if that is unreadable."""
     try:
         found = log.metadata()
     except (OSError, FormatError) as error:
@@ -85,7 +85,7 @@ def topic_id(log: PartitionLog, account: Completeness) -> UUID | None:
 
 
 def _newness(log: PartitionLog) -> tuple[int, int]:
-    """By which of two replicas the newer one is known; damage makes one old."""
+    """The sort key that finds the newer of two replicas; a damaged one counts as old."""
     try:
         head = None if not log.segments else log.segments[-1].last_header()
         epochs = [each.epoch for each in log.leader_epochs() if each.start_offset <= log.end_offset]

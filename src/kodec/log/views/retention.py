@@ -1,4 +1,4 @@
-"""Why the next segment of a log is not deleted: what a broker's retention looks at, as it is on the disk.
+"""Why the next segment of a log is not deleted: the inputs of a broker's retention, from the disk.
 
 Followed: `UnifiedLog.deleteOldSegments` and `LogConfig.localRetentionMs` of
 `org.apache.kafka.storage.internals.log`, Kafka 4.3.
@@ -37,8 +37,8 @@ _AS_THE_OTHER = -2
 
 
 class Setting(NamedTuple):
-    """A setting and who says it: `option`, `topic`, `broker` (its own), `cluster` (for all brokers), or
-    `default` (Kafka's). What stands in a broker's own server.properties is not on its disk."""
+    """A setting and its source: `option`, `topic`, `broker` (its own), `cluster` (for all brokers), or
+    `default` (Kafka's). A broker's own server.properties is not in its log directories."""
 
     value: str
     source: str
@@ -52,9 +52,9 @@ class KeptSegment:
         base_offset, end_offset: its first offset, and the next segment's.
         bytes: of its log.
         active: whether it is the newest one.
-        largest_timestamp: the largest of its records, or, where `by_file`, when its file was last written.
-        due: when it goes by time, in ms since 1970-01-01 UTC; None: not by time.
-        missing_bytes: how much the log has to grow before it goes by size; None: not by size.
+        largest_timestamp: the largest of its records, or, if `by_file`, when its file was last written.
+        due: when it expires by time, in ms since 1970-01-01 UTC; None: not by time.
+        missing_bytes: how much the log must grow before it expires by size; None: not by size.
         reasons: for people.
         behind: how many segments behind it are old enough, and wait for it.
 
@@ -78,8 +78,8 @@ class Retention:
     """What retention would do to a topic-partition now.
 
     Attributes:
-        settings: those that decide, by the topic's name of them.
-        segments, bytes: of the log. high_watermark: None where no checkpoint says it.
+        settings: those that decide, by their topic-level name.
+        segments, bytes: of the log. high_watermark: None if no checkpoint has it.
         deletable: the segments that a broker would delete, oldest first.
         next: the first that stays; None where none does.
         topic_partition: which one.
@@ -107,16 +107,16 @@ def explain_retention(
     remote_offset: int | None = None,
     now: int | None = None,
 ) -> Retention:
-    """Which segments of a log a broker's retention would delete, and why the next one stays; reads only.
+    """Find the segments of a log that a broker's retention would delete, and why the next one stays.
 
     Args:
         log: of a live replica.
-        metadata: says the configs of the topic and of brokers, see `read_metadata`.
-        options: settings that count instead, as {"retention.ms": "1000"}.
-        remote_offset: of a topic with remote storage, the highest offset there; None is not known.
-        now: ms since 1970-01-01 UTC; the clock's time where it is not given.
+        metadata: has the configs of the topic and of brokers, see `read_metadata`.
+        options: settings that override them, as in {"retention.ms": "1000"}.
+        remote_offset: for a topic with remote storage, the highest offset there; None: unknown.
+        now: ms since 1970-01-01 UTC; the current time by default.
 
-    A broker may be at work: what it is cleaning (`.cleaned`) is not part of the log, and a replacement that
+    A broker may be running: its cleaner's output (`.cleaned`) is not part of the log, and a replacement that
     is complete (`.swap`) counts as in place.
 
     Returns: the segments that would go, and the first that stays.
@@ -135,7 +135,7 @@ def explain_retention(
     """
     require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     if metadata is not None:
-        require("metadata", metadata, ClusterMetadata, "what read_metadata(path) returns is needed")
+        require("metadata", metadata, ClusterMetadata, "pass the result of read_metadata(path)")
     known = [name for name, _, _ in _SETTINGS]
     if unknown := [name for name in options or {} if name not in known]:
         raise ArgumentError(f"options: {unknown[0]!r} is none of {', '.join(known)}")
@@ -191,7 +191,7 @@ def _settings(
 
 
 def _limit(settings: dict[str, Setting], name: str, tiered: bool) -> int | None:
-    """A limit in ms or bytes; None for none. Of a tiered topic the local one counts, where it says more."""
+    """A limit in ms or bytes; None: none. For a tiered topic the local one applies, if it is stricter."""
     local = _number(settings, f"local.{name}") if tiered else _AS_THE_OTHER
     value = _number(settings, name) if local == _AS_THE_OTHER else local
     return None if value < 0 else value
@@ -206,7 +206,7 @@ def _number(settings: dict[str, Setting], name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What decides of a segment."""
+    """The inputs of the decision about a segment."""
 
     deletes: bool
     tiered: bool
@@ -217,7 +217,7 @@ class _Decision:
     remote_offset: int | None
 
     def kept(self, rest: list[Segment], size: int, end: int) -> KeptSegment:
-        """Why the first of these stays; together they have so many bytes."""
+        """Why the first of these stays; together they have this many bytes."""
         segment = rest[0]
         active = len(rest) == 1
         empty = active and not segment.size
@@ -258,18 +258,18 @@ class _Decision:
         if self.watermark is not None and upper > self.watermark:
             found.append(f"it goes up to offset {upper}, above the high watermark {self.watermark}")
         if self.tiered and self.remote_offset is None:
-            found.append("it has to be in remote storage first, and what is there is not known here")
+            found.append("it must be in remote storage first, and the state of that is unknown here")
         elif self.tiered and self.remote_offset is not None and upper - 1 > self.remote_offset:
-            found.append(f"in remote storage is only what is up to offset {self.remote_offset}")
+            found.append(f"remote storage only has offsets up to {self.remote_offset}")
         if due is None:
-            found.append("no limit of time")
+            found.append("no time limit")
         elif due > self.now:
             what = "its file was written" if by_file else "its newest record is"
             found.append(f"{what} {self.now - newest} ms old, not more than {self.most_ms}")
             if newest > self.now:
                 found.append("a timestamp in the future keeps it")
         if missing is None:
-            found.append("no limit of size")
+            found.append("no size limit")
         elif missing > 0:
             found.append(
                 f"without it the log would have {missing} bytes less than the {self.most_bytes} to keep"

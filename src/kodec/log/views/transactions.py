@@ -1,4 +1,4 @@
-"""Which transactions are open, which hang, and what the coordinator knows of them.
+"""Open and hanging transactions, and the coordinator's state of them.
 
 Followed: `TransactionStateManager.loadTransactionMetadata`, and `FindHangingTransactionsCommand` of
 `org.apache.kafka.tools.TransactionsCommand`, Kafka 4.3.
@@ -40,15 +40,15 @@ _ENDING = ("PrepareCommit", "PrepareAbort")
 
 @dataclass(frozen=True, slots=True)
 class TransactionalId:
-    """What the coordinator knows of a transactional id: its producer, and its last or current transaction.
+    """The coordinator's state of a transactional id: its producer, and its last or current transaction.
 
     Attributes:
         state: as Kafka names it: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort,
             Dead or PrepareEpochFence.
         timeout_ms: after which the coordinator aborts a transaction.
-        start_timestamp: of the last or current transaction; None where there was none. Both are in ms since
+        start_timestamp: of the last or current transaction; None if there was none. Both are in ms since
             1970-01-01 UTC.
-        partitions: that are in the transaction and have no marker yet.
+        partitions: in the transaction and without a marker yet.
         source: the partition of `__transaction_state`; `record_offset`: the record's offset there.
         transactional_id, producer_id, producer_epoch: who it is.
         last_update_timestamp: of the last change of its state.
@@ -70,17 +70,17 @@ class TransactionalId:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction of which a partition holds records, and no marker.
+    """A transaction with records in a partition, but no marker.
 
     Attributes:
-        first_offset: from which on `read_committed` waits for it.
-        first_timestamp, last_timestamp: of its first batch, and of the producer's last one; None: not known.
-        transactional_id: None where no partition of the coordinator's topic that is here knows the producer.
+        first_offset: the offset at which `read_committed` waits for it.
+        first_timestamp, last_timestamp: of its first batch, and of the producer's last one; None: unknown.
+        transactional_id: None if no available partition of the coordinator's topic has the producer.
         status: `open`: the coordinator will end it. `ending`: it has decided, and is writing the markers.
             `overdue`: it is older than its timeout, and the coordinator aborts it once it runs.
-            `hanging`: the coordinator does not know of it, so that nobody will end it. `unknown`: the
+            `hanging`: the coordinator does not know it, so nothing will end it. `unknown`: the
             coordinator's records of it are not in these directories.
-        reason: what says so.
+        reason: what reports it.
         topic_partition: where it is open.
         producer_id, producer_epoch, coordinator_epoch: of the producer, and of its coordinator.
 
@@ -101,7 +101,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class TransactionStates:
-    """What is known of transactions.
+    """The state of transactions.
 
     Attributes:
         ids: by transactional id.
@@ -124,9 +124,9 @@ def read_transactions(
     now: int | None = None,
     limits: Limits = Limits(),
 ) -> TransactionStates:
-    """The transactions that the coordinator knows, and those that are open in the logs, held against them.
+    """Read the coordinator's transactions, and compare the open ones in the logs with them.
 
-    Memory is that of the transactional ids and of the producers, not of the logs.
+    Memory use depends on the transactional ids and producers, not on the logs.
 
     Args:
         log_dirs: one or several log directories, of one broker or of many.
@@ -135,9 +135,9 @@ def read_transactions(
         limits: how much may be allocated for one batch.
 
     Returns: the transactional ids, open transactions, and what is missing in them.
-    Raises: NotALog where `__transaction_state`, or a topic that is asked for, is in none of them; OSError
-    where a folder cannot be read, and Malformed for its `log-start-offset-checkpoint`. Other damage does not
-    raise: `account` has it.
+    Raises: NotALog where `__transaction_state`, or a requested topic, is in none of them; OSError
+    if a folder cannot be read, and Malformed for its `log-start-offset-checkpoint`. Other damage does not
+    raise an error but is in `account`.
 
     Example:
         >>> import kodec
@@ -170,7 +170,7 @@ def read_transactions(
 
 
 class _Ids:
-    """What the coordinator's topic says, as far as it is here."""
+    """The contents of the coordinator's topic, as far as available."""
 
     def __init__(self, here: Replicas, account: Completeness) -> None:
         self.known: dict[str, TransactionalId] = {}
@@ -183,7 +183,7 @@ class _Ids:
         self._all_here = count is not None and {each.topic_partition.partition for each in logs} >= set(
             range(count)
         )
-        self._here = "the metadata log is not here" if count is None else f"{len(logs)} of {count} are here"
+        self._here = "the metadata log is missing" if count is None else f"{len(logs)} of {count} are here"
 
     def _load(self, log: PartitionLog, account: Completeness) -> None:
         source = log.topic_partition
@@ -203,7 +203,7 @@ class _Ids:
     def judged(
         self, log: Producers, producer: ActiveProducer, first_offset: int, now: int
     ) -> OpenTransaction:
-        """An open transaction of a partition, and what the coordinator says of it."""
+        """An open transaction of a partition, and its state in the coordinator."""
         known = self._by_producer.get(producer.producer_id)
         status, reason = self._status(log.topic_partition, known, now)
         return OpenTransaction(
@@ -222,8 +222,8 @@ class _Ids:
     def _status(self, at: TopicPartition, known: TransactionalId | None, now: int) -> tuple[str, str]:
         if known is None:
             if self._all_here:
-                return "hanging", "the coordinator knows no such producer"
-            return "unknown", f"not all partitions of {TRANSACTIONS_TOPIC} are known: {self._here}"
+                return "hanging", "the coordinator does not know this producer"
+            return "unknown", f"not all partitions of {TRANSACTIONS_TOPIC} are available: {self._here}"
         if at not in known.partitions:
             return "hanging", f"{known.state} in the coordinator, without this partition"
         if known.state in _ENDING:
@@ -258,9 +258,9 @@ def _transactional_id(
 
 
 def producers_of(*log_dirs: str | os.PathLike[str], transactional_id: str) -> frozenset[int]:
-    """The producer ids that `__transaction_state` has for a transactional id, the former ones too.
+    """The producer ids that `__transaction_state` has for a transactional id, including former ones.
 
-    Compaction has deleted older states; so the ids of long ago may be missing. Raises NotALog where the topic
+    Compaction has deleted older states; so the ids of long ago may be missing. Raises NotALog if the topic
     is in none of the log directories; OSError; FormatError for damage in it.
     """
     found: set[int] = set()

@@ -1,1 +1,1 @@
-"""Segments, partitions and log directories written as a broker writes them."""
+"""Writes segments, partitions and log directories as a broker does."""

@@ -1,9 +1,9 @@
 """Adds finished segments to the end of logs in a log directory: all of them once, or none.
 
-For programs that make segments elsewhere, in pieces and perhaps twice, as the tasks of a cluster do. What is
-to be done is written down first (`kodec-sink.json` in the log directory): from then on it will be done, by
-whoever comes next where this process dies. As a log directory may come from anybody, what is written down
-can only move files of segments out of staging folders beside it into folders of topic-partitions.
+For programs that make segments elsewhere, in pieces and perhaps twice, as the tasks of a cluster do. The work
+is recorded first (`kodec-sink.json` in the log directory): from then on it will be completed, by
+the next call if this process dies. Because a log directory may be untrusted, the recorded work
+can only move files of segments out of staging folders next to it into folders of topic-partitions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 JOURNAL = "kodec-sink.json"
-"""What was added by which query, and what is still to be moved into place."""
+"""The additions of each query, and the moves still to be made."""
 
 _PATIENCE = 30.0
 _PAUSE = 0.05
@@ -54,20 +54,20 @@ _STAGING = re.compile(r"\.[^/]+\.kodec-sink-[^/]+")
 
 
 def staging_folder(root: Path, name: str) -> Path:
-    """The folder beside a log directory in which the segments of one addition are made."""
+    """The folder next to a log directory in which the segments of one addition are made."""
     return root.parent / f".{root.name}.kodec-sink-{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedSegment:
-    """A segment that is closed and durable, in a folder of its topic-partition that no broker knows.
+    """A closed, durable segment in a folder of its topic-partition that no broker uses.
 
     Attributes:
-        path: its log, named by `base_offset`, with its indexes beside it; batches of magic 2 alone.
+        path: its log, named by `base_offset`, with its indexes next to it; batches of magic 2 alone.
         first_offset: of its first batch, which may be above the base offset.
         next_offset: the one after the last.
-        records, bytes: how many.
-        max_timestamp: the largest, in ms since epoch; -1 is none.
+        records, bytes: their numbers.
+        max_timestamp: the largest, in ms since epoch; -1: none.
     """
 
     topic_partition: TopicPartition
@@ -82,11 +82,11 @@ class FinishedSegment:
 
 @dataclass(slots=True)
 class _Journal:
-    """What was done, and what is to be done.
+    """Completed and pending work.
 
     Attributes:
         batches: the last batch of each query.
-        moves: what is to be renamed, and to what; both relative to the log directory.
+        moves: the pending renames, source and target; both relative to the log directory.
     """
 
     batches: dict[str, int] = field(default_factory=dict)
@@ -135,7 +135,7 @@ def _is_of_an_addition(source: str, target: str) -> bool:
 
 @contextmanager
 def _waiting_for(root: Path) -> Iterator[None]:
-    """The lock of the log directory; another that adds is waited for."""
+    """The lock of the log directory; waits for other additions."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         lock = locked(root)
@@ -153,15 +153,15 @@ def _waiting_for(root: Path) -> Iterator[None]:
 
 
 def is_unfinished(root: str | os.PathLike[str]) -> bool:
-    """Whether an addition was interrupted, and segments are to be moved still. Raises Malformed; OSError."""
+    """Whether an interrupted addition must still move segments. Raises Malformed; OSError."""
     return bool(_Journal.load(Path(root)).moves)
 
 
 def finish_additions(root: str | os.PathLike[str]) -> None:
-    """Do what an addition that was interrupted has left to do; nothing where there is none.
+    """Complete an interrupted addition, if there is one.
 
-    Raises: Malformed for a damaged journal; BlockingIOError where a broker or another program holds the lock;
-    ValueError where a link is in the way; OSError.
+    Raises: Malformed for a damaged journal; BlockingIOError if a broker or another program holds the lock;
+    ValueError if a link is in the way; OSError.
     """
     path = Path(root).absolute()
     if (path / JOURNAL).exists():
@@ -176,22 +176,22 @@ def add_segments(
     keep_offsets: bool = False,
     batch: tuple[str, int] | None = None,
 ) -> dict[TopicPartition, range] | None:
-    """Move segments to the end of the logs in a log directory, which is made where it is not there.
+    """Move segments to the end of the logs in a log directory, which is created if missing.
 
-    When this returns they are durable in their place; where it does not, all or none will be there once the
+    When this returns they are durable in their place; if it raises, all or none will be there once the
     next call, or `finish_additions`, has returned. Their batches get the offsets from the end of each log on,
     in the order given, and its newest leader epoch, in place.
 
     Args:
-        segments: made in a `staging_folder` of `root`. They are used up: after an error they are made anew.
+        segments: made in a `staging_folder` of `root`. They are consumed: after an error, create them again.
         keep_offsets: take the offsets as they are: ascending, from the end of each log on, gaps allowed.
-        batch: a query and the number of its batch: of each, numbers that are not higher than the last one
-            are done already.
+        batch: a query and the number of its batch: numbers of a query not higher than its last one
+            are already done.
 
-    Returns: the offsets that each topic-partition has got; None where the batch was done before.
+    Returns: the offsets that each topic-partition received; None if the batch was done before.
     Raises: EncodeError for offsets that do not ascend, and segments that were used before; BlockingIOError
-    where a broker or another program holds the lock; FormatError for a log that is to be recovered first;
-    ValueError for segments elsewhere, and where a link is in the way; OSError.
+    if a broker or another program holds the lock; FormatError for a log that must be recovered first;
+    ValueError for segments elsewhere, and if a link is in the way; OSError.
     """
     path = Path(root).absolute()
     make_root(path)
@@ -234,7 +234,7 @@ def add_segments(
 
 
 def _end_of(folder: Path) -> tuple[int, int, bool]:
-    """The end of a log, its newest leader epoch, 0 where there is none, and whether it has no segment yet."""
+    """The end of a log, its newest leader epoch, 0 if there is none, and whether it has no segment yet."""
     if not folder.is_dir():
         return 0, 0, True
     files = list_partition(folder)
@@ -246,7 +246,7 @@ def _end_of(folder: Path) -> tuple[int, int, bool]:
             if (tail := last.torn_tail) is not None:
                 raise Malformed(
                     "batch",
-                    f"the log ends in a torn tail ({tail.reason}) and is to be recovered first",
+                    f"the log ends in a torn tail ({tail.reason}) and must be recovered first",
                     at=tail.position,
                     have=f"{tail.size} bytes",
                 ).in_source(str(last.path))
@@ -266,7 +266,7 @@ def _in_order(owner: TopicPartition, parts: list[FinishedSegment], end: int) -> 
 
 
 def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
-    """Set what no checksum covers in each batch: its offset, and its leader epoch."""
+    """Set the fields of each batch that no checksum covers: its offset and leader epoch."""
     with Segment.of(part.path, part.base_offset) as segment:
         found = [(head.position, head.first_known, head.partition_leader_epoch) for head in segment.headers()]
     if found and found[0][1] != part.first_offset:
@@ -287,9 +287,9 @@ def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
 
 
 def _files(part: FinishedSegment, base: int) -> Iterator[tuple[Path, str]]:
-    """The files of a segment, the log last: who sees it sees its indexes.
+    """The files of a segment, the log last: once it is visible, so are its indexes.
 
-    Indexes count from the base offset: for another `base` they are made anew.
+    Indexes count from the base offset: for another `base` they are made again.
     """
     if base != part.base_offset:
         indexes = IndexBuilder(base)
@@ -307,7 +307,7 @@ def _files(part: FinishedSegment, base: int) -> Iterator[tuple[Path, str]]:
 
 
 def _finish(root: Path, journal: _Journal) -> None:
-    """Make all moves that are left; those that were made are known by their targets."""
+    """Make all pending moves; completed ones are recognized by their targets."""
     if not journal.moves:
         return
     folders = sorted({target.partition("/")[0] for _, target in journal.moves})
@@ -338,7 +338,7 @@ def _move(root: Path, source: str, target: str) -> None:
 
 
 def note_epoch(folder: Path) -> None:
-    """Say that a new log, which has segments, has the leader epoch 0 from its start on. Raises OSError."""
+    """Record leader epoch 0 from the start of a new log with segments. Raises OSError."""
     path = folder / LEADER_EPOCHS
     if not path.exists():
         write_leader_epochs(path, [LeaderEpoch(0, list_partition(folder).segments[0].base_offset)])

@@ -10,7 +10,7 @@ __all__ = ["ClosedAtEnd"]
 
 
 class ClosedAtEnd(ABC):
-    """A writer that is closed at the end of its `with` block, and abandoned where that raises."""
+    """A writer that is closed at the end of its `with` block, and abandoned if that raises."""
 
     @abstractmethod
     def close(self) -> None:

@@ -17,11 +17,11 @@ class LogConfig:
     """A topic's settings, with Kafka's names and defaults.
 
     Attributes:
-        segment_bytes: `segment.bytes`, the most bytes of a segment.
+        segment_bytes: `segment.bytes`, the maximum size of a segment.
         segment_ms: `segment.ms`, how much later than the first batch's largest timestamp a batch's may be
-            before a new segment is begun; where the first batch has none, the clock since the segment was
+            before a new segment is begun; if the first batch has none, the clock since the segment was
             begun counts.
-        segment_index_bytes: `segment.index.bytes`, the most bytes of an index.
+        segment_index_bytes: `segment.index.bytes`, the maximum size of an index.
         index_interval_bytes: `index.interval.bytes`, the bytes between two entries of the offset index.
         flush_messages: `flush.messages`, after how many offsets since the last flush `append` flushes.
         flush_ms: `flush.ms`, after how many milliseconds since the last flush `append` flushes.
@@ -45,7 +45,7 @@ class LogConfig:
         for name, least, most in (
             ("segment_bytes", 1, MAX_SEGMENT),
             ("segment_ms", 1, _NEVER),
-            # room for two entries of the time index: the last one has a place of its own
+            # room for two entries of the time index: the last one has its own place
             ("segment_index_bytes", 24, MAX_SEGMENT),
             ("index_interval_bytes", 0, MAX_SEGMENT),
             ("flush_messages", 1, _NEVER),

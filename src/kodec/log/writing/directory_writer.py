@@ -31,19 +31,19 @@ class LogDirectoryWriter(ClosedAtEnd):
     """Writes the logs of an entry of `log.dirs`, and leaves it as a broker does on a clean shutdown.
 
     `close` closes all logs, checkpoints their recovery points, and then writes the clean-shutdown marker,
-    which lets a broker skip recovery. It writes none where that would be wrong: where a log has failed or was
-    not closed cleanly, where another part of this process has written to a log of the directory in the
-    meantime, and where the directory had none when it was opened and holds a topic-partition that was not
-    written here: that one is to be recovered. On an error, or where it is not closed, there is no marker
+    which lets a broker skip recovery. It writes none if that would be wrong: if a log has failed or was
+    not closed cleanly, if another part of this process has written to a log of the directory in the
+    meantime, and if the directory had none when it was opened and holds a topic-partition that was not
+    written here: that one must be recovered. On an error, or without `close`, there is no marker
     either. A recovery point covers only what an fsync has succeeded for.
 
-    There is one such writer of a directory at a time. Beside it, other logs of the directory can be written,
-    trimmed, compacted and recovered from the same process. As a `LogWriter`, it is of no use in a process
+    There is one such writer of a directory at a time. Meanwhile, other logs of the directory can be written,
+    trimmed, compacted and recovered from the same process. As a `LogWriter`, it cannot be used in a process
     that was forked.
 
     Args:
-        root: the folder; it is made where it is not there. Its lock, a broker's, is held until `close`.
-        cluster_id, node_id, directory_id: for `meta.properties`, which is written where it is not there and
+        root: the folder; created if missing. Its lock, the same as a broker's, is held until `close`.
+        cluster_id, node_id, directory_id: for `meta.properties`, which is written if missing and
             the first two are given. A broker starts only in directories of its own cluster and node.
         config: of logs that are opened without one.
 
@@ -97,7 +97,7 @@ class LogDirectoryWriter(ClosedAtEnd):
         return f"<LogDirectoryWriter {self.root}>"
 
     def abandon(self) -> None:
-        """Release everything as a crash does: the logs are left as they are, without a marker."""
+        """Release everything as a crash does: the logs are left unchanged, without a marker."""
         self._is_open = False
         with self._stack, ExitStack() as stack:
             for writer in self._writers.values():
@@ -191,7 +191,7 @@ class LogDirectoryWriter(ClosedAtEnd):
         try:
             write_clean_shutdown(note, broker_epoch)
         except BaseException:
-            # It may be there, and after an error there must be none.
+            # It may exist, and after an error there must be none.
             with suppress(OSError):
                 note.unlink(missing_ok=True)
             raise

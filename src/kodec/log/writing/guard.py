@@ -1,4 +1,4 @@
-"""Knows whether a writer's state and its files agree, and refuses changes when they may not."""
+"""Tracks whether a writer's state and its files agree, and refuses changes when they may not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["ChangeGuard"]
 
 
 class ChangeGuard:
-    """What a writer asks before each change: whether all changes before it were completed.
+    """Checked by a writer before each change: were all earlier changes completed.
 
-    A change is noted before it begins and the note is taken away after it has ended, so there is no moment
-    at which an exception, one of a signal handler included, leaves a change incomplete and not noted. A
-    change that was left by an exception ends the writer: each later one raises LogFailed. So does each change
+    A change is recorded before it begins and cleared after it has ended, so there is no moment
+    at which an exception, one of a signal handler included, leaves a change incomplete and unrecorded. A
+    change aborted by an exception ends the writer: each later one raises LogFailed. So does each change
     in a process that was forked from the one that opened the log: the files and the lock are the parent's.
 
         with guard.changing("a flush"):
@@ -37,7 +37,7 @@ class ChangeGuard:
         return bool(self._unfinished)
 
     def require(self) -> None:
-        """Raises LogFailed where nothing more can be changed."""
+        """Raises LogFailed if nothing more can be changed."""
         if os.getpid() != self._pid:
             raise LogFailed(str(self._log), f"it was opened by process {self._pid}, this is a fork of it")
         if self._unfinished:
@@ -66,5 +66,5 @@ class ChangeGuard:
             self._cause = error
 
     def undone(self) -> None:
-        """The change that was left by an exception has been undone: nothing is changed."""
+        """The change aborted by an exception has been undone: nothing is changed."""
         self._unfinished = ""

@@ -1,4 +1,4 @@
-"""What is given to a writer, as batches with the offsets that they get. Followed: `LogValidator`, Kafka 4."""
+"""A writer's input, as batches with their offsets. Followed: `LogValidator`, Kafka 4."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def batches_of(
     limits: Limits,
     encoding: Encoding,
 ) -> list[Batch]:
-    """The batches that are given, or that records become.
+    """The given batches, or those that records become.
 
     Args:
-        next_offset: of the first record; None: as the records say.
-        leader_epoch: of the batches that records become, where their format has one.
+        next_offset: of the first record; None: as in the records.
+        leader_epoch: of the batches that records become, if their format has one.
 
-    Raises: what `append` does for records, and for bytes that are no whole batches.
+    Raises: as `append` for records, and for bytes that are not whole batches.
     """
     if isinstance(data, Batch):
         data = data.data
@@ -63,7 +63,7 @@ def batches_of(
         epoch = leader_epoch if options.get("magic", 2) == 2 else -1
         data = encode(data, base_offset=next_offset, partition_leader_epoch=epoch, **options)
     elif encoding:
-        raise TypeError(f"{', '.join(encoding)}: for records, not for what is encoded")
+        raise TypeError(f"{', '.join(encoding)}: for records, not for encoded data")
     reader = read_batches(data, limits=limits)
     batches = list(reader)
     if (tail := reader.torn_tail) is not None:
@@ -75,7 +75,7 @@ def refuse_unfit(batches: list[Batch], segment_bytes: int, keeps_from: int | Non
     """Raise EncodeError for a batch larger than a segment, and for offsets that do not ascend.
 
     Args:
-        keeps_from: where offsets are kept, the least that the first may be; else None.
+        keeps_from: if offsets are kept, the minimum of the first; else None.
     """
     expected = keeps_from
     for batch in batches:
@@ -90,7 +90,7 @@ def refuse_unfit(batches: list[Batch], segment_bytes: int, keeps_from: int | Non
 
 
 def with_offsets(batch: Batch, start: int, leader_epoch: int, limits: Limits) -> list[Batch]:
-    """The batch with offsets from `start` on; several where it had to be rewritten."""
+    """The batch with offsets from `start` on; several if it had to be rewritten."""
     data = bytearray(batch.data)
     if batch.magic == 2:
         EPOCH.put(data, leader_epoch)

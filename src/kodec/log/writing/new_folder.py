@@ -1,4 +1,4 @@
-"""Makes a topic-partition's folder that is whole or not there, from what is in another one."""
+"""Creates a topic-partition's folder, whole or not at all, from another one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_NAME = 255
 
 
 def require_new(source: Path, target: str | os.PathLike[str]) -> PartitionPath:
-    """Where a new folder is to be: named like a topic-partition's, not there yet, apart from the source.
+    """The path of a new folder: named like a topic-partition's, not existing, apart from the source.
 
     Raises FileExistsError; ValueError for another name or place.
     """
@@ -34,36 +34,36 @@ def require_new(source: Path, target: str | os.PathLike[str]) -> PartitionPath:
         raise ValueError(f"{target}: the folder of a topic-partition is named like orders-0")
     require_apart(source, new.path)
     if new.path.exists():
-        raise FileExistsError(f"{target} is there already")
+        raise FileExistsError(f"{target} already exists")
     return new
 
 
 @contextmanager
 def new_folder(log: PartitionLog, target: str | os.PathLike[str], source: Fingerprint) -> Iterator[Path]:
-    """A folder to write to, which becomes `target` at the end, when all in it is durable.
+    """A folder to write to, which becomes `target` at the end, when everything in it is durable.
 
     The caller makes the files' contents durable. The lock of the log directory around the target is held
     meanwhile. Files get the owner, group and permissions of those of `log`; the log start offset and the
-    cleaner's go along. On an error nothing is left. `source`, of the folder of `log`, has to hold from the
-    first to the last.
+    cleaner's are copied. On an error nothing is left. `source`, of the folder of `log`, must not change from
+    the beginning to the end.
 
-    Raises: FileExistsError; StalePlan; OSError (BlockingIOError where a broker, another program or another
+    Raises: FileExistsError; StalePlan; OSError (BlockingIOError if a broker, another program or another
     part of this one writes there); ValueError.
     """
     new = writable_partition(target)
     make_folders(new.root, log.root.stat())
     with locked(new.root, stays=False) as lock:
         working = new.root / working_name(new.path.name)
-        # A link here would lead to files of somebody else, which are removed below.
+        # A link here would lead to other files, which are removed below.
         require_no_link(working)
         make_folders(working, log.path.stat())
-        # The claim keeps out others in this process that make the same folder.
+        # The claim excludes others in this process that create the same folder.
         with lock.claim(working):
             if new.path.exists():
                 shutil.rmtree(working, ignore_errors=True)
-                raise FileExistsError(f"{target} is there already")
+                raise FileExistsError(f"{target} already exists")
             for path in working.iterdir():
-                # of one that a crash has interrupted
+                # left by a crash
                 path.unlink()
             try:
                 source.require()
@@ -82,9 +82,9 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str], source: Finger
 
 
 def working_name(name: str) -> str:
-    """A name that a broker takes for a replica to be deleted, should a crash leave it behind.
+    """A name that marks a replica for deletion by a broker, in case a crash leaves it.
 
-    As Kafka does, the topic is cut short where a file system would not take the name.
+    As Kafka does, the topic is shortened if the name is too long for a file system.
     Source: org.apache.kafka.storage.internals.log.LocalLog.logDeleteDirName.
     """
     topic, _, partition = name.rpartition("-")
@@ -93,7 +93,7 @@ def working_name(name: str) -> str:
 
 
 def _keep_owners(log: PartitionLog, folder: Path) -> None:
-    """Who may read the source may read the new files, and nobody else."""
+    """Users who may read the source may read the new files, and nobody else."""
     like = (log.segments[0].path if log.segments else log.path).stat()
     mode = like.st_mode if log.segments else like.st_mode & 0o666
     for path in folder.iterdir():
@@ -102,10 +102,10 @@ def _keep_owners(log: PartitionLog, folder: Path) -> None:
 
 
 def _note_offsets(log: PartitionLog, new: PartitionPath) -> None:
-    """What the source's log directory says of the log, the new one says as well.
+    """Copy the log's entries from the source's log directory to the new one.
 
-    That is where it starts, if records are deleted but still in the first segment, and up to where it is
-    compacted. What the new one says of a topic-partition that was there before does not hold any more.
+    They are its start, if deleted records are still in the first segment, and the offset up to which it is
+    compacted. The new one's old entries of the topic-partition are dropped.
     """
     begun = log.start_offset if log.segments and log.start_offset > log.segments[0].base_offset else 0
     for name, offset in ((LOG_START_OFFSETS, begun), (CLEANER_OFFSETS, cleaned_up_to(log))):

@@ -1,4 +1,4 @@
-"""What is done to the folder of a partition before a writer goes on in it. Followed: `LogLoader`, Kafka 4."""
+"""Prepares the folder of a partition before a writer continues in it. Followed: `LogLoader`, Kafka 4."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ __all__ = [
 
 
 class Resumed(NamedTuple):
-    """The last segment, open again, and what was found in it.
+    """The last segment, reopened, and its findings.
 
     Attributes:
         active: the segment.
         producers: their state at its end.
-        scan: what reading it gave.
+        scan: the result of reading it.
     """
 
     active: SegmentWriter
@@ -60,28 +60,28 @@ class Resumed(NamedTuple):
 
 
 def prepare_folder(path: Path, topic_id: UUID | None) -> None:
-    """Make the folder and its `partition.metadata`. Raises ValueError where that has another topic id."""
+    """Create the folder and its `partition.metadata`. Raises ValueError if that has another topic id."""
     sync_name(path.parent)
     make_folder(path)
     metadata = path / PARTITION_METADATA
     if metadata.exists():
         there = read_partition_metadata(metadata).topic_id
         if topic_id is not None and topic_id != there:
-            raise ValueError(f"{metadata} says topic id {there}, not {topic_id}")
+            raise ValueError(f"{metadata} has topic id {there}, not {topic_id}")
     elif topic_id is not None:
         write_partition_metadata(metadata, topic_id)
 
 
 def remove_clean_shutdown(directory: Path) -> None:
-    """Remove the clean-shutdown marker, that all logs were closed, before anything is changed."""
+    """Remove the clean-shutdown marker before anything is changed."""
     (directory / CLEAN_SHUTDOWN).unlink(missing_ok=True)
     sync_folder(directory)
 
 
 def drop_leftovers(files: PartitionFiles) -> None:
-    """Remove what a broker removes when it loads a log.
+    """Remove the files that a broker removes when it loads a log.
 
-    Indexes without a log, which a roll leaves that a crash has interrupted, and what waits for its deletion.
+    Indexes without a log, left by an interrupted roll, and files marked for deletion.
     """
     for path in files.orphans:
         path.unlink()
@@ -91,7 +91,7 @@ def drop_leftovers(files: PartitionFiles) -> None:
 
 
 def refuse_unfinished(files: PartitionFiles) -> None:
-    """Raise Malformed where segments are being replaced."""
+    """Raise Malformed if segments are being replaced."""
     for leftover in files.leftovers:
         if leftover.kind is not LeftoverKind.DELETED:
             raise Malformed("", "an interrupted swap of segments: recover the log first", at=0).in_source(
@@ -100,7 +100,7 @@ def refuse_unfinished(files: PartitionFiles) -> None:
 
 
 def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits) -> Resumed:
-    """Open the last segment, its indexes as they are to be. Raises Malformed where it is not whole."""
+    """Open the last segment, with correct indexes. Raises Malformed if it is not whole."""
     last = files.segments[-1]
     for each in last.paths:
         drop_cached(each)
@@ -118,12 +118,12 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
             "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
         ).in_source(str(last.log))
     if scan.next_offset < (start := checkpointed_start(path)):
-        # Of what is below the start offset nothing is read, and recovery deletes it.
+        # Data below the start offset is not read, and recovery deletes it.
         reason = f"recover the log first: it starts at offset {start}, and ends before"
         raise Malformed("", reason, at=scan.valid_bytes, have=scan.next_offset).in_source(str(last.log))
     remove_clean_shutdown(path.parent)
     drop_leftovers(files)
-    # The last entry of the time index goes: the segment is open again.
+    # The last entry of the time index is dropped: the segment is open again.
     for kind, data in (
         ("index", scan.indexes.offsets),
         ("timeindex", scan.indexes.times),
@@ -141,7 +141,7 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
 
 
 def checkpointed_start(path: Path) -> int:
-    """The log start offset that the log directory's checkpoint says; 0 where it says none."""
+    """The log start offset in the log directory's checkpoint; 0 if it has none."""
     checkpoint = path.parent / LOG_START_OFFSETS
     name = parse_folder_name(path.name)
     starts = read_offsets(checkpoint) if checkpoint.exists() else {}
@@ -149,9 +149,9 @@ def checkpointed_start(path: Path) -> int:
 
 
 def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:
-    """Remove the snapshots that belong to no segment, but the newest one behind the last.
+    """Remove the snapshots that belong to no segment, except the newest one after the last.
 
-    Gives the offset of the newest that is left, or of the start of the log.
+    Returns the offset of the newest remaining one, or of the start of the log.
     """
     bases = {segment.base_offset for segment in files.segments}
     strays = [(offset, path) for offset, path in files.snapshots if offset not in bases]

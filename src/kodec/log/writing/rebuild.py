@@ -28,10 +28,10 @@ _NO_TIME = -1
 
 
 def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int | None = None) -> bytes:
-    """The batch, in magic 2, with these of its records alone; at least one.
+    """The batch, in magic 2, with only these records; at least one.
 
     Offsets, timestamps, producer, sequence, leader epoch, flags and codec stay; those of magic 2 keep their
-    first and last offset too, also where the records that had them are gone. The base timestamp is the
+    first and last offset too, even if the records that had them are gone. The base timestamp is the
     delete horizon (`delete_horizon`, else the batch's own), or that of the first record. Unused bits of the
     attributes are lost. Records of magic 0 get no timestamp, with the type CreateTime. Raises EncodeError.
     """
@@ -67,9 +67,9 @@ def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int
 
 
 def same_format(batch: Batch, records: Sequence[Record]) -> bytes:
-    """The message of magic 0 or 1 with these of its records alone, in its own magic. Raises EncodeError.
+    """The message of magic 0 or 1 with only these records, in its own magic. Raises EncodeError.
 
-    As brokers did up to 3.9: a wrapper has the offset of the last record that is left.
+    As brokers did up to 3.9: a wrapper has the offset of the last remaining record.
     """
     return encode(
         records, magic=batch.magic, compression=batch.codec, batch_bytes=sys.maxsize, lossy=batch.magic == 0
@@ -103,10 +103,10 @@ def empty_batch(batch: Batch) -> bytes:
 
 
 def recompressed(batch: DefaultBatch, codec: str, level: int | None, limit: int) -> bytes:
-    """The batch of magic 2 with its records in another codec; every other field of the header stays.
+    """The batch of magic 2 with its records in another codec; all other header fields stay.
 
     Records are not decoded, so they are the same bytes. The batch has some. `limit` is
-    the most bytes that they may take when decompressed. Raises FormatError, EncodeError.
+    the maximum size of the decompressed records. Raises FormatError, EncodeError.
     """
     attributes = replace(batch.head.attributes, compression=codec_number(v2.Compression, codec, 2))
     head = replace(batch.head, attributes=attributes, records=b"")
@@ -116,7 +116,7 @@ def recompressed(batch: DefaultBatch, codec: str, level: int | None, limit: int)
 
 
 def _around(head: v2.RecordBatch, content: Iterable[bytes]) -> bytes:
-    """The batch with this header and content, which is held once but for the piece at hand."""
+    """The batch with this header and content, which is held once but for the piece available."""
     out = BytesIO()
     out.write(head.to_bytes())
     out.writelines(content)
@@ -128,7 +128,7 @@ def _around(head: v2.RecordBatch, content: Iterable[bytes]) -> bytes:
 def recompressed_wrapper(batch: LegacyBatch, codec: str, level: int | None, limit: int) -> bytes:
     """The wrapper of magic 0 or 1 with the messages inside in another codec, not `none`; all else stays.
 
-    The messages are not decoded. `limit` is the most bytes that they may take when decompressed. Raises
+    The messages are not decoded. `limit` is their maximum decompressed size. Raises
     FormatError, EncodeError.
     """
     message = batch.message

@@ -1,4 +1,4 @@
-"""Reads a segment from its start to the last byte that is valid, and says what its indexes should be."""
+"""Reads a segment from its start to the last byte that is valid, and derives its indexes."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _ENOUGH = 4 << 20
 
 @dataclass(slots=True)
 class SegmentScan:
-    """What a segment holds.
+    """The contents of a segment.
 
     Attributes:
-        indexes: what its indexes should be, without the last entry of the time index (`IndexBuilder.end`).
+        indexes: the correct indexes, without the last entry of the time index (`IndexBuilder.end`).
         size: of the file, in bytes.
         next_offset: the one after the last; the base offset where there is no batch.
-        batches: how many.
-        fault: why what follows the valid bytes is not part of the log; "" where nothing follows.
-        first_timestamp: the largest of the first batch; None where there is no batch.
+        batches: their number.
+        fault: why the rest after the valid bytes is not part of the log; "" if there is none.
+        first_timestamp: the largest of the first batch; None if there is no batch.
         epochs: the leader epochs of its batches.
     """
 
@@ -68,17 +68,17 @@ def scan_segment(
 ) -> SegmentScan:
     """Read all batches, verify their checksums, and stop at the first that cannot be part of the log.
 
-    A batch is part of the log where it is whole, its checksum is right, and its offsets are above those of
+    A batch is part of the log if it is complete, its checksum is right, and its offsets are above those of
     the batches before it, not below the base offset, and below `before` (the next segment's base offset).
-    No checksum covers the offset in a header. So where one is not above the one before, either may be wrong:
+    No checksum covers the offset in a header. So if one is not above the previous one, either may be wrong:
     if the earlier one leaves a gap that the later would fit, the earlier one is not trusted.
 
-    `producers` is brought from what was known where the segment starts to where it ends; with it, aborted
-    transactions get their entries. `progress` is called now and then with the bytes read since the last call.
+    `producers` is updated from the start of the segment to its end; with it, aborted
+    transactions get their entries. `progress` is called regularly with the bytes read since the last call.
 
-    Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
-    Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, for a
-    file that another system has written, and where offsets overflow the segment, as Kafka before 2.0 left it
+    Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which checks offsets less strictly.
+    Raises: OSError; Unsupported for data with a right checksum that this version cannot read, for a
+    file that another system has written, and if offsets overflow the segment, as Kafka before 2.0 left it
     (KAFKA-6264), or its size 31 bits.
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
@@ -113,7 +113,7 @@ def scan_segment(
 
 
 class _Walk:
-    """Takes batches in one later than they are read: the next one shows whether an offset can be trusted."""
+    """Processes batches one later than they are read: the next one shows whether an offset can be trusted."""
 
     def __init__(self, path: Path, found: SegmentScan, producers: ProducerState, before: int | None) -> None:
         self.path = path
@@ -124,7 +124,7 @@ class _Walk:
         self.refused = False
 
     def goes_on(self, batch: Batch) -> bool:
-        """Whether the log goes on up to this batch; else the fault is set, and what waits may be dropped."""
+        """Whether the log continues up to this batch; else sets the fault and may drop the waiting batch."""
         found, waiting = self.found, self.waiting
         first = batch.frame_offset
         last = (found.next_offset if waiting is None else waiting.next_offset) - 1
@@ -225,10 +225,10 @@ def producers_at(
     *,
     limits: Limits = Limits(),
 ) -> ProducerState:
-    """What is known of the producers where `segments[number]` starts.
+    """The producer state at the start of `segments[number]`.
 
-    From the newest producer snapshot there or before that can be read, and the headers of the batches behind
-    it; where there is none, from those of all batches before. Raises OSError, FormatError.
+    From the newest producer snapshot readable there or before, and the headers of the batches after
+    it; if there is none, from those of all batches before. Raises OSError, FormatError.
     """
     base_offset = segments[number].base_offset
     state, at = ProducerState(), segments[0].base_offset
@@ -248,7 +248,7 @@ def producers_at(
                 if head.producer_id >= 0 and head.last_offset >= at:
                     state.take_batch(segment.batch_at(head, check_crc=False))
         except FormatError:
-            # A segment that was not to be checked: what it says up to there has to do.
+            # A segment that need not be checked: its contents up to there must suffice.
             pass
         finally:
             segment.close()

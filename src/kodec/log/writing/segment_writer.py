@@ -1,4 +1,4 @@
-"""Writes one segment: the log and the indexes beside it, as a broker leaves them."""
+"""Writes one segment: the log and the indexes next to it, as a broker leaves them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _open_writers: WeakSet[SegmentWriter] = WeakSet()
 
 
 def _close_after_fork() -> None:
-    """A child has copies of its parent's descriptors, and would count as a writer of the log."""
+    """A child has copies of its parent's descriptors, and would be seen as a writer of the log."""
     for writer in list(_open_writers):
         writer.abandon()
 
@@ -35,32 +35,32 @@ if hasattr(os, "register_at_fork"):
 class SegmentWriter(ClosedAtEnd):
     """The files of one segment, while batches are added at its end. Use it from one thread.
 
-    What `append` has returned from is in the log and with the operating system, so it survives a crash of
-    this process; what `flush` or `close` has returned from is durable: it survives a crash of the machine
+    Data is with the operating system when `append` returns, so it survives a crash of
+    this process; it is durable when `flush` or `close` returns: it survives a crash of the machine
     too. Indexes are written by `flush` and `close`; they are not preallocated, so a killed writer leaves no
     zeros.
 
     When an exception ends a call before files and indexes agree again, a failed `flush` above all, the writer
     has failed: each later call raises LogFailed, and so does each in a process that was forked. An `append`
-    that could be undone, as where the disk is full, is not such a failure.
+    that could be undone, for example because the disk is full, is not such a failure.
 
-    New files get owner, group and mode as `create_file` says. A symbolic link is not followed.
+    New files get owner, group and mode as in `create_file`. A symbolic link is not followed.
 
     Args:
         folder: of the topic-partition.
         base_offset: in the names of the files; no offset may be below it.
-        suffix: behind the names, as `.cleaned`.
+        suffix: after the names, as `.cleaned`.
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
         overwrite: remove files of these names first; otherwise FileExistsError.
-        resume: go on after what is there: the indexes' state, as scanning the log has given it. Index files
+        resume: continue an existing segment: the indexes' state, from scanning the log. Index files
             must be in that state.
 
     Attributes:
         base_offset: as given.
         path: of the log.
         next_offset: the one after the last; `base_offset` at first.
-        batches: how many have been appended by this writer.
-        first_timestamp: the largest timestamp of the first batch, from which `segment.ms` counts; None where
+        batches: the number appended by this writer.
+        first_timestamp: the largest timestamp of the first batch, from which `segment.ms` counts; None if
             there is no batch yet.
     """
 
@@ -119,11 +119,11 @@ class SegmentWriter(ClosedAtEnd):
         indexes = self._indexes
         return [("index", indexes.offsets), ("timeindex", indexes.times), ("txnindex", indexes.aborted)]
 
-    # -- what there is ----------------------------------------------------------------------------
+    # -- state ------------------------------------------------------------------------------------
 
     @property
     def paths(self) -> list[Path]:
-        """The files of the segment that are there, the log first."""
+        """The existing files of the segment, the log first."""
         return [self._file(kind) for kind in ("log", "index", "timeindex", "txnindex") if kind in self._files]
 
     @property
@@ -133,7 +133,7 @@ class SegmentWriter(ClosedAtEnd):
 
     @property
     def failed(self) -> bool:
-        """Whether a call was left before files and indexes agreed again: nothing can be added then."""
+        """Whether a call was aborted before files and indexes agreed again: then nothing can be added."""
         return self._guard.failed
 
     @property
@@ -153,12 +153,12 @@ class SegmentWriter(ClosedAtEnd):
 
     @property
     def largest_timestamp(self) -> int:
-        """The largest timestamp of all batches, in ms since epoch; -1 is none."""
+        """The largest timestamp of all batches, in ms since epoch; -1: none."""
         return self._indexes.largest_timestamp
 
     @property
     def index_full(self) -> bool:
-        """Whether an index has no room for what the next batch may need."""
+        """Whether an index lacks room for the next batch."""
         return self._indexes.is_full
 
     def fits(self, last_offset: int, size: int = 0) -> bool:
@@ -168,15 +168,15 @@ class SegmentWriter(ClosedAtEnd):
     # -- adding -----------------------------------------------------------------------------------
 
     def append(self, data: bytes | bytearray | memoryview, head: Indexed) -> int:
-        """Write a batch as it is; its position. `head` is its `Batch` or `BatchHeader`.
+        """Write a batch unchanged; return its position. `head` is its `Batch` or `BatchHeader`.
 
         Raises EncodeError for an offset that is not above the last one or does not fit the segment (see
-        `fits`); OSError, after which nothing of the batch is there; ValueError after `close`; LogFailed.
+        `fits`); OSError, after which no part of the batch is present; ValueError after `close`; LogFailed.
         """
         return self.append_all(data, (head,))
 
     def append_all(self, data: bytes | bytearray | memoryview, heads: Sequence[Indexed]) -> int:
-        """Write several batches at once; the position of the first. Errors as of `append`, for all."""
+        """Write several batches at once; return the position of the first. Errors as in `append`, for all."""
         self._guard.require()
         if not self._files:
             raise ValueError(f"{self.path}: is closed")
@@ -209,7 +209,7 @@ class SegmentWriter(ClosedAtEnd):
             write_all(log, data, position)
         except BaseException:
             os.ftruncate(log, position)
-            # As before: the one who called may go on.
+            # As before: the caller may continue.
             self._guard.undone()
             raise
 
@@ -229,10 +229,10 @@ class SegmentWriter(ClosedAtEnd):
                 self._written[kind] = len(data)
 
     def flush(self, *, indexes: bool = True) -> None:
-        """Make everything durable: the log, then its indexes, then, where they are new, their names.
+        """Make everything durable: the log, then its indexes, then, if they are new, their names.
 
         Without `indexes` they are written and left to the system: recovery rebuilds those of a last segment.
-        Raises OSError: what was appended since the last flush may then be durable or not, and no later call
+        Raises OSError: data appended since the last flush may then be durable or not, and no later call
         can know; LogFailed after that.
         """
         with self._guard.changing("a flush"):
@@ -250,7 +250,7 @@ class SegmentWriter(ClosedAtEnd):
     def close(self, *, flush: bool = True) -> None:
         """Add the last entry of the time index, flush, and close the files. May be called again.
 
-        Without `flush` the caller makes the files durable. Raises OSError; LogFailed where a call before has
+        Without `flush` the caller makes the files durable. Raises OSError; LogFailed if an earlier call has
         failed. The files are closed in any case.
         """
         if not self._files:

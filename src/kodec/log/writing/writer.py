@@ -91,11 +91,11 @@ class LogWriter(ClosedAtEnd):
 
     What makes a writer fail: a call that an exception ends before the files and the writer's state agree
     again. That is a failed fsync (what it was for may be lost, and no later fsync reports it), a roll or a
-    file beside the segments that could not be written, a lock that was lost, and any exception of a signal
+    file next to the segments that could not be written, a lock that was lost, and any exception of a signal
     handler, as KeyboardInterrupt, that comes at the wrong moment. Each later call then raises LogFailed, the
     recovery point stays where it was, and `close` releases files and lock without leaving what a clean
     shutdown leaves. A failed or interrupted write of a batch that could be truncated again, as where the disk
-    is full, is no such failure. `next_offset` says how much of an append is there; nothing that was appended
+    is full, is no such failure. `next_offset` shows how much of an append is there; nothing that was appended
     is undone. Opening the log again fsyncs its last segment, reads it from the disk and not from memory, and
     goes on only where that is whole.
 
@@ -104,7 +104,7 @@ class LogWriter(ClosedAtEnd):
     forked: there each call raises LogFailed, and its end leaves the parent's files and lock as they are.
 
     Args:
-        path: the folder, named like `orders-0`; it is made where it is not there, for the owner of the folder
+        path: the folder, named like `orders-0`; it is made if missing, for the owner of the folder
             around it. The lock of that one (`.lock`, a broker's) is held until `close`, and its
             `.kafka_cleanshutdown` is removed: see `LogDirectoryWriter` for whole log directories.
         topic_id: goes into `partition.metadata`; a broker in KRaft mode needs it. None: as it is there.
@@ -116,8 +116,8 @@ class LogWriter(ClosedAtEnd):
         limits: how much may be allocated for one batch.
 
     Raises: ValueError for a folder with another name, or another topic id than the one there;
-    BlockingIOError where somebody else writes there, in this process or another; OSError; FormatError where
-    the log is to be recovered first: its last segment, which is read, does not end with a whole batch or has
+    BlockingIOError if somebody else writes there, in this process or another; OSError; FormatError if
+    the log must be recovered first: its last segment, which is read, does not end with a whole batch or has
     a damaged one, or a replacement of segments has not been finished. Use it from one thread.
 
     Example:
@@ -192,7 +192,7 @@ class LogWriter(ClosedAtEnd):
 
     @property
     def failed(self) -> bool:
-        """Whether nothing more can be written, as a call before was not completed; LogFailed says which."""
+        """Whether nothing more can be written, as a call before was not completed; LogFailed shows which."""
         return self._guard.failed
 
     @property
@@ -269,9 +269,9 @@ class LogWriter(ClosedAtEnd):
             encoding: for records only: how they become batches, see `encode`.
             data: records; a `Batch`; or bytes.
 
-        Checksums are verified before anything is written. Flushes where the settings say so.
+        Checksums are verified before anything is written. Flushes where the settings report it.
         Raises: EncodeError for records that cannot be written, a batch larger than a segment, and offsets
-        that do not ascend; FormatError for bytes that are no whole batches; OSError: what was written before
+        that do not ascend; FormatError for bytes that are not whole batches; OSError: what was written before
         it is in the log, whole batches, up to `next_offset`; LogFailed where a call before was not completed.
         """
         self._require_open()

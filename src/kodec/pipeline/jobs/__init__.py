@@ -1,1 +1,1 @@
-"""What the pipeline runs on Spark, one job a file."""
+"""The jobs of the pipeline on Spark, one per file."""

@@ -37,7 +37,7 @@ _KEYS = arrow_columns(chosen_columns(names=("key", "value", "offset")))
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Goes twice through the log of a topic-partition: which offset is each key's newest, and its record."""
+    """Reads the log of a topic-partition twice: first for each key's newest offset, then for its record."""
 
     options: Options
     form: FileFormat
@@ -109,13 +109,13 @@ def compact_view(
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ExportSummary:
-    """Write the latest record of each key to Parquet: of each topic-partition, which is one task.
+    """Write the latest record of each key to Parquet, with one task per topic-partition.
 
-    Records without a key are left out, as a cleaner leaves them out; so are keys whose latest record is a
-    tombstone, unless `tombstones`. With `committed` records of aborted and open transactions do not count.
+    Records without a key are left out, as by the log cleaner; so are keys whose latest record is a
+    tombstone, unless `tombstones`. With `committed`, records of aborted and open transactions are ignored.
 
-    Args: buffer_bytes is the memory of a task for keys, 24 bytes for each, with a hash of 128 bits in place
-    of the key; the rest, Returns, Raises: as of `export`; KodecError where the keys of a topic-partition do
+    Args: buffer_bytes is the memory of a task for keys, 24 bytes for each, with a hash of 128 bits instead
+    of the key; the rest, Returns, Raises: as in `export`; KodecError if the keys of a topic-partition do
     not fit.
 
     Example:

@@ -1,4 +1,4 @@
-"""Converts logs to another message format or codec, here or in Spark's workers, without the JVM's help."""
+"""Converts logs to another message format or codec, here or in Spark's workers, without the JVM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["convert"]
 
 @dataclass(frozen=True, slots=True)
 class _Convert:
-    """Converts one topic-partition into an attempt's folder; without a staging folder, says what would be."""
+    """Converts one topic-partition into an attempt's folder; without a staging folder, only reports."""
 
     options: ConvertOptions
     target: Path
@@ -42,7 +42,7 @@ class _Convert:
 
 @dataclass(frozen=True, slots=True)
 class _Preview:
-    """What a conversion would do, or why it cannot be done."""
+    """The result of a conversion, or why it cannot be done."""
 
     convert: _Convert
 
@@ -54,7 +54,7 @@ class _Preview:
 
 
 def _size(source: Path) -> int:
-    """The bytes of its segments; none where they cannot be listed, as whoever converts it will say."""
+    """The bytes of its segments; 0 if they cannot be listed, which the conversion then reports."""
     with suppress(OSError):
         return sum(segment.size for segment in list_partition(source).segments)
     return 0
@@ -75,15 +75,15 @@ def convert(
 ) -> list[ConversionReport]:
     """Convert topic-partitions as `plan_conversion` does, each in one task, into a new log directory.
 
-    That appears at the end, with all of them: a run that fails leaves nothing, and ends with the first folder
-    that cannot be converted. Without `apply` nothing is written, the reports say what would come out, and
+    The directory appears at the end, complete: a failed run leaves nothing, and ends with the first folder
+    that cannot be converted. Without `apply` nothing is written, the reports have the expected result, and
     `refused` is called with each folder that cannot be converted; without it the first one's error is raised.
 
-    Args: folders are those of topic-partitions; to is not there yet, or empty; `step` is called with the
-    bytes of the sources read since the last call (engine="local" alone); the rest as of `export`.
+    Args: folders are those of topic-partitions; to is new or empty; `step` is called with the
+    bytes of the sources read since the last call (engine="local" only); the rest as in `export`.
     Returns: a report for each folder that can be converted, in their order.
     Raises: as `plan_conversion` and its `apply`; FileExistsError where `to` holds something;
-    MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+    MissingDependency where there is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.operations import ConvertOptions
@@ -101,7 +101,7 @@ def convert(
     for source in sources:
         require_apart(source, target)
     if len({source.name for source in sources}) < len(sources):
-        raise ValueError("a topic-partition is there twice: convert one log directory at a time")
+        raise ValueError("a topic-partition occurs twice: convert one log directory at a time")
     sizes = list(map(_size, sources))
     say(f"{len(sources)} topic-partitions")
     told = step if engine == "local" else None

@@ -1,6 +1,6 @@
 """Exports a log directory to files: each task decodes its segments and writes the files itself.
 
-By Spark too the rows never enter the JVM, which only sees a line of facts for each file.
+Even with Spark the rows never enter the JVM, which only receives a line of facts for each file.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ __all__ = [
 # Rows are written when there are this many bytes: enough to compress well, little enough for many tasks.
 _ROW_GROUP_BYTES = 64 * 2**20
 
-# A thread's share of a log; less is not cut for it.
+# A thread's share of a log; smaller ones are not split.
 _LEAST_TASK = 16 << 20
 
-# What is in the files of a finished task.
+# The contents of the files of a finished task.
 _FACTS = "facts.json"
 
-# What Spark and others take for the sign that all files are there.
+# The file that tells Spark and others that all files are complete.
 _SUCCESS = "_SUCCESS"
 
 
 @dataclass(slots=True)
 class PartitionSummary:
-    """What was exported of one topic-partition.
+    """The exported part of one topic-partition.
 
-    Offsets and timestamps (ms since 1970) are None where there is no record, timestamps also where no
+    Offsets and timestamps (ms since 1970) are None if there is no record, timestamps also if no
     record has one. `bytes` counts the segments that were read, `written` the files. `skipped` has a
     line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a partial
     batch.
@@ -151,7 +151,7 @@ def _best(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | 
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """What an export did: a row for each topic-partition, by topic and partition, and how long it took.
+    """The result of an export: a row for each topic-partition, by topic and partition, and the time it took.
 
     Attributes:
         out: the folder that was written.
@@ -195,7 +195,7 @@ class FileWriter:
         options: Options,
         keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
     ) -> None:
-        """Decode one segment and write its rows, or what `keep` leaves of them."""
+        """Decode one segment and write its rows, or those that `keep` keeps."""
         rows = SegmentRows(
             part,
             self.columns,
@@ -231,7 +231,7 @@ class FileWriter:
         self.pending, self.weight = [], 0
 
     def close(self) -> PartitionSummary:
-        """Finish the file and say what is in it."""
+        """Finish the file and return its contents."""
         self._flush()
         if self.writer is not None:
             self.writer.close()
@@ -255,7 +255,7 @@ def _typed(owner: TopicPartition, form: FileFormat) -> TypedColumns | None:
 
 @dataclass(frozen=True, slots=True)
 class ExportWork:
-    """Writes the files of one task, and says what is in it."""
+    """Writes the files of one task, and returns their contents."""
 
     options: Options
     form: FileFormat
@@ -273,7 +273,7 @@ class ExportWork:
         return known
 
     def _key(self, task: Task) -> str:
-        """What the files of a task are made of: segments as they are now, how they are read and written."""
+        """The inputs of a task's files: the current segments, and how they are read and written."""
         stored = []
         for part in task:
             status = part.segment.log.stat()
@@ -282,7 +282,7 @@ class ExportWork:
         return hashlib.sha256(repr((version("kodec"), asked, self.form, stored)).encode()).hexdigest()
 
     def _finished(self, key: str) -> tuple[Path, list[PartitionSummary]] | None:
-        """What a run that was stopped has made of the same; None where it is not all there."""
+        """The output of a stopped run for the same task; None if it is incomplete."""
         folder = self.staging.finished(key)
         try:
             found = [PartitionSummary(**row) for row in json.loads((folder / _FACTS).read_text())]
@@ -334,33 +334,33 @@ def export(
 ) -> ExportSummary:
     """Write the records of a log directory to files, in folders ``topic=T/partition=N``.
 
-    The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false, and
+    The files have the columns of the `kafka-log` source, with headers unless `include_headers` is false, and
     with `include_decoded` the messages of Kafka's own topics by name; within a folder file names sort as
     offsets do. All is written next to `out` and renamed to it at the end, with an empty file ``_SUCCESS``: a
     run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
     driver and all workers share.
 
-    Args: engine="local" does all in threads of this process, without Spark; master is Spark's master URL,
+    Args: engine="local" runs in threads of this process, without Spark; master is Spark's master URL,
     for where no session runs yet; format and compression of the files, one of
     `kodec.pipeline.files.COMPRESSIONS` (None: the first); key_format, value_format: how CSV and JSON
     Lines show bytes; with `avro`, `protobuf` and `json-schema` Parquet and Arrow IPC have beside the
     bytes the columns valueTyped, valueSchema and valueReason: a struct of `reader_schema`, or of the
     newest version of the subject TOPIC-value, or JSON where there is neither; schemas, framing,
     reader_schema: as of `kodec find`; topics None means all but internal ones, which include_internal
-    adds; isolation="read_committed" leaves out what transactions have aborted, and what lies behind an
+    adds; isolation="read_committed" leaves out records of aborted transactions, and what lies behind an
     undecided one; on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not
     for compaction, and lists them in the summary; overwrite replaces what is in `out`; resume takes over
     the tasks that a run which was stopped had finished, where their segments are as they were, and keeps
     those of this one if it is stopped too; task_bytes is the log that a task reads, like 64m; threads are
-    those of this process (None: as many as there are cores); config holds settings for a session that is
+    those of this process (None: one per core); config holds settings for a session that is
     started here, and stopped; progress takes lines of text.
 
     Returns: a row for each topic-partition.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
-    that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
-    what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
-    log directory, or above it; OSError where files cannot be listed or written; MissingDependency where there
-    is no Java; PySparkException where a task fails otherwise.
+    that are missing; FileExistsError if `out` is a file, is not empty and overwrite is false, or holds
+    files that are not of an export; ValueError for bad arguments, and if `out` is `log_dir`, in it, in a
+    broker's log directory, or above it; OSError where files cannot be listed or written; MissingDependency
+    where there is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.pipeline import export
@@ -376,7 +376,7 @@ def export(
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
         values = AskedValues((str(Path(log_dir).absolute()),), schemas, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
-            raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: say with schemas where they are")
+            raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give schemas")
         if not include_headers:
             raise ArgumentError("headers may name the schemas of values: they cannot be left out")
     form = FileFormat.of(format, compression, key_format, value_format, values)
@@ -404,7 +404,7 @@ def export(
         ) as crew,
     ):
         found = crew.run(ExportWork(options, form, staging), tasks)
-        # Again: somebody may have written there while the tasks ran.
+        # Again: others may have written there while the tasks ran.
         require_free(target, overwrite=overwrite, ours=is_of_an_export)
         partitions = publish_export(staging, target, found)
     return ExportSummary(target, partitions, len(tasks), time.monotonic() - started)
@@ -433,7 +433,7 @@ def prepared(
 def publish_export(
     staging: Staging, target: Path, found: Iterable[tuple[Path, list[PartitionSummary]]]
 ) -> list[PartitionSummary]:
-    """Publish the files of all tasks, with a sign that all are there; what is in them. Raises OSError."""
+    """Publish the files of all tasks, and a marker; return their contents. Raises OSError."""
     results = list(found)
     for folder, summaries in results:
         for file in (file for row in summaries for file in row.files):

@@ -1,4 +1,4 @@
-"""Lists the segments of logs, with what the headers of their batches say, in Spark's workers."""
+"""Lists the segments of logs, with facts from the headers of their batches, in Spark's workers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class InventoryRow:
 
     Attributes:
         topic_partition: None for a segment that was named and lies in no topic-partition's folder.
-        facts: what its headers say.
+        facts: the facts from its headers.
         gap: the offsets between the end of the segment before it and its base offset: 0 for none, None where
-            there is no segment before it, or its end is not known; negative where they overlap.
+            there is no segment before it, or its end is not known; negative if they overlap.
 
     Example: see `inventory`.
     """
@@ -44,7 +44,7 @@ class InventoryRow:
 
 @dataclass(frozen=True, slots=True)
 class InventorySummary:
-    """The rows, by path, topic, partition and base offset, and how long it took.
+    """The rows, by path, topic, partition and base offset, and the time it took.
 
     Attributes:
         rows: the segments.
@@ -68,7 +68,7 @@ class _Survey:
     limits: Limits
 
     def __call__(self, files: SegmentFiles) -> SegmentFacts | None:
-        """None where it was deleted since it was listed."""
+        """None if it was deleted since it was listed."""
         with suppress(FileNotFoundError):
             return survey_segment(Segment(files, self.limits), check_crc=self.check_crc)
         return None
@@ -85,8 +85,8 @@ def inventory(
 ) -> InventorySummary:
     """List all segments with their offsets, counts, times, bytes, codecs and health; reads only.
 
-    By headers alone: nothing is decompressed, and without `check_crc` no checksum verified. A segment that is
-    deleted meanwhile is left out.
+    From headers only: nothing is decompressed, and without `check_crc` no checksum verified. A segment that
+    is deleted meanwhile is left out.
 
     Args:
         paths: as in `verify`.

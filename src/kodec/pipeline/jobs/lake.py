@@ -1,7 +1,7 @@
-"""Appends log directories to tables of a lake: what is new since the last run, each offset once.
+"""Appends log directories to lakehouse tables: new records since the last run, each offset once.
 
-The table itself says how far it is. Rows and positions come in one commit, so a run that is killed anywhere
-leaves the table as it was, or with both; files without a commit are nobody's, and cost only space.
+The table itself has the positions. Rows and positions come in one commit, so a run that is killed anywhere
+leaves the table unchanged or with both; files without a commit belong to nothing and only cost space.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _TRIES = 10
 
 
 class LogChanged(LakeError):
-    """A log is not the one, or not what it was, that a table has records of: what it has now cannot follow
-    them."""
+    """A log is not the one, or has changed, that a table has records of: new records cannot be appended
+    to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppendSummary:
-    """What a run appended: a row for each topic-partition, by topic and partition.
+    """The result of a run: a row for each topic-partition, by topic and partition.
 
     Attributes:
         table: where it is.
@@ -74,9 +74,9 @@ class AppendSummary:
 
 @dataclass(slots=True)
 class _Plan:
-    """What is new: the pieces with it, and where each topic-partition begins.
+    """The new records: their pieces, and where each topic-partition begins.
 
-    Attributes: notes say what was deleted before it could be appended.
+    Attributes: notes list records deleted before they could be appended.
     """
 
     logs: dict[TopicPartition, list[FoundLog]]
@@ -100,7 +100,7 @@ class _Plan:
 
 @dataclass(slots=True)
 class _TaskRows:
-    """The rows of a task, and what was found; one that is begun again starts anew."""
+    """The rows of a task, and its findings; reset when the task is begun again."""
 
     task: Task
     options: Options
@@ -140,22 +140,22 @@ def append_to_lake(
     threads: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> AppendSummary:
-    """Append what a table does not have yet of a log directory, up to the last whole batch of each log.
+    """Append the missing records of a log directory to a table, up to the last whole batch of each log.
 
-    The rows have the columns of `export`. Where another run, or a compaction, comes first, what is new is
-    looked for again. A topic-partition that the table does not know starts with the earliest offset.
+    The rows have the columns of `export`. If another run, or a compaction, comes first, the new records are
+    determined again. A topic-partition unknown to the table starts with the earliest offset.
 
-    Args: table is made by `delta_table` or `iceberg_table`; with isolation="read_committed" the rows are
+    Args: table comes from `delta_table` or `iceberg_table`; with isolation="read_committed" the rows are
     those of transactions that are committed, up to the first that is undecided; on_error="skip" leaves out
     corrupt ranges, and offsets that were deleted before they were appended, and lists them in the summary; a
-    commit has about `commit_bytes` of log, so that a long run that is killed goes on after the last one; the
-    rest as of `export`.
+    commit has about `commit_bytes` of log, so that a killed long run continues after the last one; the
+    rest as in `export`.
 
     Returns: a row for each topic-partition.
-    Raises: LogChanged for a log that ends before what the table has, or is another one; LakeError for a table
-    that cannot be appended to, and where rows do not fit its columns; with on_error="raise" FormatError at
-    corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets that are missing; Conflict where others
-    commit without end; ValueError for bad arguments; OSError.
+    Raises: LogChanged for a log that ends before the table's records, or is another one; LakeError for a
+    table that cannot be appended to, and if rows do not fit its columns; with on_error="raise" FormatError at
+    corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets that are missing; Conflict if others
+    commit endlessly; ValueError for bad arguments; OSError.
 
     Example:
         >>> from kodec.pipeline import append_to_lake, delta_table
@@ -210,7 +210,7 @@ def append_to_lake(
 
 @relisted
 def _planned(options: Options, table: LakeTable, columns: pa.Schema) -> _Plan:
-    """What the table does not have. Raises LogChanged, DataLoss."""
+    """The records that the table lacks. Raises LogChanged, DataLoss."""
     found = found_logs(options)
     plan = _Plan(found, {owner: _topic_id(logs[0]) for owner, logs in found.items()})
     known = table.positions(plan.topic_ids, columns)
@@ -237,19 +237,19 @@ def _planned(options: Options, table: LakeTable, columns: pa.Schema) -> _Plan:
 def _require_same(
     owner: TopicPartition, before: Position, topic_id: str | None, log: Log, found: FoundLog
 ) -> None:
-    """See that the log goes on where the table ends. Raises LogChanged."""
+    """Check that the log continues where the table ends. Raises LogChanged."""
     end = log.stable_end(committed=False)
     why = ""
     if before.topic_id is not None and topic_id is not None and topic_id != before.topic_id:
         why = f"is of topic id {topic_id}, the table's records are of {before.topic_id}"
     elif end < before.next:
-        why = f"ends at offset {end}, the table has its records up to {before.next}: it was cut back"
+        why = f"ends at offset {end}, the table has its records up to {before.next}: it was truncated"
     elif before.epoch is not None and before.next > log.earliest:
         epoch = _epoch(found, before.next - 1)
         if epoch is not None and epoch != before.epoch:
             why = (
                 f"has offset {before.next - 1} of leader epoch {epoch}, the table of {before.epoch}: "
-                "it was cut back and written anew"
+                "it was truncated and rewritten"
             )
     if why:
         raise LogChanged(f"{owner} is another log than before: it {why}; export it to another table")
@@ -269,7 +269,7 @@ def _topic_id(found: FoundLog) -> str | None:
 
 
 def _epoch(found: FoundLog, offset: int) -> int | None:
-    """The leader epoch of an offset, by the checkpoint; None where that does not say."""
+    """The leader epoch of an offset, from the checkpoint; None if that lacks it."""
     folder = _folder(found)
     epochs = [] if folder is None else PartitionLog(folder).leader_epochs()
     at = bisect_right(epochs, offset, key=lambda each: each.start_offset)
@@ -277,7 +277,7 @@ def _epoch(found: FoundLog, offset: int) -> int | None:
 
 
 def _first(tasks: list[Task], commit_bytes: int) -> tuple[list[Task], bool]:
-    """The first tasks with about so many bytes of log, at least one; whether there are more."""
+    """The first tasks with about this many bytes of log, at least one; whether there are more."""
     size = 0
     for number, task in enumerate(tasks):
         if number and size >= commit_bytes:

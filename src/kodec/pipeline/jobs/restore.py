@@ -33,13 +33,13 @@ _TYPES: tuple[tuple[str, Callable[[pa.DataType], bool], str], ...] = (
 )
 _ROWS = 65_536
 _SUFFIXES = (".parquet", ".arrow")
-# What Hive and Spark call the partition of rows whose value is null.
+# The name that Hive and Spark give the partition of rows with a null value.
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredPartition:
-    """What was written of one topic-partition; offsets are None where there is no row.
+    """The written part of one topic-partition; offsets are None where there is no row.
 
     Attributes:
         topic_partition: which one.
@@ -59,7 +59,7 @@ class RestoredPartition:
 
 @dataclass(frozen=True, slots=True)
 class RestoreSummary:
-    """What a restore did: the log directory, a row for each topic-partition, and how long it took.
+    """The result of a restore: the log directory, a row for each topic-partition, and the time it took.
 
     Attributes:
         out: the log directory.
@@ -110,7 +110,7 @@ class _Restore:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile | pa.RecordBatchFileReader]:
-    """A file of Parquet or Arrow IPC. Raises OSError, also where it is damaged."""
+    """A file of Parquet or Arrow IPC. Raises OSError, also if it is damaged."""
     try:
         if path.suffix == ".parquet":
             with pq.ParquetFile(path) as file:
@@ -127,7 +127,7 @@ def _schema(file: pq.ParquetFile | pa.RecordBatchFileReader) -> pa.Schema:
 
 
 def _batches(path: Path, columns: Iterable[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
-    """The rows of a file, of these columns those that it has. Raises OSError, also where it is damaged."""
+    """The rows of a file, of these columns those that it has. Raises OSError, also if it is damaged."""
     with _opened(path) as file:
         there = _schema(file).names
         names = [name for name in columns if name in there]
@@ -141,7 +141,7 @@ def _batches(path: Path, columns: Iterable[str] = _COLUMNS) -> Iterator[pa.Recor
 
 
 def _require_columns(path: Path) -> None:
-    """Raises EncodeError for a file without the columns that are needed, or with one of another type."""
+    """Raises EncodeError for a file without the required columns, or with one of another type."""
     with _opened(path) as file:
         columns = _schema(file)
     for name in ("offset", "value"):
@@ -153,7 +153,7 @@ def _require_columns(path: Path) -> None:
 
 
 def _in_order(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files by their offsets. Raises EncodeError where these overlap, or one is null or negative."""
+    """The files by their offsets. Raises EncodeError if these overlap, or one is null or negative."""
     bounds = []
     for path in paths:
         _require_columns(path)
@@ -189,19 +189,19 @@ def restore(
     progress: Callable[[str], None] | None = None,
 ) -> RestoreSummary:
     """Write the rows of Parquet or Arrow IPC files in folders ``topic=T/partition=N`` as a log directory,
-    offsets as they were.
+    keeping offsets.
 
     Each topic-partition is one task. The columns are those of the `kafka-log` source: offset and value are
-    needed, the others may be missing. Gaps between offsets stay. Leader epochs, producers and control records
-    are not restored: an export does not hold them. The log directory appears at the end, whole.
+    required, the others optional. Gaps between offsets stay. Leader epochs, producers and control records
+    are not restored: an export does not have them. The log directory appears at the end, complete.
 
-    Args: out is not there yet, or empty; compression, segment_bytes as in `LogConfig` and `kodec.encode`; the
-    rest as of `export`.
+    Args: out is new or empty; compression, segment_bytes as in `LogConfig` and `kodec.encode`; the
+    rest as in `export`.
 
     Returns: a row for each topic-partition.
     Raises: EncodeError for offsets that do not ascend, and records that cannot be written; FileExistsError
-    where `out` holds something; ValueError for bad arguments, where there is no such folder, and where `out`
-    is `parquet`, in it or above it; OSError; MissingDependency where there is no Java; PySparkException where
+    if `out` is not empty; ValueError for bad arguments, for a missing folder, and if `out`
+    is `parquet`, in it or above it; OSError; MissingDependency if there is no Java; PySparkException if
     a task fails otherwise.
 
     Example:

@@ -1,4 +1,4 @@
-"""Verifies logs in Spark's workers: what `kodec.repair.verify` finds, in the same words, on many."""
+"""Verifies logs in Spark's workers: the findings of `kodec.repair.verify`, in parallel."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from kodec.pipeline.workers import TASK_BYTES, Engine, workers
 
 __all__ = ["VerifySummary", "verify"]
 
-# A topic-partition that is larger is divided, if it is also more than one task of so many.
+# A topic-partition that is larger is divided, if it is also more than one task's share.
 _WHOLE_BYTES = TASK_BYTES
 _TASKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class VerifySummary:
-    """What a verification found.
+    """The result of a verification.
 
     Attributes:
-        problems: those of each path in turn, by topic and partition, as `kodec.repair.verify` gives
-            them; notes too.
+        problems: those of each path in turn, by topic and partition, as from `kodec.repair.verify`
+            including notes.
         segments, bytes: how much was read.
-        seconds: how long it took.
+        seconds: the time it took.
 
     Example: see `verify`.
     """
@@ -51,7 +51,7 @@ class VerifySummary:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no problem; notes are none."""
+        """Whether there is no problem; notes do not count."""
         return all(each.note for each in self.problems)
 
 
@@ -70,7 +70,7 @@ class _Verify:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A check and the pieces that it is made of, with the bytes of each: itself, or the segments of `log`."""
+    """A check and its pieces, with the bytes of each: itself, or the segments of `log`."""
 
     check: Check
     pieces: list[Check | SegmentPiece]
@@ -85,7 +85,7 @@ class _Part:
         return cls(check, [check], [size], segments)
 
     def divided(self) -> _Part:
-        """It by segments, where those can be listed."""
+        """The check by segments, if those can be listed."""
         log = PartitionLog(self.check.path)
         try:
             pieces = plan_readings(log)
@@ -96,7 +96,7 @@ class _Part:
         return _Part(self.check, list(pieces), sizes, len(pieces), log)
 
     def problems(self, found: Iterator[list[Problem] | SegmentFindings]) -> Iterator[Problem]:
-        """What is wrong, of what came of its pieces, which are the next in `found`."""
+        """The problems from the results of its pieces, which are next in `found`."""
         results = [next(found) for _ in self.pieces]
         if self.log is not None:
             yield from verify_partition(self.log, readings=cast(list[SegmentFindings], results))
@@ -105,7 +105,7 @@ class _Part:
 
 
 def _parts(checks: Sequence[Check], engine: Engine) -> list[_Part]:
-    """The parts of a verification: for Spark, a log for which the others would wait is divided."""
+    """The parts of a verification: for Spark, a log that the others would wait for is divided."""
     parts = [_Part.of(check) for check in checks]
     if engine == "local":
         return parts
@@ -139,11 +139,11 @@ def verify(
     step: Callable[[int], None] | None = None,
     found: Callable[[Problem], None] | None = None,
 ) -> VerifySummary:
-    """Check logs as `kodec.repair.verify` does, small topic-partitions several to a task; reads only.
+    """Check logs as `kodec.repair.verify` does, several small topic-partitions per task; reads only.
 
-    What the batches of a log say of producers and transactions goes on from segment to segment. So the
-    segments of a topic-partition are one task; those of a large one are read apart, and the driver puts
-    together what they say, and opens the snapshots. The log of a live broker is not divided.
+    The state of producers and transactions continues from segment to segment. So the
+    segments of a topic-partition are one task; those of a large one are read separately, and the driver
+    combines the results and opens the snapshots. The log of a live broker is not divided.
 
     Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
     and all workers share; `step` is called with the bytes read since the last call, by any of several threads
@@ -151,8 +151,8 @@ def verify(
     `export`.
 
     Returns: all problems and notes.
-    Raises: ValueError for a path at which there is no log; OSError where it cannot be listed;
-    MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+    Raises: ValueError for a path without a log; OSError where it cannot be listed;
+    MissingDependency where there is no Java; PySparkException if a task fails otherwise.
 
     Example:
         >>> from kodec.pipeline import verify
@@ -185,7 +185,7 @@ def _in_order(
     parts: Iterator[_Part],
     results: Iterator[list[Problem] | SegmentFindings],
 ) -> Iterator[Problem]:
-    """What was found before anything is read, and then by each check, path by path."""
+    """The findings before anything is read, then those of each check, path by path."""
     for notes, checks in plans:
         yield from notes
         for check in checks:

@@ -1,1 +1,1 @@
-"""Tables of a lake that logs are appended to, Apache Iceberg's and Delta's: a file for each format."""
+"""Lakehouse tables that logs are appended to, Apache Iceberg's and Delta's: a module for each format."""

@@ -31,7 +31,7 @@ from kodec.pipeline.lake.table import (
 
 __all__ = ["DeltaLakeTable", "delta_table"]
 
-# How far back a RESTORE is looked for: one that is followed by so many commits of others is not seen.
+# How far back a RESTORE is searched for: one followed by this many commits of others is not seen.
 _HISTORY = 100
 
 
@@ -76,7 +76,7 @@ class DeltaLakeTable:
             position = table.transaction_version(log)
             if position is None:
                 continue
-            # of the ids that a topic has had, the last one has its position
+            # of a topic's ids, the last one has its position
             if table.transaction_version(f"{log}/{topic_id}") == position:
                 known = topic_id
             else:
@@ -85,7 +85,7 @@ class DeltaLakeTable:
             yield owner, Position(position, None if epoch == -1 else epoch, known)
 
     def _require_not_restored(self, table: DeltaTable) -> None:
-        """A RESTORE takes rows away, and leaves the positions as they are."""
+        """A RESTORE removes rows but keeps the positions."""
         for commit in table.history(_HISTORY):
             if OFFSETS in commit:
                 return
@@ -109,7 +109,7 @@ class DeltaLakeTable:
                 for number in range(len(tasks)):
                     yield from ahead.items(number)
             except BaseException as error:
-                # it goes through Rust, which makes a text of it
+                # it passes through Rust, which converts it to text
                 failed.append(error)
                 raise
 
@@ -136,7 +136,7 @@ class DeltaLakeTable:
 
 
 def _app_id(owner: TopicPartition) -> str:
-    # no topic has a slash in its name, as it is that of a folder
+    # no topic has a slash in its name, because it names a folder
     return f"kodec/{owner.topic}/{owner.partition}"
 
 

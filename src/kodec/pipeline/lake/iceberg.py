@@ -1,8 +1,8 @@
 """Apache Iceberg's tables, by pyiceberg.
 
 A commit carries its offsets in the summary of its snapshot, and all positions in a property of the table,
-which outlives snapshots that expire. Its requirement is the snapshot that the positions were read at: of two
-runs one wins, and so it is where somebody compacts meanwhile.
+which survives the expiry of snapshots. Its requirement is the snapshot that the positions were read at: of
+two runs one wins, and the same holds for a concurrent compaction.
 Followed: Iceberg Table Spec, "Snapshots" and "Optimistic Concurrency".
 """
 
@@ -64,7 +64,7 @@ _FILE_BYTES = 128 << 20
 class _Pinned:
     """A catalog that commits to one snapshot of a table only.
 
-    pyiceberg puts an append that has lost on top of whatever has won, which would append its offsets twice.
+    pyiceberg reapplies a losing append on top of the winner, which would append its offsets twice.
     """
 
     def __init__(self, catalog: Catalog, snapshot_id: int | None) -> None:
@@ -96,7 +96,7 @@ class IcebergTable:
 
     @property
     def path(self) -> str | None:
-        """The folder, where the table is there and on this machine."""
+        """The folder, if the table exists and is on this machine."""
         with _errors(self.name):
             if not self._catalog.table_exists(self.name):
                 return None
@@ -123,7 +123,7 @@ class IcebergTable:
     def append(
         self, columns: pa.Schema, tasks: Sequence[Rows], moves: Mapping[TopicPartition, Move], threads: int
     ) -> str:
-        """As `LakeTable.append`: each thread writes the files of a task, and all come into one snapshot."""
+        """As `LakeTable.append`: each thread writes the files of a task, all in one snapshot."""
         table = self._table
         assert table is not None
         commit = uuid.uuid4().hex
@@ -156,7 +156,7 @@ class IcebergTable:
 
 
 def _write(table: Table, metadata: TableMetadata, made: list[DataFile], rows: Rows) -> None:
-    """Write the rows of a task where the table has them, and a file for each of its partitions."""
+    """Write the rows of a task to the table's location, and a file for each of its partitions."""
     pending: list[pa.RecordBatch] = []
 
     def flush() -> None:
@@ -181,9 +181,9 @@ def _write(table: Table, metadata: TableMetadata, made: list[DataFile], rows: Ro
 
 
 def _file(table: Table, metadata: TableMetadata, rows: pa.Table, key: PartitionKey | None) -> DataFile:
-    """A Parquet file; columns that it has not are null.
+    """A Parquet file; columns that it lacks are null.
 
-    What pyiceberg 0.12 writes itself has empty lists where the rows have null.
+    Files that pyiceberg 0.12 writes itself have empty lists where the rows have null.
     """
     schema = metadata.schema()
     rows = rows.cast(pa.schema(_with_ids(list(rows.schema), schema.as_struct())))
@@ -223,7 +223,7 @@ def _file(table: Table, metadata: TableMetadata, rows: pa.Table, key: PartitionK
 
 
 def _with_ids(fields: list[pa.Field], struct: StructType) -> list[pa.Field]:
-    """Fields with the ids by which the table knows them."""
+    """Fields with the ids of the table."""
     known = {field.name: field for field in struct.fields}
     return [
         _field(field.name, field.type, known[field.name].field_type, known[field.name].field_id)
@@ -240,7 +240,7 @@ def _field(name: str, kind: pa.DataType, there: IcebergType, number: int) -> pa.
 
 
 def _delete(table: Table, made: list[DataFile]) -> None:
-    """Files that are in no snapshot; what stays is for `remove_orphan_files`."""
+    """Files that are in no snapshot; the rest is left to `remove_orphan_files`."""
     for file in made:
         with suppress(Exception):
             table.io.delete(file.file_path)
@@ -254,11 +254,11 @@ def _json(said: object) -> str:
 
 
 def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
-    """The last move of each topic-partition: what the property says, where its commit is among the snapshots
+    """The last move of each topic-partition: from the property, if its commit is among the snapshots
     of the table as it is, or has expired.
 
-    A table that was rolled back has a property that is too new: there the snapshots say it, if they are all
-    there. Raises LakeError where nobody does.
+    A rolled-back table has a property that is too new: then the snapshots have it, if they all
+    exist. Raises LakeError otherwise.
     """
     try:
         text = table.properties.get(OFFSETS)
@@ -283,13 +283,13 @@ def _progress(name: str, table: Table) -> dict[TopicPartition, Move]:
     if is_expired and not found:
         return latest
     raise LakeError(
-        f"{name}: it was replaced, or rolled back further than its snapshots say how far logs are in it; "
+        f"{name}: it was replaced, or rolled back further than its snapshots record positions; "
         f"export to another table, or remove its property {OFFSETS} to append everything again"
     )
 
 
 def _carried(snapshot: Snapshot) -> tuple[str | None, str | None]:
-    """The offsets that a snapshot says it appended, and the commit; None for one of somebody else."""
+    """The offsets that a snapshot appended, and the commit; None for another program's."""
     summary = snapshot.summary
     return (None, None) if summary is None else (summary[OFFSETS], summary[_COMMIT])
 
@@ -318,7 +318,7 @@ def _errors(name: str) -> Iterator[None]:
 def iceberg_table(
     identifier: str, catalog: str = "default", properties: Mapping[str, str] | None = None
 ) -> IcebergTable:
-    """A table for `append_to_lake`, `namespace.table`; made, with its namespace, where there is none.
+    """A table for `append_to_lake`, `namespace.table`; created, with its namespace, if missing.
 
     Args: identifier is `namespace.table`; catalog is the name of one that pyiceberg is configured for;
     properties add to that, or replace it.

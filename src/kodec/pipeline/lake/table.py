@@ -1,4 +1,4 @@
-"""What an export asks of a table of a lake: how far logs are in it, and appends that say so in the same
+"""The interface of a lakehouse table: positions of logs, and appends that record them in the same
 commit."""
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 OFFSETS = "kodec.offsets"
-"""The name under which a commit says which offsets it appends: of each topic-partition from, and to
+"""The name under which a commit records the offsets that it appends: for each topic-partition from and to
 (exclusive)."""
 
 Rows = Callable[[], Iterator[pa.RecordBatch]]
-"""Begins to read what one task has, in whichever thread; a generator."""
+"""Begins to read one task, in any thread; a generator."""
 
 
 class LakeError(KodecError, ValueError):
@@ -37,16 +37,16 @@ class LakeError(KodecError, ValueError):
 
 
 class Conflict(KodecError):
-    """Somebody else has changed the table since its positions were read, or nobody knows whether this commit
-    is in it: they are to be read again."""
+    """The table has changed since its positions were read, or it is unknown whether this commit
+    is in it: they must be read again."""
 
 
 class Position(NamedTuple):
-    """How far a topic-partition is in a table.
+    """The position of a topic-partition in a table.
 
     Attributes:
-        next: the first offset that is not.
-        epoch: the leader epoch of the offset before it; None where that is not known.
+        next: the first missing offset.
+        epoch: the leader epoch of the offset before it; None if that is unknown.
         topic_id: as Kafka prints it; None for a topic without one, as before 2.8.
     """
 
@@ -56,15 +56,15 @@ class Position(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What an append has of a topic-partition: the offsets from `first` on, up to a position."""
+    """The part of an append for a topic-partition: the offsets from `first` on, up to a position."""
 
     first: int
     to: Position
 
 
 class LakeTable(Protocol):
-    """A table of any format. One object is for one thread; others, and other processes, may write beside
-    it."""
+    """A table of any format. One object is for one thread; others, and other processes, may write to
+    it too."""
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class LakeTable(Protocol):
     def positions(
         self, topic_ids: Mapping[TopicPartition, str | None], columns: pa.Schema
     ) -> dict[TopicPartition, Position]:
-        """How far the table is now, of those that it knows; one that is not there is made, with these
+        """The table's current positions; a missing table is created with these
         columns.
 
         Raises LakeError.
@@ -86,15 +86,15 @@ class LakeTable(Protocol):
     def append(
         self, columns: pa.Schema, tasks: Sequence[Rows], moves: Mapping[TopicPartition, Move], threads: int
     ) -> str:
-        """Append rows, new columns and positions to what `positions` has seen, in one commit; which one it
-        is.
+        """Append rows, new columns and positions to what `positions` has seen, in one commit; return its
+        id.
 
-        Raises: Conflict; LakeError, also where the rows do not fit; what the tasks raise.
+        Raises: Conflict; LakeError, also if the rows do not fit; the errors of the tasks.
         """
 
 
 def by_topic(moves: Mapping[TopicPartition, Move]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; what is not known is left out."""
+    """Moves for JSON, `{"orders":{"0":{"from":0,"to":300,"epoch":4}}}`; what is unknown is left out."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for owner, (first, to) in sorted(moves.items()):
         said = {"from": first, "to": to.next, "epoch": to.epoch, "topicId": to.topic_id}
@@ -123,9 +123,9 @@ _FLOATS = (pa.float32(), pa.float64())
 
 
 def require_fit(name: str, there: pa.Schema, ours: pa.Schema, *, widens: bool) -> None:
-    """See that rows can go into a table as they are, once it has the columns that it lacks.
+    """Check that rows fit a table unchanged, once missing columns are added.
 
-    A column is never converted: numbers may become wider, in the table only where it `widens`. Raises
+    A column is never converted: numbers may become wider, in the table only if it `widens`. Raises
     LakeError with all reasons.
     """
     wrong = list(_misfits(list(there), list(ours), "", widens))

@@ -47,7 +47,7 @@ pub fn encoded<'a, T: Spoken<'a>>(
     Ok(write(&value, &mut out).map(|()| out))
 }
 
-/// Why no value of the type can be this: the adapter's own words, so that it says no path.
+/// Why no value of the type can be this: the adapter's own words, so that it has no path.
 pub type Wrong = String;
 
 /// A value as JSON and back.

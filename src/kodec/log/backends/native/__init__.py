@@ -1,1 +1,1 @@
-"""Decoders and encoders by the native kernels; what those do not do is done in pure Python."""
+"""Decoders and encoders based on native kernels; the rest is left to pure Python."""

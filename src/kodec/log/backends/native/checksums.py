@@ -1,4 +1,4 @@
-"""Batches one after another whose checksums are wrong, natively."""
+"""Consecutive batches with wrong checksums, natively."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["wrong_checksums"]
 
 
 def wrong_checksums(data: Buffer, start: int, end: int, most: int) -> tuple[int, int]:
-    """As the pure one."""
+    """Like the pure one."""
     count = 0
     while (frame := Frame.peek(data, start, end)) is not None:
         kernel = import_module(KAFKA.kind(frame.magic).kernel).Rows([], rows=1, unit_bytes=most)

@@ -1,4 +1,4 @@
-"""Where the rows of an Arrow batch are cut into batches of a log, found in whole columns."""
+"""Finds where to cut the rows of an Arrow batch into batches of a log, in whole columns."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kodec.log.batches.records import TimestampType
 __all__ = ["Cut", "most_bytes"]
 
 _CREATE, _APPEND = int(TimestampType.CREATE_TIME), int(TimestampType.LOG_APPEND_TIME)
-# made once, with their types: of a plain number Arrow looks first what it may be, which takes longer
+# created once, with their types: Arrow would first infer the type of a plain number, which takes longer
 _OVERHEAD, _OVERHEAD_OF_HEADER = pa.scalar(OVERHEAD, pa.int64()), pa.scalar(OVERHEAD_OF_HEADER, pa.int64())
 
 
 class Cut:
-    """Where rows are cut into batches: (first, stop) of each, the last one perhaps not yet whole."""
+    """Where rows are cut into batches: (first, stop) of each, the last one may be incomplete."""
 
     def __init__(self, rows: Any, options: EncodeOptions) -> None:
         self.rows = rows
@@ -29,7 +29,7 @@ class Cut:
         self.timestamps = _numbers(rows["timestamp"])
         self.kinds = _numbers(rows["timestamp_type"])
         self.most_bytes = options.batch_bytes
-        # where all rows together are no more than one batch may be, nobody asks for the size of each
+        # if all rows together fit one batch, the size of each is not needed
         self.sizes = _numbers(pc.cumulative_sum(_sizes(rows))) if most_bytes(rows) > self.most_bytes else None
         self.changes = _changes(rows)
         self.most_rows = options.batch_records
@@ -61,7 +61,7 @@ def _numbers(column: Any) -> memoryview:
 
 
 def most_bytes(rows: Any) -> int:
-    """At least as much as all rows count for `batch_bytes`, from the sizes of buffers alone."""
+    """An upper bound of what all rows count for `batch_bytes`, from the sizes of buffers alone."""
     items = rows["headers"].values
     # one by one: of columns that share a buffer it would be counted once
     size = sum(int(each.nbytes) for each in (rows["key"], rows["value"], items.field(0), items.field(1)))
@@ -73,7 +73,7 @@ def _lengths(column: Any) -> Any:
 
 
 def _sizes(rows: Any) -> Any:
-    """What each row counts for `batch_bytes`, as in `encode`."""
+    """The size of each row towards `batch_bytes`, as in `encode`."""
     sizes = pc.add(pc.add(_lengths(rows["key"]), _lengths(rows["value"])), _OVERHEAD)
     lists = rows["headers"]
     if not len(lists.values):
@@ -86,7 +86,7 @@ def _sizes(rows: Any) -> Any:
 
 
 def _changes(rows: Any) -> list[int]:
-    """The rows at which a batch has to end: of another type of timestamp, or of another time of append."""
+    """The rows at which a batch has to end: where the timestamp type or the append time changes."""
     count = rows.num_rows
     if count < 2:
         return []

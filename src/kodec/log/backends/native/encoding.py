@@ -1,7 +1,7 @@
-"""Writes the rows of tables by the native kernels, to the same bytes as `encode` writes of the same records.
+"""Writes the rows of tables by the native kernels, to the same bytes as `encode` writes.
 
-Where to cut batches is found in whole columns, and a kernel writes each batch. What the kernels do not
-do, and every error, is for the pure writer.
+The places to cut batches are found in whole columns, and a kernel writes each batch. The pure writer does
+whatever the kernels do not support, and raises every error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["encode_rows"]
 _CREATE = int(TimestampType.CREATE_TIME)
 _MOST_BATCH = 64 << 20
 _HEAD = 64
-"""About as many bytes are before the records of a batch."""
+"""Approximate number of bytes before the records of a batch."""
 _DEFAULTS = {
     "timestamp": pa.scalar(-1, pa.int64()),
     "timestamp_type": pa.scalar(_CREATE, pa.int32()),
@@ -40,12 +40,12 @@ _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.
 
 
 def _likely_size(batch: Any, most_rows: int | None) -> int:
-    """About as many bytes as the rows take in batches of so many, rather a few percent more than less.
+    """Approximate size of the rows in that many batches, a few percent too large rather than too small.
 
-    Where it is far too much, what is left over is given back, and comes from the system anew each time.
+    If it is far too large, the rest is returned to the system and fetched again each time.
     """
     names, rows = batch.schema.names, int(batch.num_rows)
-    # where Arrow says in four bytes where a value starts, a record says its length, and a number or two more
+    # Arrow stores where a value starts in four bytes; a record stores its length and a few more numbers
     size = sum(int(batch.column(name).nbytes) if name in names else 4 * rows for name in ("key", "value"))
     size += (2 if size < 64 * rows else 4) * rows
     if "headers" in names and len(batch.column("headers").values):
@@ -54,18 +54,18 @@ def _likely_size(batch: Any, most_rows: int | None) -> int:
 
 
 def _no_headers(count: int) -> Any:
-    """As many empty lists; `pa.repeat` would take a microsecond for each."""
+    """That many empty lists; `pa.repeat` takes a microsecond for each."""
     starts = pa.py_buffer(bytes(4 * (count + 1)))
     none = pa.array([], _HEADERS.value_type)
     return pa.Array.from_buffers(_HEADERS, count, [None, starts], children=[none])
 
 
 class _Unable(Exception):
-    """This is for the pure writer, which may then say what is wrong."""
+    """Left to the pure writer, which may then raise the error."""
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
-    """What `encode` writes of the rows in batches that `normalized_batches` gave, with its arguments."""
+    """The bytes that `encode` writes for the rows of batches from `normalized_batches`."""
     try:
         return b"".join(_Encoder(options).parts(batches))
     except _Unable:
@@ -73,7 +73,7 @@ def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
 
 
 class _Encoder:
-    """What is asked for, and how far the numbering of records has come."""
+    """The options, and the progress of numbering records."""
 
     def __init__(self, options: EncodeOptions) -> None:
         self.options = options
@@ -91,7 +91,7 @@ class _Encoder:
         self.expected = 0 if options.base_offset is None else options.base_offset
 
     def parts(self, batches: Sequence[Any]) -> Iterator[bytes]:
-        """The bytes, piece by piece."""
+        """The bytes in pieces."""
         most_rows = self.options.batch_records
         size = 0
         if self.options.compression == "none":
@@ -103,7 +103,7 @@ class _Encoder:
             rows = self._filled(batch)
             more = number < len(batches)
             taken = 0
-            # what is left over is put before as few rows as end its batch: all of them would be copied
+            # the rest is joined with as few rows as complete its batch: all of them would be copied
             while rest is not None and rest.num_rows:
                 taken = min(rows.num_rows, 2 * taken or self._likely(rest, rows))
                 joined = pa.concat_batches([rest, rows.slice(0, taken)])
@@ -121,14 +121,14 @@ class _Encoder:
             yield last
 
     def _likely(self, rest: Any, rows: Any) -> int:
-        """How many rows are likely to end the batch that `rest` begins: one more than it takes."""
+        """An estimate of how many rows complete the batch that `rest` begins, plus one."""
         most = self.options.batch_bytes * max(1, rows.num_rows) // max(1, most_bytes(rows))
         if self.options.batch_records is not None:
             most = min(most, self.options.batch_records - rest.num_rows)
         return max(1, int(most) + 1)
 
     def _whole(self, write: Any, rows: Any, more: bool) -> Generator[bytes, None, int]:
-        """Write the batches that the rows begin with; returns how many rows: all, unless `more` follow."""
+        """Write whole batches of the first rows; return how many rows: all, unless `more` follow."""
         cut = Cut(rows, self.options)
         done = 0
         for first, stop in cut:
@@ -180,9 +180,9 @@ class _Encoder:
     # -- batches ----------------------------------------------------------------------------------
 
     def _v2(self, size: int) -> Any:
-        """Takes (cut, first, stop) for each batch, and gives the bytes for None; `size` is about how many.
+        """Receives (cut, first, stop) for each batch, and returns the bytes for None; `size` is an estimate.
 
-        They are written where they are given, and copied once.
+        They are written in place, and copied once.
         """
         options = self.options
         head = batch_head(options)
@@ -213,7 +213,7 @@ class _Encoder:
             )
             if writer.rows(first, stop) != "ok":
                 raise _Unable
-            # set after the rows are written: what is largest is so whatever the type
+            # set after the rows are written: the largest timestamp does not depend on the type
             writer.set(timestamp_type=cut.kinds[first])
             content = None
             if options.compression != "none":
@@ -268,7 +268,7 @@ class _Encoder:
         options = self.options
         rows = cut.rows.slice(first, stop - first)
         if options.magic:
-            # relative to the first, so that the broker can move the whole by its wrapper's offset (KIP-31)
+            # relative to the first, so that the broker can move all by the wrapper's offset (KIP-31)
             offsets = pc.subtract(rows["offset"], pa.scalar(cut.offsets[first], pa.int64()))
             rows = rows.set_column(0, "offset", offsets)
         writer.load(rows)

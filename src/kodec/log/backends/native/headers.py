@@ -30,7 +30,7 @@ _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeHeaderDecoder(TableDecoder):
-    """Gathers the headers of batches."""
+    """Collects the headers of batches."""
 
     def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         gatherers = _BatchHeaders(scan, options), _MessageHeaders(scan, options)
@@ -67,16 +67,16 @@ class _HeadersOf(Gatherer):
 
     @abstractmethod
     def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
-        """The columns of a table of batches that are not in all formats alike."""
+        """The columns of a table of batches that differ between formats."""
 
 
 class FileHeaders:
-    """The headers of a file's batches as Arrow batches, of magic 2 alone: reads nothing between them.
+    """The headers of a file's batches of magic 2 as Arrow batches: reads nothing between them.
 
-    Ends at a batch of another format, at one that is not whole or damaged as its header shows, and at the end
-    of the file: `position` says where. Reads by position, so that several threads may read one file.
+    Ends at a batch of another format, at one that is incomplete or damaged according to its header, and at
+    the end of the file: `position` shows where. Reads by position, so that several threads may read one file.
 
-    Args: fd, start, end: the file, and which bytes of it, from the start of a batch on.
+    Args: fd, start, end: the file, and the byte range, from the start of a batch.
     """
 
     _LAYOUT = LENGTH.at, BEFORE_BODY, MAGIC.at, BATCH_HEAD, NEWEST
@@ -87,7 +87,7 @@ class FileHeaders:
 
     def __iter__(self) -> Iterator[Any]:
         names = self._scan.schema.names
-        # checksums are of what is not read
+        # checksums cover bytes that are not read
         gatherer = _BatchHeaders(self._scan, replace(self._options, check_crc=False))
         while True:
             heads, places, sizes, stopped = bindings.gather_heads(

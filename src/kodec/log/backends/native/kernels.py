@@ -1,4 +1,4 @@
-"""A decoder that goes through a window by the kernel of each batch's format."""
+"""A decoder that processes a window with the kernel of each batch's format."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kodec.runtime.native import bindings
 __all__ = ["MOST_NATIVE", "KernelDecoder", "content_of"]
 
 MOST_NATIVE = 4 << 20
-"""Content of more bytes is not decompressed natively, as that is into one buffer, at most twice as large."""
+"""Larger content is not decompressed natively, because that needs one buffer of up to twice the size."""
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class KernelDecoder(Decoder[T_co]):
-    """Has a kernel for each kind of batch, and turns from one to the other where the kind changes."""
+    """Has a kernel for each kind of batch, and switches when the kind changes."""
 
     runs = True
     magics: tuple[tuple[int, ...], ...] = tuple(kind.magics for kind in KAFKA.kinds)
@@ -45,17 +45,17 @@ class KernelDecoder(Decoder[T_co]):
 
     @abstractmethod
     def _gather(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[T_co]:
-        """What the kernel in use makes of `buf[start:end]`; moves the cursor on to where it stops."""
+        """Run the kernel in use on `buf[start:end]`; move the cursor to where it stops."""
 
     def _ready(self) -> Iterable[T_co]:
-        """What of it is ready to be given."""
+        """The items that are ready."""
         return ()
 
 
 def content_of(kernel: Any, buf: Buffer, limit: int) -> bytes | None:
     """The content of the compressed unit in `buf` at which the kernel stopped; None if it is for pure Python.
 
-    That is so where it has more than `limit` bytes, and then it is read in parts.
+    If it has more than `limit` bytes, it is read in parts by pure Python.
     """
     codec, start, size = kernel.content
     stored = memoryview(buf)[start : start + size]

@@ -15,7 +15,7 @@ __all__ = ["partitions_of"]
 
 
 def partitions_of(keys: pa.Array, partitions: int) -> pa.Array:
-    """As the pure one."""
+    """Like the pure one."""
     arrow = pyarrow()
     import pyarrow.compute as pc
 

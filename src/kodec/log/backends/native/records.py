@@ -34,7 +34,7 @@ def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits)
 
 
 class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
-    """Gives the records of batches and messages, as many at once as a kernel makes."""
+    """Yields the records of batches and messages, as many at once as a kernel makes."""
 
     def __init__(self, options: LogReadOptions) -> None:
         limits = options.limits
@@ -99,12 +99,12 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
             yield messages.items
 
     def _expand(self, buf: Buffer) -> bool:
-        """Reach the rows of the compressed batch; false where pure Python is to do it."""
+        """Enter the rows of the compressed batch; false if pure Python has to do it."""
         data = content_of(self._objects, buf, self._decompressed_bytes)
         return data is not None and self._objects.rows(data) == "ok"
 
     def _unwrap(self, buf: Buffer) -> bool:
-        """Reach the records of the wrapper; false where pure Python is to do it."""
+        """Enter the records of the wrapper; false if pure Python has to do it."""
         data = content_of(self._messages, buf, self._decompressed_bytes)
         if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
             return False

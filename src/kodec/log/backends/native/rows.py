@@ -20,13 +20,13 @@ from kodec.log.batches.wrapper import Wrapper
 
 __all__ = ["NativeRowDecoder"]
 
-# what a wrapper says of the messages inside is put into these
+# values of a wrapper for the messages inside are written to these
 _WRAPPED = ("offset", "timestamp", "timestamp_type")
 _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeRowDecoder(TableDecoder):
-    """Gathers the columns of records."""
+    """Collects the columns of records."""
 
     def __init__(self, scan: Scan, options: LogReadOptions) -> None:
         gatherers = _Batches(scan, options), _Messages(scan, options)
@@ -45,7 +45,7 @@ class _RowsOf(Gatherer):
         self.kernel = self.module.Rows(
             self.names,
             check=options.check_crc,
-            # what control records hold is checked where they are read one by one
+            # the contents of control records are checked where they are read one by one
             stop_at_hidden=options.control,
             rows=scan.batch_rows,
             nbytes=scan.batch_bytes,
@@ -79,7 +79,7 @@ class _RowsOf(Gatherer):
         return self._arrow(pa.array(self.kernel.take()), rows, text), size
 
     def _arrow(self, columns: Any, rows: int, text: bool) -> Any:
-        """A batch of the scan's schema from the struct array that the kernel gave."""
+        """A batch of the scan's schema from the struct array from the kernel."""
         schema = self.scan.schema
         if not schema.names:
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
@@ -88,7 +88,7 @@ class _RowsOf(Gatherer):
             found["headers"] = _no_headers(rows, schema.field("headers").type)
         elif text and "headers" in found:
             found["headers"] = _as_text(found["headers"])
-        # v0 and v1 have nothing that holds for all records of a batch
+        # v0 and v1 have no values that apply to all records of a batch
         made = [found[each.name] if each.name in found else pa.nulls(rows, each.type) for each in schema]
         return pa.RecordBatch.from_arrays(made, schema=schema)
 
@@ -105,7 +105,7 @@ class _Messages(_RowsOf):
     module = message_set
 
     def _wanted(self) -> list[str]:
-        # asked for or not
+        # selected or not
         rest = [
             name for name in self.scan.schema.names if name in message_set.COLUMNS and name not in _WRAPPED
         ]
@@ -113,7 +113,7 @@ class _Messages(_RowsOf):
 
     def _append(self, data: bytes) -> bool:
         if self.scan.filtered:
-            return False  # the kernel would look at offsets that are relative
+            return False  # the kernel would read relative offsets
         kernel = self.kernel
         first = len(kernel)
         wrapper = Wrapper.of(kernel.head)
@@ -125,7 +125,7 @@ class _Messages(_RowsOf):
         return False
 
     def _absolute(self, wrapper: Wrapper, first: int) -> bool:
-        """Put what the wrapper says to the rows from `first` on; false where pure Python is to do it."""
+        """Apply the wrapper's values to the rows from `first` on; false if pure Python has to do it."""
         kernel = self.kernel
         kinds = kernel.values("timestamp_type", first)
         if wrapper.magic and _NONE in kinds:

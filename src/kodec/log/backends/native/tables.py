@@ -1,4 +1,4 @@
-"""Arrow batches of the size that was asked for, of what the kernels gather."""
+"""Arrow batches of the requested size, from rows that the kernels collect."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ __all__ = ["Gatherer", "TableDecoder"]
 
 
 class Gatherer(ABC):
-    """One format's kernel, with what was gathered so far."""
+    """One format's kernel, with the rows collected so far."""
 
     kernel: Any
 
     def expand(self, buf: Buffer) -> int:
-        """Where in `buf` the compressed batch ends at which it stopped; 0 where pure Python is to do it."""
+        """The end in `buf` of the compressed batch at which it stopped; 0 if pure Python has to read it."""
         return 0
 
     @abstractmethod
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        """Gather from `buf[start:end]`, at `position` of the source; give status and where it stopped."""
+        """Collect from `buf[start:end]`, at `position` of the source; return status and where it stopped."""
 
     @abstractmethod
     def take(self) -> tuple[Any, int]:
-        """All that was gathered, as one Arrow batch, and how many bytes count of it."""
+        """All collected rows as one Arrow batch, and how many of its bytes count."""
 
 
 class _Pure(Protocol):
-    """What gathers from batches one by one, in pure Python."""
+    """Collects from batches one by one, in pure Python."""
 
     def add(self, batch: Batch) -> None: ...
 
@@ -48,13 +48,13 @@ class _Pure(Protocol):
 
 
 class TableDecoder(KernelDecoder[Any]):
-    """Fills Arrow batches by the kernels of two formats, and in pure Python where those stop."""
+    """Fills Arrow batches by the kernels of two formats, and with pure Python where those stop."""
 
     def __init__(self, scan: Scan, gatherers: Sequence[Gatherer], pure: _Pure) -> None:
         self._scan = scan
         self._gatherers = gatherers
         self._pure = pure
-        # what is gathered and not yet given, and how much of it there is
+        # what is collected but not yet returned, and its size
         self._parts: list[Any] = []
         self._part_rows = self._part_bytes = 0
 
@@ -90,7 +90,7 @@ class TableDecoder(KernelDecoder[Any]):
         return self._given() if self._scan.full(self._part_rows, self._part_bytes) else iter(())
 
     def _collect(self) -> None:
-        """Take what the kernel in use has gathered."""
+        """Take the rows that the kernel in use has collected."""
         gatherer = self._gatherers[self._turn]
         if len(gatherer.kernel):
             self._put(*gatherer.take())
@@ -101,7 +101,7 @@ class TableDecoder(KernelDecoder[Any]):
         self._part_bytes += size
 
     def _given(self) -> Iterator[Any]:
-        """All that was collected, in batches that are not too large."""
+        """All collected rows, in batches that are not too large."""
         whole = self._parts[0] if len(self._parts) == 1 else pa.concat_batches(self._parts)
         rows, size = self._part_rows, self._part_bytes
         self._parts, self._part_rows, self._part_bytes = [], 0, 0

@@ -1,1 +1,1 @@
-"""Decoders and encoders in pure Python: they run everywhere, and say what is wrong where something is."""
+"""Decoders and encoders in pure Python: they run everywhere and raise all errors."""

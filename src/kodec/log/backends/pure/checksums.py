@@ -1,4 +1,4 @@
-"""Batches one after another whose checksums are wrong, in pure Python."""
+"""Consecutive batches with wrong checksums, in pure Python."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["wrong_checksums"]
 
 
 def wrong_checksums(data: Buffer, start: int, end: int, most: int) -> tuple[int, int]:
-    """How far the batches in `data[start:end]` are whole, and wrong in their checksums alone.
+    """How far the batches in `data[start:end]` are valid except for their checksums.
 
     Args: most: the largest batch, in bytes.
 
-    Returns: (where the first batch is that is not so, how many are before it).
+    Returns: (the start of the first other batch, how many batches are before it).
     """
     whole = data if isinstance(data, bytes) else bytes(data)
     count = 0

@@ -16,7 +16,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
-    """What `encode` writes of the rows in batches that `normalized_batches` gave, with its arguments."""
+    """The bytes that `encode` writes for the rows of batches from `normalized_batches`."""
     return encode_with(chain.from_iterable(map(_records, batches)), options)
 
 

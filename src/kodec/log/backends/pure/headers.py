@@ -18,7 +18,7 @@ __all__ = ["HeaderDecoder"]
 
 
 class HeaderDecoder(Decoder[Any]):
-    """Gathers the headers of batches until they are an Arrow batch."""
+    """Collects the headers of batches for an Arrow batch."""
 
     runs = False
 
@@ -37,7 +37,7 @@ class HeaderDecoder(Decoder[Any]):
     took_large = False
 
     def add(self, batch: Batch) -> None:
-        """Gather the header of a batch. Raises FormatError."""
+        """Collect the header of a batch. Raises FormatError."""
         # a wrapper's first offset and count are compressed away
         known = batch.magic == 2 or batch.codec == "none"
         if batch.last_offset > EVERY.last:
@@ -68,7 +68,7 @@ class HeaderDecoder(Decoder[Any]):
         )
 
     def take(self) -> Iterator[tuple[Any, int]]:
-        """All that was gathered, as an Arrow batch; no bytes count of it."""
+        """All collected headers as an Arrow batch; its bytes do not count."""
         rows, self._rows = self._rows, []
         if not rows:
             return

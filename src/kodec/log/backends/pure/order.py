@@ -1,4 +1,4 @@
-"""Whether batches follow one another in order, by their heads alone, in pure Python."""
+"""Checks by their heads that consecutive batches are in order, in pure Python."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["in_order"]
 
 
 def in_order(data: Buffer, start: int, end: int, last: int, most: int, gaps: bool) -> tuple[int, int, bool]:
-    """How far the batches in `data[start:end]` are whole and their offsets ascend.
+    """How far the batches in `data[start:end]` are complete with ascending offsets.
 
     Args: last and most: offsets are above `last` and not above `most`; gaps: whether offsets may be missing
-    between batches. Where some are, a batch is passed only if the offset of the one behind it is there, and
-    above its own.
+    between batches. At a gap, a batch is accepted only if the next batch's offset is present and
+    higher.
 
-    Returns: (where the first batch is that is not passed, the last offset before it, whether some offset has
+    Returns: (the start of the first batch not accepted, the last offset before it, whether some offset has
     no record, true for magic 0 and 1).
     """
     view = memoryview(data)

@@ -14,7 +14,7 @@ __all__ = ["partitions_of"]
 
 
 def partitions_of(keys: pa.Array, partitions: int) -> pa.Array:
-    """The partition of each key, int32; null where the key is null. Keys are of the Arrow type binary."""
+    """The partition of each key, int32; null if the key is null. Keys are of the Arrow type binary."""
     arrow = pyarrow()
     found = [None if key is None else partition_of(key, partitions) for key in keys.to_pylist()]
     return arrow.array(found, arrow.int32())

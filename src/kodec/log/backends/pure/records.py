@@ -19,7 +19,7 @@ _TYPES = {int(kind): kind for kind in TimestampType}
 
 
 class BatchDecoder(Decoder[Batch]):
-    """Gives batches as they are, their checksums verified."""
+    """Yields batches unchanged, their checksums verified."""
 
     runs = False
 
@@ -37,7 +37,7 @@ class BatchDecoder(Decoder[Batch]):
 
 
 class RecordDecoder(Decoder[Sequence[Record]]):
-    """Gives the records of each batch; of messages that are not compressed, many in a row."""
+    """Yields the records of each batch; uncompressed messages, many at a time."""
 
     def __init__(self, options: LogReadOptions) -> None:
         self._check_crc = options.check_crc
@@ -49,7 +49,7 @@ class RecordDecoder(Decoder[Sequence[Record]]):
     def decode(self, batch: Batch) -> tuple[Sequence[Record]]:
         if self._check_crc:
             batch.verify_crc()
-        # where there is one message that is not compressed, there are more
+        # an uncompressed message is usually followed by more
         self.runs = batch.magic in LEGACY and batch.codec == "none"
         return (batch.records(control=self._control, check_crc=self._check_crc),)
 

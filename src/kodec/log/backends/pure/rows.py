@@ -22,7 +22,7 @@ from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Headers", "RowDecoder"]
 
-# From so many bytes on a value alone in its Arrow batch is not copied there.
+# A value of this size or more, alone in its Arrow batch, is not copied.
 _SHARED = 1 << 20
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -31,9 +31,9 @@ _offset, _timestamp = attrgetter("offset"), attrgetter("timestamp")
 
 
 class RowDecoder(Decoder[Any]):
-    """Gathers the columns of records until they are an Arrow batch; none of the batches that `drops` names.
+    """Collects the columns of records for an Arrow batch, without those of batches that `drops` names.
 
-    It has the columns of `headed_schema`: which batch a record is of, and messages decoded, too.
+    It has the columns of `headed_schema`, including the batch of a record and decoded messages.
     """
 
     runs = False
@@ -59,7 +59,7 @@ class RowDecoder(Decoder[Any]):
         return self.rest() if self._large or self._scan.full(self._rows, self._bytes) else ()
 
     def add(self, batch: Batch) -> None:
-        """Gather the rows of a batch: all of them, or none with a FormatError."""
+        """Collect the rows of a batch: all of them, or none with a FormatError."""
         scan = self._scan
         if not scan.may_hold(batch):
             return
@@ -71,7 +71,7 @@ class RowDecoder(Decoder[Any]):
         if not large:
             self._gather(batch, next(parts))
             return
-        # Each part becomes Arrow's before the next is read, so that nothing is held twice.
+        # Each part is converted to Arrow before the next is read, so that nothing is held twice.
         made = list(self._made())
         given = len(made)
         try:
@@ -86,7 +86,7 @@ class RowDecoder(Decoder[Any]):
             self._large += made
 
     def _gather(self, batch: Batch, records: list[Record]) -> None:
-        """Gather the rows of these records of a batch."""
+        """Collect the rows of these records of a batch."""
         scan = self._scan
         try:
             array("q", map(_offset, records))
@@ -113,14 +113,14 @@ class RowDecoder(Decoder[Any]):
         return (part for part, _ in self.take())
 
     def take(self) -> Iterator[tuple[Any, int]]:
-        """All that was gathered, as Arrow batches with the bytes that count of them."""
+        """All collected rows, as Arrow batches with the bytes that count."""
         large, self._large = self._large, []
         yield from large
         yield from self._made()
 
     @property
     def took_large(self) -> bool:
-        """Whether some of what was gathered is of a large batch, and already in Arrow batches."""
+        """Whether some collected rows are of a large batch, and already in Arrow batches."""
         return bool(self._large)
 
     def _made(self) -> Iterator[tuple[Any, int]]:
@@ -148,14 +148,15 @@ class RowDecoder(Decoder[Any]):
             for field, column in zip(schema, columns, strict=True)
         ]
         if not made:
-            # only a struct says how many rows there are where there is no column
+            # without columns, only a struct stores the number of rows
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
         return pa.RecordBatch.from_arrays(made, schema=schema)
 
     def _decoded(self, columns: Sequence[Any]) -> dict[str, list[str | None]]:
-        """The columns of messages by name, where they are asked for.
+        """The columns of decoded messages, if selected.
 
-        Made of the rows of one Arrow batch, not of a log's: they take more memory than what they decode.
+        Created for the rows of one Arrow batch, not of a log's: they take more memory than the bytes they
+        decode.
         """
         records = dict(zip(self._scan.schema.names, columns, strict=True))
         wanted = [name for name in DECODED if name in records]
@@ -173,7 +174,7 @@ class RowDecoder(Decoder[Any]):
 
 
 def _sequences(batch: Batch, records: list[Record]) -> list[int]:
-    """The producer's sequence number of each record, -1 is none; after 2147483647 comes 0."""
+    """The producer's sequence number of each record, -1: none; 2147483647 is followed by 0."""
     if batch.base_sequence < 0:
         return [-1] * len(records)
     first = batch.base_sequence - batch.base_offset
@@ -181,14 +182,14 @@ def _sequences(batch: Batch, records: list[Record]) -> list[int]:
 
 
 def _of_batch(batch: Batch, name: str) -> Any:
-    """What the batch's header says for all its records; None in v0 and v1 for what only v2 has."""
+    """The header's values for all records of the batch; None in v0 and v1 for fields of v2."""
     if name in OF_BATCH:
         return getattr(batch, name)
     return HEAD_OF_RECORD_BATCH_ROWS[name][1](batch.head) if isinstance(batch, DefaultBatch) else None
 
 
 def _too_wide(batch: Batch, records: list[Record]) -> FormatError:
-    """The error for the first offset or timestamp, of those computed by adding, that is no int64."""
+    """The error for the first offset or timestamp, computed by adding, that does not fit int64."""
     for index, record in enumerate(records):
         for name in ("offset", "timestamp"):
             value = getattr(record, name)
@@ -233,7 +234,7 @@ def _lists(column: Sequence[Headers], kind: Any) -> Any:
     try:
         "".join(keys).encode()
     except UnicodeEncodeError:
-        # bytes that are not UTF-8: a string column holds what Kafka makes of them, U+FFFD
+        # bytes that are not UTF-8: a string column holds U+FFFD, as Kafka does
         keys = [key.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for key in keys]
     struct = kind.value_type
     items = pa.StructArray.from_arrays(
