@@ -6,6 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
+.PHONY: program sbom maven image
 .PHONY: clean suite languages conform setup java clients node sparks connector s3 kills lake docs site
 
 help: ## show this list
@@ -103,6 +104,18 @@ docs: site ## make the site of the documentation in out/site; broken links, exam
 
 wheels: ## build wheels and test each way to install them (needs uv)
 	@sh tests/packaging/verify.sh
+
+program: ## build the program for machines without Python, dist/kodec, and try it (needs uv)
+	@python3 release/program.py
+
+sbom: ## list what an installation consists of, in CycloneDX: dist/kodec.cdx.json (needs uv)
+	@sh release/sbom.sh
+
+maven: java ## make the Maven repository of the Spark source in dist/maven (needs mvn)
+	@sh release/maven.sh "file://$(CURDIR)/dist/maven"
+
+image: ## build the container image (needs podman or docker)
+	@$$(command -v podman || echo docker) build -f release/Containerfile -t kodec .
 
 lock: ## update the lock files of dependencies (needs uv)
 	@sh tools/lock.sh

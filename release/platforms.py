@@ -1,6 +1,8 @@
 """Builds a wheel for each Python of a list, tries it in an empty environment, and writes the table.
 
 Usage: platforms.py INTERPRETERS.json [--out dist/platforms] [--table docs/platforms.md] [--only NAME...]
+                                       [--step installed|tests]
+       platforms.py --tried FOLDER --table platforms.md   (wheels that cibuildwheel has built and tried)
 
 Release wheels come from cibuildwheel on the forge's machines; this shows the same on one machine. ziglang
 compiles the kernels for every platform. A Python of another platform runs through an emulator, or is compiled
@@ -45,6 +47,12 @@ TESTS = [
 NEEDS = ["pytest", "hypothesis", "pyarrow", "typer", "rich", "jinja2", "pyyaml", "jsonschema", "kaitaistruct"]
 MODULES = ("runtime/native/bindings", "runtime/native/messages")
 SECONDS = 1800
+SYSTEMS = {
+    "manylinux": "Linux {}, glibc",
+    "musllinux": "Linux {}, musl",
+    "macosx": "macOS {}",
+    "win": "Windows {}",
+}
 # Calls of Windows that Python 3.12 and newer make, and that wine 8 does not have.
 NOT_IN_WINE = """
 import sys
@@ -132,7 +140,7 @@ def platform_of(tag: str) -> str:
     return f"{machine}-manylinux_2_28"
 
 
-def try_wheel(one: dict[str, Any], wheel: Path) -> dict[str, str]:
+def try_wheel(one: dict[str, Any], wheel: Path, step: str | None) -> dict[str, str]:
     """Install the wheel where nothing is, then with what tests need, and run what it was built for."""
     seen = (lambda path: "Z:" + str(path).replace("/", "\\")) if one.get("paths") == "windows" else str
     install = [
@@ -151,11 +159,15 @@ def try_wheel(one: dict[str, Any], wheel: Path) -> dict[str, str]:
     found = {}
     with tempfile.TemporaryDirectory() as work:
         for name, needs in (("installed", []), ("tests", NEEDS)):
+            if step not in (None, name):
+                continue
             site = Path(work, name)
             try:
                 run([*install, "--target", str(site), str(wheel), *needs])
             except RuntimeError as error:
-                return {**found, name: f"not installed: {str(error).strip().splitlines()[-1][:80]}"}
+                missing = re.search(r"Because (\S+?)[>=]\S* has no usable wheels", str(error))
+                said = f"{missing[1]} has no wheel" if missing else str(error).strip().splitlines()[-1][:80]
+                return {**found, name: f"not installed: {said}"}
             if one.get("paths") == "windows":
                 (site / "sitecustomize.py").write_text(NOT_IN_WINE)
             environment = {**os.environ, "PYTHONPATH": seen(site), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -193,6 +205,20 @@ def try_wheel(one: dict[str, Any], wheel: Path) -> dict[str, str]:
     return found
 
 
+def named(wheel: Path) -> dict[str, Any]:
+    """What the name of a wheel says."""
+    _, _, _, abi, tag = wheel.stem.split("-")
+    tag = tag.split(".")[0]
+    system = next(name for key, name in SYSTEMS.items() if tag.startswith(key))
+    machine = "aarch64" if tag.endswith(("aarch64", "arm64")) else "x86-64"
+    return {
+        "name": system.format(machine),
+        "version": f"3.{abi[3:]}",
+        "tag": tag,
+        "size": wheel.stat().st_size,
+    }
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Platforms",
@@ -207,18 +233,27 @@ def table(rows: list[dict[str, Any]]) -> str:
     ]
     for one in rows:
         cells = [one["name"], one["version"], f"`{one['tag']}`", str(one["size"] // 1000)]
-        cells += [one.get("installed", "not run here"), one.get("tests_said", "not run here")]
+        alone = re.sub(r"^Python (\S+): (\w+) .*", r"passed (\1, \2)", one.get("installed", "not run here"))
+        cells += [alone, one.get("tests_said", "not run here")]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("interpreters", type=Path)
+    parser.add_argument("interpreters", type=Path, nargs="?")
+    parser.add_argument("--step", choices=("installed", "tests"))
+    parser.add_argument("--tried", type=Path)
     parser.add_argument("--out", type=Path, default=ROOT / "dist" / "platforms")
     parser.add_argument("--table", type=Path)
     parser.add_argument("--only", nargs="*")
     given = parser.parse_args()
+    if given.tried:
+        # cibuildwheel keeps no wheel that it could not install, or whose tests failed
+        passed = {"installed": "passed", "tests_said": "passed"}
+        rows = [{**named(path), **passed} for path in sorted(given.tried.glob("*.whl"))]
+        given.table.write_text(table(rows), encoding="utf-8")
+        return not rows
     rows = json.loads(given.interpreters.read_text(encoding="utf-8"))
     given.out.mkdir(parents=True, exist_ok=True)
     python = ROOT / ".venv" / "bin" / "python"
@@ -237,11 +272,11 @@ def main() -> int:
                 continue
             print(f"== {key}", flush=True)
             wheel = build(one, pure, given.out)
-            said = {"size": wheel.stat().st_size}
+            said = results.get(key, {}) | {"size": wheel.stat().st_size}
             if one.get("command"):
-                tried = try_wheel(one, wheel)
-                said |= {"installed": tried.get("installed", ""), "tests_said": tried.get("tests", "")}
-            results[key] = {**{name: one[name] for name in ("name", "version", "tag")}, **said}
+                tried = try_wheel(one, wheel, given.step)
+                said |= {f"{name}{'_said' * (name == 'tests')}": text for name, text in tried.items()}
+            results[key] = {**said, **{name: one[name] for name in ("name", "version", "tag")}}
             record.write_text(json.dumps(results, indent=1))
     if given.table:
         shown = [results[key] for one in rows if (key := f"{one['name']} {one['version']}") in results]

@@ -15,6 +15,9 @@ from kodec.log.files.resolve import NotALog
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
 
+# Of the libraries that jobs import, other than Spark's: what brings each.
+_EXTRAS = {"deltalake": "lake", "pyarrow": "arrow", "pyiceberg": "lake"}
+
 __all__ = ["ENGINE", "MASTER", "Engine", "job", "require_spark"]
 
 
@@ -52,7 +55,8 @@ def job() -> Iterator[None]:
         output.warn(f"kodec: {text}")
         raise Exit(BAD_USAGE if isinstance(error.__context__, NotALog) else FAILED) from None
     except ImportError as error:
-        raise MissingDependency(f"this needs `{error.name}`: {install_command('spark')}") from error
+        extra = _EXTRAS.get((error.name or "").partition(".")[0], "spark")
+        raise MissingDependency(f"this needs `{error.name}`: {install_command(extra)}") from error
     except NotALog as error:
         output.warn(*output.lines_of(error))
         raise Exit(BAD_USAGE) from None

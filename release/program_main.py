@@ -1,0 +1,5 @@
+import sys
+
+from kodec.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,137 @@
+"""Drafts of recipes for Homebrew and conda-forge, from pyproject.toml, the lock and an sdist.
+
+Usage: recipes.py [--sdist dist/kodec-VERSION.tar.gz] [--out dist/recipes] [--url URL]
+
+Versions are those of requirements/image.txt. Homebrew builds libraries from sdists, whose addresses and
+hashes `brew update-python-resources kodec` fills in: the draft lists what it resolves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+# What conda-forge calls a library, where it has another name.
+CONDA = {"jinja2": "jinja2", "pyarrow": "pyarrow-core", "lz4": "lz4"}
+
+
+def locked() -> dict[str, str]:
+    """The version of each library, by its name."""
+    text = (ROOT / "requirements" / "image.txt").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
+
+
+def formula(url: str, sha256: str) -> str:
+    names = "\n".join(
+        f"  # {name} {version}" for name, version in sorted(locked().items()) if name != "pyarrow"
+    )
+    return f'''class Kodec < Formula
+  include Language::Python::Virtualenv
+
+  desc "Reads, checks and writes the bytes that Apache Kafka stores"
+  homepage "{url.partition("/releases/")[0]}"
+  url "{url}"
+  sha256 "{sha256}"
+  license "{PROJECT["license"]}"
+
+  depends_on "apache-arrow"
+  depends_on "pyarrow"
+  depends_on "python@3.14"
+
+  # `brew update-python-resources kodec` writes a resource for each of these:
+{names}
+
+  def install
+    ENV["KODEC_NATIVE"] = "require"
+    virtualenv_install_with_resources
+  end
+
+  test do
+    assert_match version.to_s, shell_output("#{{bin}}/kodec --version")
+    backend = shell_output("#{{libexec}}/bin/python -c 'import kodec; print(kodec.backend())'")
+    assert_equal "native", backend.strip
+  end
+end
+'''
+
+
+def conda(url: str, sha256: str) -> str:
+    needs = [*PROJECT["dependencies"]]
+    needs += [each for extra in ("arrow", "cli") for each in PROJECT["optional-dependencies"][extra]]
+    lines = []
+    for each in sorted(set(needs)):
+        name = re.split(r"[<>=\[ ]", each)[0]
+        lines.append(f"    - {CONDA.get(name, name)} {each[len(name) :].strip()}".rstrip())
+    return f'''# For conda-forge/staged-recipes: recipes/kodec/recipe.yaml
+schema_version: 1
+
+context:
+  version: "{PROJECT["version"]}"
+
+package:
+  name: kodec
+  version: ${{{{ version }}}}
+
+source:
+  url: {url}
+  sha256: {sha256}
+
+build:
+  number: 0
+  script:
+    env:
+      KODEC_NATIVE: require
+    content: ${{{{ PYTHON }}}} -m pip install . -vv --no-deps --no-build-isolation
+  python:
+    entry_points:
+      - kodec = kodec.cli.main:main
+
+requirements:
+  build:
+    - ${{{{ compiler("c") }}}}
+    - ${{{{ stdlib("c") }}}}
+  host:
+    - cython >=3.1
+    - pip
+    - python
+    - setuptools >=77
+  run:
+    - python {PROJECT["requires-python"]}
+{chr(10).join(lines)}
+
+tests:
+  - python:
+      imports: [kodec, kodec.cli.main, kodec.operations]
+  - script:
+      - kodec --version
+      - python -c "import kodec; assert kodec.backend() == 'native'"
+
+about:
+  summary: {PROJECT["description"]}
+  license: {PROJECT["license"]}
+  license_file: [LICENSE, NOTICE]
+'''
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    version = PROJECT["version"]
+    parser.add_argument("--sdist", type=Path, default=ROOT / "dist" / f"kodec-{version}.tar.gz")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist" / "recipes")
+    parser.add_argument(
+        "--url", default=f"https://github.com/OWNER/kodec/releases/download/v{version}/kodec-{version}.tar.gz"
+    )
+    given = parser.parse_args()
+    sha256 = hashlib.sha256(given.sdist.read_bytes()).hexdigest()
+    given.out.mkdir(parents=True, exist_ok=True)
+    (given.out / "kodec.rb").write_text(formula(given.url, sha256), encoding="utf-8")
+    (given.out / "recipe.yaml").write_text(conda(given.url, sha256), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

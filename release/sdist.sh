@@ -1,0 +1,14 @@
+#!/bin/sh
+# Builds an sdist as a user does, installs it into an empty environment, and runs the tests that it brings.
+#
+# Usage: sdist.sh SDIST [PYTHON]
+set -eu
+sdist=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tar xzf "$sdist" -C "$work"
+cd "$work"/kodec-*
+"${2:-python3}" -m venv "$work/env"
+KODEC_NATIVE=require "$work/env/bin/pip" install -q "$sdist[arrow,cli]" hypothesis jinja2 jsonschema kaitaistruct pytest pyyaml
+"$work/env/bin/python" -I tests/packaging/smoke.py native
+"$work/env/bin/python" -m pytest -q -p no:cacheprovider tests/runtime tests/generated tests/log/reading tests/log/messages tests/log/verification
