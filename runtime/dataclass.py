@@ -72,15 +72,17 @@ else:
         """A copy with other values of fields. Raises TypeError for a name that is not a field's."""
         return value.__replace__(**changes)
 
-    def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, unsafe_hash=False):
+    def dataclass(
+        cls=None, /, *, repr=True, eq=True, frozen=False, slots=False, kw_only=False, unsafe_hash=False
+    ):
         """As `dataclasses.dataclass`."""
 
         def made(cls):
-            return _made(cls, frozen, slots, kw_only, unsafe_hash)
+            return _made(cls, repr, eq, frozen, slots, kw_only, unsafe_hash)
 
         return made if cls is None else made(cls)
 
-    def _made(cls, frozen, slots, kw_only, unsafe_hash):
+    def _made(cls, repr, eq, frozen, slots, kw_only, unsafe_hash):
         inherited = {}
         for base in reversed(cls.__mro__[1:]):
             inherited |= {each.name: each for each in base.__dict__.get("__kodec_fields__", ())}
@@ -103,15 +105,17 @@ else:
         cls.__dataclass_params__ = _Params(frozen)
         cls.__dataclass_fields__ = _StandardFields(cls)
         cls.__match_args__ = tuple(each.name for each in every if each.init and not each.kw_only)
-        methods = {"__init__": _LazyInit(cls), "__repr__": _repr_of(every), "__eq__": _eq_of(every)}
+        methods = {"__init__": _LazyInit(cls)}
+        methods |= {"__repr__": _repr_of(every)} if repr else {}
+        methods |= {"__eq__": _eq_of(every)} if eq else {}
         for name, method in methods.items():
             if name not in cls.__dict__:
                 setattr(cls, name, method)
         cls.__replace__ = _replaced
-        if unsafe_hash or frozen:
+        if unsafe_hash or (frozen and eq):
             if unsafe_hash or cls.__dict__.get("__hash__") is None:
                 cls.__hash__ = _hash_of(every)
-        elif "__hash__" not in cls.__dict__:
+        elif eq and "__hash__" not in cls.__dict__:
             cls.__hash__ = None
         if frozen:
             names = frozenset(each.name for each in every)

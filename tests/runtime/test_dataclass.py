@@ -67,8 +67,22 @@ class Own:
         return 7
     def __repr__(self) -> str:
         return "own"
+
+class Base:
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+    def __repr__(self) -> str:
+        return "base"
+
+@dataclass(slots=True, eq=False, repr=False)
+class Kept(Base):
+    x: int = 1
+
+@dataclass(frozen=True, eq=False)
+class Identity:
+    x: int = 1
 """
-NAMES = ("Point", "Counter", "Longer", "Named", "Hashed", "Open", "Empty", "Own")
+NAMES = ("Point", "Counter", "Longer", "Named", "Hashed", "Open", "Empty", "Own", "Kept", "Identity")
 
 
 def module(name: str, made_by: ModuleType) -> ModuleType:
