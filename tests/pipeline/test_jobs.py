@@ -467,24 +467,9 @@ def test_a_url_is_no_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     url, words = "s3a://bucket/logs", "s3a://bucket/logs is not a path of this machine"
-    logs = str(LOGS)
-    for command in (
-        ["verify", url, "--engine", "spark"],
-        ["inventory", url],
-        ["export", url, "--to", "out"],
-        ["export", logs, "--to", url],
-        ["convert", logs, f"--to={url}", "--apply"],
-        ["compact-view", logs, "--to", url],
-        ["restore", "out", "--to", url],
-    ):
+    for command in (["recover", url], ["restore", "out", "--to", url], ["restore", url, "--to", "out"]):
         assert main(command) == 2 and words in capsys.readouterr().err
     for call in (
-        lambda: verify(url, engine="local"),
-        lambda: inventory(url, engine="local"),
-        lambda: export(url, "out", engine="local"),
-        lambda: export(logs, url, engine="local"),
-        lambda: compact_view(logs, url, engine="local"),
-        lambda: convert([LOGS / "segments-0"], url, ConvertOptions(), engine="local"),
         lambda: restore("out", url, engine="local"),
         lambda: restore(url, "out", engine="local"),
     ):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import importlib
-import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 
 from kodec.cli.commands import VERBS
 from kodec.cli.lines import printable, warn
@@ -37,10 +35,6 @@ def command(verb: str) -> Command:
 
 def run(words: Sequence[str]) -> int:
     """Parse and run; return the exit code. Bad usage is reported on stderr."""
-    if (url := _url(words)) is not None:
-        text = "commands read and write file systems of this machine, including mounted ones"
-        warn(f"kodec: {url} is not a path of this machine: {text}")
-        return _BAD_USAGE
     verb, *rest = words
     if verb not in VERBS:
         what = "option" if verb.startswith("-") else "verb"
@@ -64,13 +58,3 @@ def _misused(called: Command | None, error: UsageError) -> int:
 
     warn(*(printable(line) for line in usage_lines(called, error)))
     return _BAD_USAGE
-
-
-def _url(given: Sequence[str]) -> str | None:
-    """An argument that is a URL where a path is expected, or None."""
-    for before, word in pairwise(["", *given]):
-        value = word.removeprefix("--to=")
-        of_an_option = before.startswith("-") and before != "--to"
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", value) and not of_an_option:
-            return value
-    return None

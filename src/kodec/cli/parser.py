@@ -19,6 +19,8 @@ from stat import S_ISDIR
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from kodec.log.files.storage import StorePath, on_this_machine, readable
+
 __all__ = [
     "HELP",
     "Argument",
@@ -69,7 +71,8 @@ class _Declared:
         help: what it is for, for people.
         metavar: what stands for the value in the help.
         least, most: of a number.
-        exists, file_okay, dir_okay: of a path; `dash` allows `-`, which is standard input.
+        exists, file_okay, dir_okay: of a path; `dash` allows `-`, which is standard input, and `urls` what is
+            in an object store, whether it is there or not.
         one_of: the values that there are.
     """
 
@@ -85,11 +88,13 @@ class _Declared:
         file_okay: bool = True,
         dir_okay: bool = True,
         dash: bool = False,
+        urls: bool = False,
         one_of: Sequence[str] = (),
     ) -> None:
         self.name, self.help, self.metavar = name, help, metavar
         self.least, self.most = min, max
         self.exists, self.file_okay, self.dir_okay, self.dash = exists, file_okay, dir_okay, dash
+        self.urls = urls
         self.one_of = one_of
 
 
@@ -196,8 +201,15 @@ class Parameter:
         return self._wrong(f"expected {', '.join(others)} or {last}, not {text!r}")
 
     def _path(self, text: str) -> Path:
-        path, said = Path(text), self.declared
+        said = self.declared
         if said.dash and text == "-":
+            return Path(text)
+        try:
+            path = readable(text) if said.urls else on_this_machine(text)
+        except ValueError as error:
+            raise self._wrong(str(error)) from None
+        if isinstance(path, StorePath):
+            # what is wrong with it whoever reads it learns
             return path
         try:
             mode = path.stat().st_mode

@@ -17,6 +17,9 @@ __all__ = [
     "LOGS",
     "ON_ERROR",
     "PARTITIONS",
+    "READ_DIRECTORIES",
+    "READ_LOGS",
+    "READ_PARTITIONS",
     "TOPICS",
     "IsolationChoice",
     "OnErrorChoice",
@@ -28,16 +31,36 @@ __all__ = [
 DIRECTORIES = Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, or topic-partitions' folders."
 )
+READ_DIRECTORIES = Argument(
+    metavar="DIR...",
+    exists=True,
+    file_okay=False,
+    help="log.dirs folders, or topic-partitions' folders.",
+    urls=True,
+)
 LOGS = Argument(
     metavar="PATH...",
     exists=True,
     help="log.dirs folders, topic-partitions' folders, or segments (.log).",
+)
+READ_LOGS = Argument(
+    metavar="PATH...",
+    exists=True,
+    help="log.dirs folders, topic-partitions' folders, or segments (.log).",
+    urls=True,
 )
 PARTITIONS = Argument(
     metavar="PATH...",
     exists=True,
     file_okay=False,
     help="Topic-partitions' folders, or log.dirs folders with --topic.",
+)
+READ_PARTITIONS = Argument(
+    metavar="PATH...",
+    exists=True,
+    file_okay=False,
+    help="Topic-partitions' folders, or log.dirs folders with --topic.",
+    urls=True,
 )
 ISOLATION = Option("--isolation", help="read_committed: leave out aborted and undecided records.")
 ON_ERROR = Option(

@@ -28,7 +28,11 @@ __all__ = [
 ]
 
 LOG_DIRS = Argument(
-    metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, of one broker or of several."
+    metavar="DIR...",
+    exists=True,
+    file_okay=False,
+    urls=True,
+    help="log.dirs folders, of one broker or of several.",
 )
 TOPICS = Option("--topic", help="Only this topic; may be given several times.")
 PARTITION = Option("--partition", help="Only this partition.", min=0)

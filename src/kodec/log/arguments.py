@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from kodec.runtime.errors import ArgumentError
 
-__all__ = ["path_of", "require", "require_integer"]
+__all__ = ["require", "require_integer"]
 
 
 def require(name: str, value: object, kind: type, hint: str) -> None:
@@ -22,11 +19,3 @@ def require_integer(name: str, value: object, least: int | None = None) -> None:
         raise ArgumentError(f"{name}: expected a whole number, not {type(value).__name__}")
     if least is not None and value < least:
         raise ArgumentError(f"{name}={value}: expected at least {least}")
-
-
-def path_of(value: object) -> Path:
-    """The path. Raises ArgumentError for anything else."""
-    if isinstance(value, (str, os.PathLike)):
-        return Path(value)
-    hint = ": pass its `path`" if isinstance(getattr(value, "path", None), Path) else ""
-    raise ArgumentError(f"expected a path, not {type(value).__name__}{hint}")

@@ -21,11 +21,12 @@ from urllib.parse import unquote, urlsplit
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.storage import SCHEMES, is_url, path_of
 from kodec.log.values.decoder import TypedFormat
 from kodec.log.values.framing import FRAMINGS, Framing, Part
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
 from kodec.pipeline.typed import TypedAs
-from kodec.runtime.errors import KodecError
+from kodec.runtime.errors import ArgumentError, KodecError
 
 __all__ = [
     "EARLIEST",
@@ -508,7 +509,17 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
         texts = []
     if not texts:
         raise OptionError("path", 'say what to read: .load("/path/of/a/log/directory")')
-    return tuple(local_path(text, "read by the Python source") for text in texts)
+    return tuple(map(_readable, texts))
+
+
+def _readable(text: str) -> str:
+    """A path or a URL that this source reads, for `path_of`. Raises OptionError."""
+    if is_url(text) in SCHEMES:
+        try:
+            return str(path_of(text))
+        except ArgumentError as error:
+            raise OptionError("path", str(error)) from None
+    return local_path(text, "read by the Python source")
 
 
 def local_path(text: str, use: str) -> str:

@@ -34,6 +34,7 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
+from kodec.log.files.storage import StorePath, one_look, path_of
 from kodec.log.files.tiered import TieredFolder, list_tiered
 from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
@@ -148,7 +149,8 @@ def _earlier(one: int | None, other: int | None) -> int | None:
 
 def shown(path: str | os.PathLike[str]) -> str:
     """A path for messages, which Spark carries as UTF-8: other bytes as `\\xff`."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    text = str(path) if isinstance(path, StorePath) else path
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
 # -- from paths to logs ---------------------------------------------------------------------------
@@ -287,6 +289,10 @@ class _Finder:
 
     def look(self, text: str) -> None:
         """Find the logs at a path or at the matches of a glob. Raises OptionError if there are none."""
+        with one_look():
+            self._look(text)
+
+    def _look(self, text: str) -> None:
         for path in _expanded(text):
             try:
                 there = find_logs(path)
@@ -352,7 +358,7 @@ def _expanded(text: str) -> list[Path]:
     found = named_paths(text)
     if not found:
         raise OptionError("path", f"{shown(text)}: nothing is called so")
-    if found == [Path(text)] and not found[0].exists():
+    if found == [path_of(text)] and not found[0].exists():
         raise NoSuchPath("path", f"there is no {shown(text)}")
     return found
 

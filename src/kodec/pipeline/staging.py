@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import shutil
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ from pathlib import Path
 from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.lock import is_locked, locked_staging
 from kodec.log.files.paths import require_outside_logs
+from kodec.log.files.storage import StorePath
+from kodec.log.files.upload import require_empty, upload
 
 __all__ = ["Staging", "require_free", "staged"]
 
@@ -75,6 +78,10 @@ class Staging:
         Where the system cannot exchange two names in one step, what is there is moved away before: whoever
         kills the process in between leaves no target, until the next job with this one. Raises OSError.
         """
+        if isinstance(target, StorePath):
+            # a file that says that all is there comes last
+            upload(self.result, target, lambda path: path.name.startswith("_"))
+            return
         if not (target.exists() and exchange(self.result, target)):
             aside = self.path / "replaced"
             if target.exists():
@@ -97,6 +104,14 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
     error ends the job. Raises ValueError for a target in a broker's log directory; OSError.
     """
     require_outside_logs(target)
+    if isinstance(target, StorePath):
+        if resume:
+            raise ValueError(
+                f"{target}: what a stopped run has finished is kept beside folders of this machine only"
+            )
+        with _staged_here() as staging:
+            yield staging
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
     others = list(target.parent.glob(f"{glob.escape(prefix)}*"))
@@ -134,6 +149,18 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
         lock.__exit__(None, None, None)
 
 
+@contextmanager
+def _staged_here() -> Iterator[Staging]:
+    """A staging folder for an object store: a temporary one of this machine."""
+    path = Path(tempfile.mkdtemp(prefix="kodec-"))
+    try:
+        for name in ("attempts", "result", _FINISHED):
+            (path / name).mkdir()
+        yield Staging(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def _remove(path: Path, target: Path, heir: Path | None = None) -> None:
     """Remove a staging folder; what is finished there goes to `heir`."""
     _give_back(path, target)
@@ -156,6 +183,11 @@ def require_free(
 
     `overwrite` is None if the job has no such option. Raises FileExistsError.
     """
+    if isinstance(target, StorePath):
+        if overwrite:
+            raise ValueError(f"{target}: nothing in an object store is replaced: name a new folder")
+        require_empty(target)
+        return
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")
     found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql.types import DataType
 
+from kodec.log.files.storage import path_of
 from kodec.log.values.framing import Part
 from kodec.log.values.schemas import BadSchema, UnknownSchema
 from kodec.log.values.sources import SCHEMAS_TOPIC, AskedValues
@@ -87,5 +87,5 @@ def _log_dirs(options: Options) -> tuple[str, ...]:
         if log.tiered is None
     ]
     return tuple(dict.fromkeys(map(str, found))) or tuple(
-        path for path in options.paths if Path(path).is_dir()
+        path for path in options.paths if path_of(path).is_dir()
     )

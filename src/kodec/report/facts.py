@@ -21,6 +21,7 @@ from kodec.log.files.listing import LeftoverKind, ReplicaKind, parse_segment_nam
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.files.storage import entries, path_of
 from kodec.log.reading.ahead import cores
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.survey import Health, survey
@@ -330,7 +331,7 @@ def _logs_at(
 ) -> tuple[list[PartitionLog], list[LogDirectory]]:
     logs: list[PartitionLog] = []
     directories: list[LogDirectory] = []
-    for path in map(Path, paths):
+    for path in map(path_of, paths):
         clean: bool | None = None
         if isinstance(resolve(path), PartitionPath):
             logs.append(PartitionLog(path, limits=limits))
@@ -403,8 +404,8 @@ _BESIDE = "indexes, snapshots and other files beside logs"
 def _files(folder: Path, kind: str | None = None) -> Counter[tuple[str, str]]:
     """Files and bytes by kind, without logs; of `kind`, if it is given, logs too."""
     found: Counter[tuple[str, str]] = Counter()
-    with suppress(FileNotFoundError):
-        for each in os.scandir(folder):
+    with suppress(FileNotFoundError), entries(folder) as there:
+        for each in there:
             with suppress(FileNotFoundError):
                 if not each.is_file(follow_symlinks=False) or (kind is None and _is_log(each.name)):
                     continue

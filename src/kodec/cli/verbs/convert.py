@@ -12,7 +12,7 @@ from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.cli.selection import READ_PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.report import ConversionReport
 
@@ -27,8 +27,8 @@ class Negative(enum.Enum):
 
 
 def convert(
-    paths: Annotated[list[Path], PARTITIONS],
-    to: Annotated[Path, Option("--to", help="Folder for the new topic-partitions' folders.")],
+    paths: Annotated[list[Path], READ_PARTITIONS],
+    to: Annotated[Path, Option("--to", urls=True, help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
     magic: Annotated[int | None, Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)] = None,
     compression: Annotated[str | None, BATCHES] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,6 +43,7 @@ from kodec.log.files.names import (
     QUORUM_STATE,
     RECOVERY_POINTS,
 )
+from kodec.log.files.storage import files_below
 from kodec.log.files.topics import topic_of
 from kodec.log.messages.decoding import TOPICS, decode
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
@@ -87,6 +87,7 @@ def dump(
             metavar="PATH...",
             exists=True,
             dash=True,
+            urls=True,
             help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments; "
             "- for a segment from standard input.",
         ),
@@ -228,12 +229,7 @@ def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iter
             yield path
             continue
         before = len(unlisted)
-        found = [
-            Path(folder, name)
-            for folder, _, names in os.walk(path, onerror=unlisted.append)
-            for name in names
-            if name.endswith(_SEGMENTS)
-        ]
+        found = [file for file in files_below(path, unlisted.append) if file.name.endswith(_SEGMENTS)]
         if not found and len(unlisted) == before:
             bare.append(path)
         yield from sorted(found)

@@ -44,6 +44,7 @@ def explain(
             metavar="FILE",
             exists=True,
             dash=True,
+            urls=True,
             dir_okay=False,
             help="What to explain; - for standard input, a log without --schema.",
         ),

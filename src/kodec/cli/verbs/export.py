@@ -14,6 +14,7 @@ from kodec.cli.parser import Argument, BadParameter, Option
 from kodec.cli.selection import ISOLATION, ON_ERROR, IsolationChoice, OnErrorChoice
 from kodec.cli.tables import Layout, print_table
 from kodec.cli.wanted import FRAMING, SCHEMAS, Format, FramingChoice
+from kodec.log.files.storage import StorePath, readable
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import PartitionSummary
@@ -35,7 +36,8 @@ class FileFormatChoice(enum.Enum):
 
 def export(
     log_dir: Annotated[
-        Path, Argument(exists=True, help="A log.dirs folder, a partition's folder, or a segment.")
+        Path,
+        Argument(exists=True, urls=True, help="A log.dirs folder, a partition's folder, or a segment."),
     ],
     to: Annotated[
         str,
@@ -164,14 +166,18 @@ def export(
                 append()
         _print(appended.partitions, _title(appended.records, appended.table, appended.seconds))
         return
-    if Path(to).is_file():
+    try:
+        target = readable(to)
+    except ValueError as error:
+        raise BadParameter(f"--to: {error}") from None
+    if not isinstance(target, StorePath) and target.is_file():
         raise BadParameter(f"--to: {to} is a file")
     with job():
         from kodec.pipeline.jobs.export import export as run_export
 
         summary = run_export(
             log_dir,
-            Path(to),
+            target,
             engine=engine.value,
             master=master,
             format=format.value,

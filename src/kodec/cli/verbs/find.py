@@ -12,7 +12,7 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.records import Show, as_csv, as_json_lines, as_text, by_template
-from kodec.cli.selection import DIRECTORIES, ISOLATION, IsolationChoice
+from kodec.cli.selection import ISOLATION, READ_DIRECTORIES, IsolationChoice
 from kodec.cli.wanted import (
     FRAMING,
     HEADER,
@@ -52,7 +52,7 @@ _POLL = 0.5
 
 
 def find(
-    paths: Annotated[list[Path], DIRECTORIES],
+    paths: Annotated[list[Path], READ_DIRECTORIES],
     topic: Annotated[list[str] | None, TOPIC] = None,
     partition: Annotated[list[int] | None, PARTITION] = None,
     last: Annotated[

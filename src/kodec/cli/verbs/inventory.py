@@ -9,7 +9,7 @@ from kodec.cli import output
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.parser import Exit, Option
-from kodec.cli.selection import LOGS
+from kodec.cli.selection import READ_LOGS
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["inventory"]
 
 
 def inventory(
-    paths: Annotated[list[Path], LOGS],
+    paths: Annotated[list[Path], READ_LOGS],
     json: Annotated[bool, Option("--json", help="One JSON object for each segment.")] = False,
     crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from kodec.cli import output
 from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import DIRECTORIES, logs_at
+from kodec.cli.selection import READ_DIRECTORIES, logs_at
 from kodec.cli.tables import COLUMNS, WIDE, Layout, print_table
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
@@ -19,13 +18,14 @@ from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
+from kodec.log.files.storage import Entry, entries
 from kodec.log.verification.survey import PartitionOverview, survey
 
 __all__ = ["list_logs"]
 
 
 def list_logs(
-    paths: Annotated[list[Path], DIRECTORIES],
+    paths: Annotated[list[Path], READ_DIRECTORIES],
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
     crc: Annotated[bool, Option("--crc", help="Read everything and verify checksums.")] = False,
     sort: Annotated[
@@ -174,10 +174,10 @@ def _rank(value: object) -> tuple[bool, object]:
     return value is None, -value if isinstance(value, int) else value or ""
 
 
-def _size(path: Path) -> int:
+def _size(entry: Entry | Path) -> int:
     """Bytes of a file; 0 if it is gone by now."""
     try:
-        return path.stat().st_size
+        return entry.stat().st_size
     except FileNotFoundError:
         return 0
 
@@ -185,6 +185,7 @@ def _size(path: Path) -> int:
 def _bytes_in(folder: Path) -> int:
     """Bytes of the files in a replica's folder; 0 if it is gone by now."""
     try:
-        return sum(_size(Path(each.path)) for each in os.scandir(folder) if each.is_file())
+        with entries(folder) as found:
+            return sum(_size(each) for each in found if each.is_file())
     except FileNotFoundError:
         return 0

@@ -28,7 +28,9 @@ _SECRET = (".password", "sasl.jaas.config", "ssl.keystore.key", ".secret")
 def metadata(
     paths: Annotated[
         list[Path],
-        Argument(metavar="PATH...", exists=True, help="log.dirs folders, or one snapshot (.checkpoint)."),
+        Argument(
+            metavar="PATH...", exists=True, urls=True, help="log.dirs folders, or one snapshot (.checkpoint)."
+        ),
     ],
     offset: Annotated[int | None, Option("--offset", help="Only records below this offset.", min=0)] = None,
     topic: Annotated[list[str] | None, TOPICS] = None,

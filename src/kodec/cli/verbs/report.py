@@ -10,7 +10,7 @@ from kodec.cli import output
 from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.parser import BadParameter, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import DIRECTORIES, logs_at
+from kodec.cli.selection import READ_DIRECTORIES, logs_at
 from kodec.log.files.durable import replace_file
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
@@ -21,7 +21,7 @@ __all__ = ["report"]
 
 
 def report(
-    paths: Annotated[list[Path], DIRECTORIES],
+    paths: Annotated[list[Path], READ_DIRECTORIES],
     out: Annotated[
         Path | None, Option("--out", metavar="FILE", help="Write the page here; not among logs.")
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -9,16 +10,17 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.cli.selection import READ_PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.files.paths import resolved
+from kodec.log.files.upload import made_here
 from kodec.log.recovery.salvage import MissingRange, SalvageReport, plan_salvage
 
 __all__ = ["salvage"]
 
 
 def salvage(
-    paths: Annotated[list[Path], PARTITIONS],
-    to: Annotated[Path, Option("--to", help="Folder for the new topic-partitions' folders.")],
+    paths: Annotated[list[Path], READ_PARTITIONS],
+    to: Annotated[Path, Option("--to", urls=True, help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
@@ -35,11 +37,17 @@ def salvage(
     outcome = Outcome()
     with errors_reported():
         wanted = folders(paths, topic or [])
-        with progress("salvage", sum(map(size_of_logs, wanted))) as step:
+        with (
+            progress("salvage", sum(map(size_of_logs, wanted))) as step,
+            made_here(to) if apply else nullcontext(to) as made,
+        ):
             for folder in wanted:
                 with outcome.each(folder):
-                    plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
+                    name = resolved(folder).name
+                    plan = plan_salvage(folder, made / name, progress=step)
                     report = plan.apply() if apply else plan.preview()
+                    if report.target is not None:
+                        report.target = to / name
                     outcome.left_to_do += not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise Exit(outcome.code)

@@ -10,14 +10,14 @@ from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED
 from kodec.cli.parser import Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import LOGS, logs_at
+from kodec.cli.selection import READ_LOGS, logs_at
 from kodec.log.verification.verify import Problem
 
 __all__ = ["verify"]
 
 
 def verify(
-    paths: Annotated[list[Path], LOGS],
+    paths: Annotated[list[Path], READ_LOGS],
     json: Annotated[bool, Option("--json", help="One JSON object for each problem.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,

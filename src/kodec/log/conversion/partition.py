@@ -26,6 +26,7 @@ from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA
+from kodec.log.files.storage import on_this_machine, path_of
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -129,7 +130,12 @@ def plan_conversion(
     fingerprint = Fingerprint.of(source)
     require_new(fingerprint.folder, target)
     return ConversionPlan(
-        Path(source), fingerprint.topic_partition, Path(target), options, fingerprint, progress
+        path_of(source),
+        fingerprint.topic_partition,
+        on_this_machine(target),
+        options,
+        fingerprint,
+        progress,
     )
 
 

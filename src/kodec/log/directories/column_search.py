@@ -17,6 +17,7 @@ from kodec.log.batches.sizes import BATCH_HEAD
 from kodec.log.directories.record_filter import RecordFilter
 from kodec.log.directories.segment import Position, Segment
 from kodec.log.directories.transactions import Transactions
+from kodec.log.files.storage import StorePath
 from kodec.log.reading.order import Order
 from kodec.log.reading.walk import Walk
 from kodec.runtime.dataclass import dataclass, field
@@ -187,6 +188,9 @@ class ColumnSearch:
     def _gathered(
         file: BinaryIO, position: int, end: int, segment: Segment, number: int
     ) -> FileHeaders | None:
+        if isinstance(segment.path, StorePath):
+            # each header would be a request
+            return None
         options = LogReadOptions(check_crc=False, limits=segment.limits)
         scan = Scan(columns_of(batch_schema(), _HEADS), batch_rows=number)
         return kernel.file_headers(file.fileno(), position, end, scan, options)

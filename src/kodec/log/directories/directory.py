@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from kodec.log.arguments import path_of
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.record_filter import RecordFilter
@@ -35,6 +34,7 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import resolved
+from kodec.log.files.storage import if_there, path_of
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class LogRoot:
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         path = self.path / name
-        return read_offsets(path) if path.exists() else {}
+        return if_there(read_offsets, path, {})
 
     def recovery_points(self) -> dict[TopicPartition, int]:
         """The recovery points: the first offset of each topic-partition that may not be durable yet."""
@@ -93,12 +93,12 @@ class LogRoot:
     def meta_properties(self) -> MetaProperties | None:
         """The contents of `meta.properties`; None if missing."""
         path = self.path / META_PROPERTIES
-        return read_meta_properties(path) if path.exists() else None
+        return if_there(read_meta_properties, path, None)
 
     def clean_shutdown(self) -> CleanShutdown | None:
         """The clean-shutdown marker of the broker; None if missing: the broker runs or was killed."""
         path = self.path / CLEAN_SHUTDOWN
-        return read_clean_shutdown(path) if path.exists() else None
+        return if_there(read_clean_shutdown, path, None)
 
 
 class LogDirectory:

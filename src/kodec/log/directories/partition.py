@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from kodec.log.arguments import path_of, require_integer
+from kodec.log.arguments import require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, Record, TornTail
 from kodec.log.directories.column_search import Part
@@ -39,6 +39,7 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
+from kodec.log.files.storage import if_there, path_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 from kodec.runtime.logger import logger
@@ -245,12 +246,12 @@ class PartitionLog:
     def leader_epochs(self) -> list[LeaderEpoch]:
         """The contents of `leader-epoch-checkpoint`; [] if missing."""
         path = self.path / LEADER_EPOCHS
-        return read_leader_epochs(path) if path.exists() else []
+        return if_there(read_leader_epochs, path, [])
 
     def metadata(self) -> PartitionMetadata | None:
         """The contents of `partition.metadata`; None if missing, as before 2.8."""
         path = self.path / PARTITION_METADATA
-        return read_partition_metadata(path) if path.exists() else None
+        return if_there(read_partition_metadata, path, None)
 
     def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
         """(offset, what was known there of the producers), by ascending offset."""
@@ -267,8 +268,8 @@ class PartitionLog:
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
             path = self.root / LOG_START_OFFSETS
-            starts = read_offsets(path) if path.exists() else {}
-            given = starts.get(self.topic_partition)
+            starts = if_there(read_offsets, path, None)
+            given = None if starts is None else starts.get(self.topic_partition)
         return max([given or 0, *self._bases[:1]])
 
     @cached_property
@@ -298,6 +299,9 @@ class PartitionLog:
     def require_offset(self, offset: int) -> None:
         """Raise OffsetOutOfRange for an offset that a reader may not request."""
         require_integer("offset", offset)
+        # the log ends at the base offset of its last segment or above, which need not be opened for that
+        if self._bases and self.start_offset <= offset <= self._bases[-1]:
+            return
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
 
@@ -311,11 +315,14 @@ class PartitionLog:
             offset: of a record.
             use_index: look it up in the indexes; without it, read headers from the start.
         """
+        require_integer("offset", offset)
+        # What is found is in the log: where that ends is asked for only where nothing is.
+        if offset >= self.start_offset:
+            for segment in self.segments[self._number(offset) :]:
+                place = segment.find(offset, use_index=use_index)
+                if place is not None:
+                    return segment, place
         self.require_offset(offset)
-        for segment in self.segments[self._number(offset) :]:
-            place = segment.find(offset, use_index=use_index)
-            if place is not None:
-                return segment, place
         return None
 
     def find_timestamp(self, timestamp: int, *, use_index: bool = True) -> TimestampOffset | None:
@@ -331,9 +338,10 @@ class PartitionLog:
         if timestamp < 0:
             raise ValueError(f"timestamp {timestamp}: expected milliseconds since 1970, not negative")
         for segment in self.segments[self._number(self.start_offset) :]:
-            largest = segment.largest_timestamp(use_index=use_index)
-            if largest is None or largest[0] < timestamp:
-                continue
+            if segment is not self.segments[-1]:
+                largest = segment.largest_timestamp(use_index=use_index)
+                if largest is None or largest[0] < timestamp:
+                    continue
             found = segment.find_timestamp(timestamp, start_offset=self.start_offset, use_index=use_index)
             if found is not None:
                 return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import BinaryIO, NamedTuple, Self
 
 from kodec.generated.log import transaction_index
 from kodec.log import kernel
-from kodec.log.arguments import path_of
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.frame import FRAME_SIZE, NEWEST, Frame
@@ -20,6 +20,7 @@ from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
+from kodec.log.files.storage import WHOLE, StorePath, path_of
 from kodec.log.kernel import open_batch
 from kodec.runtime.compression import AT_ONCE
 from kodec.runtime.dataclass import dataclass
@@ -580,7 +581,7 @@ class Segment:
 
     def _anchor(self, offset: int) -> int:
         """The start of a batch before which all offsets are below `offset`; 0 at worst."""
-        if self.index is None:
+        if self.index is None or not self._needs_index:
             return 0
         with self._lock:
             try:
@@ -618,9 +619,26 @@ class Segment:
 
     # -- by time ----------------------------------------------------------------------------------
 
+    @cached_property
+    def _needs_index(self) -> bool:
+        """Whether an index saves anything: not where one request gets all of an object, and the frames in it
+        lead from its start to its end, their offsets ascending.
+        """
+        if not isinstance(self.path, StorePath) or self.size > WHOLE:
+            return True
+        at, before = 0, self.base_offset - 1
+        try:
+            while (frame := self._frame(at)) is not None:
+                if frame.offset <= before:
+                    return True
+                at, before = at + frame.size, frame.offset
+        except FormatError:
+            return True
+        return at != self.size
+
     def _after_time(self, timestamp: int) -> BatchHeader | None:
         """A batch with the largest timestamp up to it, and that below `timestamp`; None: unknown."""
-        if self.timeindex is None:
+        if self.timeindex is None or not self._needs_index:
             return None
         with self._lock:
             if self._times is None:

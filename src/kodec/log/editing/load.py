@@ -30,7 +30,8 @@ from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS
-from kodec.log.files.paths import on_this_machine, require_outside_logs
+from kodec.log.files.paths import require_outside_logs
+from kodec.log.files.storage import on_this_machine
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter

@@ -109,7 +109,7 @@ class _Text:
     """The lines of a file, and errors that name file, line and byte."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.source = os.fspath(path)
+        self.source = str(path)
         data = read_regular(path, _MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             error = LimitExceeded(

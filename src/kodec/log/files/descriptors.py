@@ -8,9 +8,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from kodec.log.files.durable import sync_folder, sync_name
+from kodec.log.files.storage import StorePath, path_of
 from kodec.runtime.errors import ReadFailed
 from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
 
@@ -39,7 +40,9 @@ def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> Binary
     A pipe or device, where a reader would wait or read forever, is refused.
     Raises OSError (ReadFailed for anything but a regular file).
     """
-    given = Path(path)
+    given = path_of(path)
+    if isinstance(given, StorePath):
+        return cast(BinaryIO, given.open("rb", buffering))
     # Before it is opened: opening a pipe waits for a writer.
     require_regular(given.stat(), path)
     return given.open("rb", buffering=buffering)

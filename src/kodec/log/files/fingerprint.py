@@ -12,6 +12,7 @@ from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from kodec.log.files.paths import partition_path
+from kodec.log.files.storage import Entry, StorePath, entries
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import FormatError, StalePlan
 
@@ -21,7 +22,7 @@ _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFF
 
 # Device, inode, type and mode, size, times of modification and of change (ns): for different content
 # one of them differs, even if a program has reset the time of modification.
-_Identity = tuple[int, int, int, int, int, int]
+_Identity = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +70,28 @@ class Fingerprint:
 
 
 def _files(folder: Path) -> dict[str, _Identity] | None:
+    if isinstance(folder, StorePath):
+        try:
+            with entries(folder) as there:
+                return {each.name: _listed(each) for each in there if each.is_file()}
+        except FileNotFoundError:
+            return None
     if not folder.exists():
         return None
     found = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
+    with os.scandir(folder) as there:
+        for entry in there:
             # One that goes meanwhile is gone.
             with suppress(FileNotFoundError):
                 found[entry.name] = _identity(os.lstat(entry.path))
     return found
+
+
+def _listed(entry: Entry) -> _Identity:
+    """Of an object its tag is enough, where it has one."""
+    path = entry.path
+    assert isinstance(path, StorePath)
+    return (path.listed,)
 
 
 def _identity(status: os.stat_result) -> _Identity:
@@ -93,6 +107,8 @@ def _identity(status: os.stat_result) -> _Identity:
 
 def _offset(checkpoint: Path, topic_partition: TopicPartition) -> int | None:
     try:
+        if isinstance(checkpoint, StorePath):
+            return read_offsets(checkpoint).get(topic_partition)
         return _offsets(checkpoint, _identity(os.lstat(checkpoint))).get(topic_partition)
     except (OSError, FormatError):
         return None

@@ -10,6 +10,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from kodec.log.files.storage import StorePath
+
 __all__ = ["require_unused", "writing_processes"]
 
 _PROCESSES = Path("/proc")
@@ -21,6 +23,8 @@ def writing_processes(folder: Path) -> list[int]:
     Only Linux reports it, and only for processes that this user may inspect; otherwise the list is empty. A
     broker has the log of its active segment open. Raises OSError if the folder cannot be listed.
     """
+    if isinstance(folder, StorePath):
+        return []
     with os.scandir(folder) as entries:
         files = {entry.name: entry.stat() for entry in entries if entry.is_file()}
     wanted = {(status.st_dev, status.st_ino) for status in files.values()}

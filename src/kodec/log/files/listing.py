@@ -15,7 +15,9 @@ from typing import NamedTuple, Self
 from kodec.log.batches.format import KAFKA
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.names import INDEXES, OFFSET
+from kodec.log.files.storage import Entry, entries, path_of
 from kodec.runtime.dataclass import dataclass, field
+from kodec.runtime.errors import ReadFailed
 
 __all__ = [
     "FolderName",
@@ -238,11 +240,14 @@ def segment_offsets(path: str | None) -> range:
     All offsets, for any other name.
     """
     everything = range(_MAX_INT64)
-    match = None if path is None else _SEGMENT_OR_LEFT.fullmatch(Path(path).name)
+    match = None if path is None else _SEGMENT_OR_LEFT.fullmatch(path_of(path).name)
     if path is None or match is None or (base := int(match[1])) > _MAX_INT64:
         return everything
     try:
-        names = [entry.name for entry in Path(path).parent.iterdir()]
+        with entries(path_of(path).parent) as there:
+            names = [entry.name for entry in there]
+    except ReadFailed:
+        raise
     except OSError:
         names = []
     later = [found for name in names if (found := parse_segment_name(name)) is not None and found > base]
@@ -258,8 +263,8 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     found = PartitionFiles()
     logs: dict[int, SegmentFiles] = {}
     beside: list[tuple[int, str, Path]] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
+    with entries(path_of(folder)) as there:
+        for entry in there:
             parsed = parse_file_name(entry.name)
             if parsed is None:
                 leftover = _leftover(entry)
@@ -270,17 +275,17 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
             try:
                 if not entry.is_file():
                     entry.stat()
-                    found.irregular.append(Path(entry.path))
+                    found.irregular.append(path_of(entry.path))
                     continue
                 if kind == KAFKA.files.log:
-                    logs[offset] = SegmentFiles(offset, Path(entry.path), entry.stat().st_size)
+                    logs[offset] = SegmentFiles(offset, path_of(entry.path), entry.stat().st_size)
                     continue
             except FileNotFoundError:
                 continue
             if kind == KAFKA.files.snapshot:
-                found.snapshots.append((offset, Path(entry.path)))
+                found.snapshots.append((offset, path_of(entry.path)))
             else:
-                beside.append((offset, kind, Path(entry.path)))
+                beside.append((offset, kind, path_of(entry.path)))
     for offset, kind, path in beside:
         if offset in logs:
             setattr(logs[offset], kind, path)
@@ -294,12 +299,12 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     return found
 
 
-def _leftover(entry: os.DirEntry[str]) -> Leftover | None:
+def _leftover(entry: Entry) -> Leftover | None:
     stem, dot, end = entry.name.rpartition(".")
     if not dot or end not in _LEFTOVERS or not entry.is_file():
         return None
     offset = _OFFSET.match(stem)
-    return Leftover(Path(entry.path), LeftoverKind(end), int(offset[0]) if offset else None)
+    return Leftover(path_of(entry.path), LeftoverKind(end), int(offset[0]) if offset else None)
 
 
 _LEFTOVERS = frozenset(kind.value for kind in LeftoverKind)
@@ -311,15 +316,15 @@ def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
     Raises: OSError if the directory cannot be listed.
     """
     found = []
-    with os.scandir(root) as entries:
-        for entry in entries:
+    with entries(path_of(root)) as there:
+        for entry in there:
             name = parse_folder_name(entry.name)
             if name is not None and _is_folder(entry):
-                found.append(ReplicaFolder(name.topic_partition, name.kind, Path(entry.path)))
+                found.append(ReplicaFolder(name.topic_partition, name.kind, path_of(entry.path)))
     return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: Entry) -> bool:
     try:
         return entry.is_dir()
     except OSError:

@@ -29,6 +29,7 @@ from kodec.log.files.descriptors import require_regular
 from kodec.log.files.durable import create_file
 from kodec.log.files.listing import parse_segment_name
 from kodec.log.files.names import LOCK
+from kodec.log.files.storage import StorePath, path_of
 from kodec.runtime.system import BINARY, CLOEXEC, NOFOLLOW, require_posix
 
 try:
@@ -216,6 +217,9 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
 
     Only on Linux. Raises OSError, but not for a missing lock file.
     """
+    if isinstance(path_of(root), StorePath):
+        # no broker writes into an object store
+        return False
     # Asked before the file is opened: if this process holds a POSIX lock, closing the file loses it.
     if not hasattr(fcntl, "F_OFD_SETLK"):
         return False

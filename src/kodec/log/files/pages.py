@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 from weakref import finalize
 
 from kodec.log.files.descriptors import open_regular
+from kodec.log.files.storage import StorePath
 from kodec.runtime.errors import ReadFailed
 
 __all__ = ["Pages"]
@@ -28,7 +29,7 @@ class Pages:
         self._file = open_regular(path, buffering=0)
         # Files are kept open for speed: a program that makes one lookup need not close them.
         finalize(self, self._file.close)
-        self.size = os.fstat(self._file.fileno()).st_size
+        self.size = self._file.seek(0, os.SEEK_END)
         self._at = 0
         self._held = b""
         self._width = _LOOK
@@ -51,7 +52,7 @@ class Pages:
             try:
                 self._held = self._read(pos, size, want)
             except OSError as error:
-                failed = ReadFailed.of(error, pos, os.fspath(self._path))
+                failed = ReadFailed.of(error, pos, str(self._path))
                 continue
             self._at = pos
             return self._held[:size]
@@ -70,7 +71,10 @@ class Pages:
 
         The stream must be closed before anything else is read here: they share a file position.
         """
-        stream = os.fdopen(os.dup(self._file.fileno()), "rb")
+        if isinstance(self._path, StorePath):
+            stream = self._same()
+        else:
+            stream = os.fdopen(os.dup(self._file.fileno()), "rb")
         stream.seek(pos)
         return stream
 
@@ -79,6 +83,8 @@ class Pages:
 
         Raises OSError.
         """
+        if isinstance(self._path, StorePath):
+            return self._same()
         try:
             file = open_regular(self._path, buffering=0)
         except FileNotFoundError:
@@ -87,6 +93,10 @@ class Pages:
             return file
         file.close()
         return None
+
+    def _same(self) -> BinaryIO:
+        """Of an object the same content as another file."""
+        return cast(BinaryIO, cast(Any, self._file).again())
 
     def close(self) -> None:
         self._held = b""

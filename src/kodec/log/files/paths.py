@@ -10,7 +10,6 @@ import os
 import re
 from pathlib import Path
 
-from kodec.log.arguments import path_of
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name, parse_segment_name
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -24,13 +23,13 @@ from kodec.log.files.names import (
     QUORUM_STATE,
     RECOVERY_POINTS,
 )
+from kodec.log.files.storage import StorePath, entries, path_of
 from kodec.runtime.dataclass import dataclass
 
 __all__ = [
     "PartitionPath",
     "holds_kafkas_files",
     "is_log_directory",
-    "on_this_machine",
     "partition_path",
     "require_apart",
     "require_no_link",
@@ -39,7 +38,6 @@ __all__ = [
     "writable_partition",
 ]
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _OF_A_LOG_DIRECTORY = (
     META_PROPERTIES,
     CLEAN_SHUTDOWN,
@@ -131,6 +129,13 @@ def is_log_directory(path: Path) -> bool:
 
     A `.lock` alone is no evidence: many programs use that name.
     """
+    if isinstance(path, StorePath):
+        # one listing, where each name would be a request
+        try:
+            with entries(path) as found:
+                return any(each.name in _OF_A_LOG_DIRECTORY for each in found)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
     return any((path / name).exists() for name in _OF_A_LOG_DIRECTORY)
 
 
@@ -143,23 +148,10 @@ def holds_kafkas_files(folder: Path) -> bool:
     if is_log_directory(folder.parent):
         return True
     try:
-        with os.scandir(folder) as entries:
-            return any(each.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(each.name) for each in entries)
+        with entries(folder) as found:
+            return any(each.name in _OF_A_PARTITION or _OF_AN_OFFSET.match(each.name) for each in found)
     except OSError:
         return True
-
-
-def on_this_machine(path: str | os.PathLike[str]) -> Path:
-    """The path. Raises ValueError for a URL, which `Path` would turn into a relative path."""
-    found = path_of(path)
-    text = os.fspath(path)
-    if _URL.match(text) and not Path(found.parts[0]).exists():
-        url = text if "://" in text else text.replace(":/", "://", 1)
-        raise ValueError(
-            f"{url} is not a path of this machine: commands and jobs use its file systems, including "
-            "mounted ones; Spark reads Hadoop's with the kafka-log source for the JVM"
-        )
-    return found
 
 
 def require_outside_logs(target: Path) -> None:
@@ -182,7 +174,7 @@ def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]
 
     Raises ValueError. The target need not exist.
     """
-    read, written = Path(source).resolve(), Path(target).resolve()
+    read, written = path_of(source).resolve(), path_of(target).resolve()
     if read == written:
         raise ValueError(f"{target} is the source")
     if read.is_relative_to(written):

@@ -23,12 +23,13 @@ from kodec.log.files.paths import (
     PartitionPath,
     holds_kafkas_files,
     is_log_directory,
-    on_this_machine,
     partition_path,
     resolved,
 )
+from kodec.log.files.storage import StorePath, entries, one_look, path_of, readable
 from kodec.log.files.tiered import TieredFolder, tiered_folders
 from kodec.runtime.dataclass import dataclass
+from kodec.runtime.errors import ReadFailed
 
 __all__ = [
     "LogDirectoryPath",
@@ -93,7 +94,7 @@ def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | 
     """
     found = find_logs(path)
     first = found[0]
-    if isinstance(first, LogDirectoryPath) and first.path != on_this_machine(path):
+    if isinstance(first, LogDirectoryPath) and first.path != readable(path):
         names = ", ".join(each.path.name for each in found[:4])
         raise NotALog(f"{path}: not a log directory, but a folder of such: {names}")
     if isinstance(first, RemoteStoragePath):
@@ -110,8 +111,13 @@ def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
 
     Raises: NotALog for anything else; OSError if nothing is there, or if it cannot be listed.
     """
+    with one_look():
+        return _find_logs(path)
+
+
+def _find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
     try:
-        given = on_this_machine(path)
+        given = readable(path)
     except ValueError as error:
         raise NotALog(str(error)) from None
     if not given.is_dir():
@@ -150,12 +156,15 @@ def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
 
 def _inside(path: Path) -> list[LogPath]:
     """The log directories and the remote storage in a folder."""
-    with os.scandir(path) as entries:
-        folders = sorted(Path(entry.path) for entry in entries if entry.is_dir())
+    with entries(path) as there:
+        folders = sorted(path_of(entry.path) for entry in there if entry.is_dir())
     found: list[LogPath] = []
     for folder in folders:
         try:
             replicas = find_replicas(folder)
+        except ReadFailed:
+            # a server that does not answer, and not a folder that is closed to this user
+            raise
         except OSError:
             # listing it raises the error
             continue
@@ -173,12 +182,33 @@ def named_paths(path: str | os.PathLike[str]) -> list[Path]:
 
     An existing path is not a glob, and neither is one without such characters, whether it exists or not.
     """
-    text = os.fspath(path)
-    if not _PATTERN.search(text) or Path(text).exists():
-        return [Path(path)]
+    given = path_of(path)
+    if isinstance(given, StorePath):
+        return _named_objects(given)
+    text = os.fspath(given)
+    if not _PATTERN.search(text) or given.exists():
+        return [given]
     import glob
 
     return [Path(each) for each in sorted({each for one in _without_braces(text) for each in glob.glob(one)})]  # noqa: PTH207
+
+
+def _named_objects(path: StorePath) -> list[Path]:
+    """The same in a store: folder by folder, those whose names match are listed."""
+    if not _PATTERN.search(str(path)):
+        return [path]
+    found: set[Path] = set()
+    for text in _without_braces(str(path)):
+        whole = StorePath(text)
+        level: list[Path] = [StorePath(*whole.parts[:2])]
+        for number, part in enumerate(whole.parts[2:], 3):
+            is_last = number == len(whole.parts)
+            if not _PATTERN.search(part):
+                level = [each / part for each in level if not is_last or (each / part).exists()]
+            else:
+                level = [each for folder in level for each in folder.glob(part)]
+        found.update(level)
+    return sorted(found)
 
 
 def _without_braces(text: str) -> list[str]:

@@ -9,13 +9,13 @@ with a manifest, `.rsm-manifest`.
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_partition_dir
 from kodec.log.files.names import INDEXES, OFFSET
+from kodec.log.files.storage import entries, path_of
 from kodec.runtime.errors import Malformed, Unsupported
 
 __all__ = ["TieredFolder", "list_tiered", "tiered_folder", "tiered_folders"]
@@ -77,13 +77,13 @@ def _of_topic(topic: str, number: str) -> TopicPartition | None:
 
 
 def _folders(path: Path) -> list[Path]:
-    with os.scandir(path) as entries:
-        return sorted(Path(entry.path) for entry in entries if entry.is_dir())
+    with entries(path) as found:
+        return sorted(path_of(entry.path) for entry in found if entry.is_dir())
 
 
 def _has_segments(folder: Path) -> bool:
-    with os.scandir(folder) as entries:
-        return any(_FILE.fullmatch(entry.name) is not None for entry in entries)
+    with entries(folder) as found:
+        return any(_FILE.fullmatch(entry.name) is not None for entry in found)
 
 
 def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
@@ -94,15 +94,15 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
     """
     logs: dict[str, SegmentFiles] = {}
     beside: list[tuple[str, str, Path]] = []
-    with os.scandir(folder.path) as entries:
-        for entry in entries:
+    with entries(folder.path) as there:
+        for entry in there:
             match = _FILE.fullmatch(entry.name)
             if match is None or int(match[2]) > _MAX_INT64 or not entry.is_file():
                 continue
             if match[3] == "log":
-                logs[match[1]] = SegmentFiles(int(match[2]), Path(entry.path), entry.stat().st_size)
+                logs[match[1]] = SegmentFiles(int(match[2]), path_of(entry.path), entry.stat().st_size)
             else:
-                beside.append((match[1], match[3], Path(entry.path)))
+                beside.append((match[1], match[3], path_of(entry.path)))
     whole = set()
     for name, kind, path in sorted(beside):
         if name in logs and kind == "rsm-manifest":

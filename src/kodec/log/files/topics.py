@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from kodec.log.files.listing import parse_folder_name
+from kodec.log.files.storage import path_of
 from kodec.log.files.tiered import tiered_folder
 
 __all__ = ["topic_of"]
@@ -20,7 +20,7 @@ def topic_of(path: str | os.PathLike[str]) -> str | None:
 
     The file that a KRaft cluster is formatted with, `bootstrap.checkpoint`, is in the log directory itself.
     """
-    file = Path(path).absolute()
+    file = path_of(path).absolute()
     folder = parse_folder_name(file.parent.name) or parse_folder_name(file.parent.resolve().name)
     if folder is not None:
         return folder.topic_partition.topic

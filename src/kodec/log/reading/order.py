@@ -5,7 +5,6 @@ The rule is that of `verify`, and of recovery (`org.apache.kafka.storage.interna
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Protocol
 
 from kodec.log import kernel
@@ -13,6 +12,7 @@ from kodec.log.backends.contract import Buffer
 from kodec.log.batches.frame import Frame
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.files.listing import parse_segment_name, segment_offsets
+from kodec.log.files.storage import path_of
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Order"]
@@ -59,7 +59,7 @@ class Order:
     @classmethod
     def of(cls, path: str | None) -> Order | None:
         """That of the segment with this path; None if its name is not a segment's."""
-        base_offset = None if path is None else parse_segment_name(Path(path).name)
+        base_offset = None if path is None else parse_segment_name(path_of(path).name)
         return None if base_offset is None else cls(base_offset, path)
 
     @property
@@ -67,7 +67,7 @@ class Order:
         """The largest offset that a batch here can have."""
         if self._most is None:
             self._most = self._limit
-            if self._path is not None and parse_segment_name(Path(self._path).name) is not None:
+            if self._path is not None and parse_segment_name(path_of(self._path).name) is not None:
                 self._most = min(self._most, segment_offsets(self._path).stop - 1)
         return self._most
 

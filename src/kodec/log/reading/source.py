@@ -8,13 +8,13 @@ import os
 from bisect import insort
 from collections.abc import Callable
 from operator import itemgetter
-from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol
 from weakref import finalize
 
 from kodec.log.files.descriptors import open_regular
 from kodec.log.files.listing import is_segment_or_left
 from kodec.log.files.names import LOCK
+from kodec.log.files.storage import StorePath, path_of
 from kodec.runtime.errors import ArgumentError, ReadFailed
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
@@ -41,6 +41,8 @@ class ByteSource(Protocol):
     name: str | None
     sized: bool
     """Whether it knows its size."""
+    loses: bool
+    """Whether what cannot be read may be passed over, as a bad block of a disk; else reading ends there."""
 
     def read(self, pos: int, size: int) -> bytes:
         """The bytes from `pos`, at most `size`; fewer only at the end of the source."""
@@ -71,6 +73,7 @@ class ByteSource(Protocol):
 
 class _Memory:
     sized = True
+    loses = True
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         self.name: str | None = None
@@ -106,6 +109,7 @@ class _File:
     """A seekable file, through a window of its own; with `skip`, past its unreadable parts."""
 
     sized = True
+    loses = True
 
     def __init__(self, file: BinaryIO, name: str | None, *, owned: bool, skip: bool) -> None:
         self.name = name
@@ -231,6 +235,12 @@ class _File:
             self._file.close()
 
 
+class _Object(_File):
+    """An object of a store: what its server does not send is there, so it is never passed over as damage."""
+
+    loses = False
+
+
 def _read_fully(file: BinaryIO | IO[bytes], size: int) -> bytes:
     """`size` bytes, or fewer at the end of the file: a raw file may return less than requested."""
     data = file.read(size)
@@ -276,6 +286,7 @@ class _Stream:
     """
 
     sized = False
+    loses = False
 
     def __init__(self, file: BinaryIO, name: str | None, *, owned: bool = False) -> None:
         self.name = name
@@ -398,16 +409,24 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
+        path = path_of(source)
+        name = str(path) if isinstance(path, StorePath) else os.fspath(source)
         # A pipe has a path too: /dev/stdin, a shell's <(...). Instead of a segment it would be a trap.
         try:
-            if is_segment_or_left(Path(name).name) or name.endswith((_SNAPSHOT, LOCK)):
-                file = open_regular(name, buffering=0)
+            if is_segment_or_left(path.name) or name.endswith((_SNAPSHOT, LOCK)):
+                file = open_regular(path, buffering=0)
             else:
-                file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
+                file = path.open("rb", buffering=0)
+        except FileNotFoundError:
+            if not (isinstance(path, StorePath) and path.is_dir()):
+                raise
+            reason = f"{os.strerror(errno.EISDIR)}; LogDirectory and PartitionLog read folders"
+            raise IsADirectoryError(errno.EISDIR, reason, name) from None
         except IsADirectoryError as error:
             error.strerror = f"{error.strerror}; LogDirectory and PartitionLog read folders"
             raise
+        if isinstance(path, StorePath):
+            return _Object(file, name, owned=True, skip=False)
         if file.seekable():
             return _File(file, name, owned=True, skip=skip)
         return _Stream(file, name, owned=True)

@@ -199,7 +199,7 @@ class Walk:
             foreign = self._foreign(pos) if isinstance(wrong, FormatError) else None
             error = foreign or wrong
             error.in_source(source.name)
-            if not self._skip or (isinstance(error, ReadFailed) and not source.sized):
+            if not self._skip or (isinstance(error, ReadFailed) and not source.loses):
                 if foreign is not None:
                     raise foreign from None
                 raise

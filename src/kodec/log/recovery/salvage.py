@@ -28,6 +28,7 @@ from kodec.log.files.durable import replace_file
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import LeftoverKind, TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
+from kodec.log.files.storage import on_this_machine, path_of
 from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
@@ -196,7 +197,9 @@ def plan_salvage(
     """
     fingerprint = Fingerprint.of(source)
     require_new(fingerprint.folder, target)
-    return SalvagePlan(Path(source), fingerprint.topic_partition, Path(target), limits, fingerprint, progress)
+    return SalvagePlan(
+        path_of(source), fingerprint.topic_partition, on_this_machine(target), limits, fingerprint, progress
+    )
 
 
 class _Reason(NamedTuple):

@@ -27,6 +27,7 @@ from kodec.log.files.resolve import (
     find_logs,
     named_paths,
 )
+from kodec.log.files.storage import one_look, path_of
 from kodec.log.reading.source import Source
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
@@ -103,10 +104,11 @@ def chosen_logs(
     """
     if isinstance(source, Segment):
         source = source.path
-    if not _is_one(source):
-        finder = _Finder(_as_set(topics), _as_set(partitions), limits)
-        several = finder.add_all(source)
-        return ChosenLogs(finder.found(), several)
+    with one_look():
+        if not _is_one(source):
+            finder = _Finder(_as_set(topics), _as_set(partitions), limits)
+            several = finder.add_all(source)
+            return ChosenLogs(finder.found(), several)
     if (topics, partitions) != (None, None):
         raise ArgumentError("topics and partitions select from several logs; this is one file")
     return source
@@ -140,7 +142,8 @@ def chosen_list(
 def _is_one(source: LogsSource) -> TypeGuard[Source]:
     """Whether a source is one file, or anything invalid, which is refused when opened."""
     if isinstance(source, (str, os.PathLike)):
-        return named_paths(source) == [Path(source)] and not Path(source).is_dir()
+        path = path_of(source)
+        return named_paths(path) == [path] and not path.is_dir()
     if isinstance(source, (PartitionLog, LogDirectory)):
         return False
     return _is_bytes_or_file(source) or not isinstance(source, Iterable)
@@ -204,7 +207,7 @@ class _Finder:
             if not paths:
                 raise FileNotFoundError(f"{source}: nothing has this name")
             many = [self._path(path) for path in paths]
-            return any(many) or paths != [Path(source)]
+            return any(many) or paths != [path_of(source)]
         if _is_bytes_or_file(source) or not isinstance(source, Iterable):
             have = type(source).__name__
             raise ArgumentError(f"a list may hold paths, logs, log directories and segments, not {have}")

@@ -14,6 +14,7 @@ from kodec.log.backends.scan import EVERY, Range, Scan
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.batches.records import Limits, TimestampType
 from kodec.log.directories.segment import Segment
+from kodec.log.files.storage import path_of
 from kodec.log.reading.ahead import cores
 from kodec.log.reading.source import Source
 from kodec.log.tables.chosen import ChosenLogs, LogsSource, Piece, chosen_logs, one_file
@@ -84,7 +85,7 @@ def count_rows(
         return sum(batch.num_rows for batch in rows)
     options = LogReadOptions(control=control, on_error=on_error, limits=limits)
     count = _Count(Range.of("offsets", offsets), Range.of("timestamps", time_bounds(timestamps)), options)
-    if isinstance(chosen, (str, Path)) and Path(chosen).is_file():
+    if isinstance(chosen, (str, Path)) and path_of(chosen).is_file():
         chosen = one_file(chosen, limits)
     if not isinstance(chosen, ChosenLogs):
         return count.of(chosen)

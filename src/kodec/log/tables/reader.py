@@ -14,6 +14,7 @@ from kodec.log.backends.scan import Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import LogReadOptions
 from kodec.log.files.descriptors import open_regular
+from kodec.log.files.storage import StorePath
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
@@ -91,7 +92,7 @@ def file_headers(
     No checksum is verified. Raises OSError; FormatError if damage must not be skipped.
     """
     options = replace(options, check_crc=False)
-    if options.on_error == "raise":
+    if options.on_error == "raise" and not isinstance(path, StorePath):
         with open_regular(path, buffering=0) as file:
             end = file.seek(0, os.SEEK_END)
             gathered = kernel.file_headers(

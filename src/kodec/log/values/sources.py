@@ -11,6 +11,7 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import NotALog, resolve
+from kodec.log.files.storage import path_of
 from kodec.log.values.decoder import TypedFormat, ValueDecoder
 from kodec.log.values.framing import Framing, Part
 from kodec.log.values.schema_folder import SchemaFolder
@@ -46,7 +47,7 @@ def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> Schem
         from kodec.log.values.schema_registry import SchemaRegistry
 
         return SchemaRegistry(where)
-    if where is not None and Path(where).is_dir():
+    if where is not None and path_of(where).is_dir():
         try:
             at = resolve(where)
         except NotALog:
@@ -128,7 +129,9 @@ def _source(asked: AskedValues) -> SchemaSource | None:
 
 def _logs_of(topic: str, log_dirs: tuple[str | os.PathLike[str], ...]) -> list[PartitionLog]:
     """The logs of a topic; if it is in several log directories, the longest."""
-    roots = [at.root if isinstance(at := resolve(path), PartitionPath) else Path(path) for path in log_dirs]
+    roots = [
+        at.root if isinstance(at := resolve(path), PartitionPath) else path_of(path) for path in log_dirs
+    ]
     found: dict[int, PartitionLog] = {}
     for root in dict.fromkeys(roots):
         for log in LogDirectory(root):

@@ -35,6 +35,7 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.files.storage import if_there, path_of
 from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
@@ -140,9 +141,9 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
     if isinstance(what, PartitionPath):
-        return notes, [Check(Path(path), "partition", live)]
+        return notes, [Check(path_of(path), "partition", live)]
     folders = [Check(each.path, "partition", live) for each in what.partitions]
-    return notes, [Check(Path(path), "directory"), *folders]
+    return notes, [Check(path_of(path), "directory"), *folders]
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:
@@ -192,7 +193,7 @@ def verify_partition(
     quorum_state = log.path / QUORUM_STATE
     for read, name in (
         (log.metadata, PARTITION_METADATA),
-        (lambda: quorum_state.exists() and read_quorum_state(quorum_state), QUORUM_STATE),
+        (lambda: if_there(read_quorum_state, quorum_state, None), QUORUM_STATE),
     ):
         try:
             read()

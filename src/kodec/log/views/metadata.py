@@ -56,6 +56,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import read_quorum_state
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import QUORUM_STATE
+from kodec.log.files.storage import path_of
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
@@ -314,7 +315,7 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
         30
     """
     state = _State(Completeness())
-    file = Path(path)
+    file = path_of(path)
     named = _SNAPSHOT.fullmatch(file.name)
     whole = _load(state, file, limits)
     # The snapshot that formats a new cluster has no header and no footer.

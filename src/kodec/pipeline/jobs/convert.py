@@ -16,7 +16,8 @@ from kodec.log.files.descriptors import make_folders
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
-from kodec.log.files.paths import on_this_machine, partition_path, require_apart
+from kodec.log.files.paths import partition_path, require_apart
+from kodec.log.files.storage import readable
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 from kodec.runtime.errors import KodecError
@@ -94,7 +95,7 @@ def convert(
         True
     """
     say = progress or (lambda text: None)
-    target = on_this_machine(to).resolve()
+    target = readable(to).resolve()
     sources = [partition_path(folder).path for folder in folders]
     if not sources:
         raise ValueError("there is nothing to convert: no folder is given")

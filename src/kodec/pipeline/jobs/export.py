@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.directories.record_filter import Isolation
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.paths import on_this_machine, require_apart
+from kodec.log.files.paths import require_apart
+from kodec.log.files.storage import path_of, readable
 from kodec.log.reading.ahead import cores
 from kodec.log.values.decoder import TYPED
 from kodec.log.values.formats import ValueFormat
@@ -374,7 +375,7 @@ def export(
     values: AskedValues | None = None
     if {key_format, value_format} & {*TYPED}:
         own = None if reader_schema is None else str(Path(reader_schema).absolute())
-        values = AskedValues((str(Path(log_dir).absolute()),), schemas, framing, own)
+        values = AskedValues((str(path_of(log_dir).absolute()),), schemas, framing, own)
         if values.decoder().source is None and {key_format, value_format} & {"avro", "protobuf"}:
             raise UnknownSchema(f"{log_dir} has no topic {SCHEMAS_TOPIC}: give schemas")
         if not include_headers:
@@ -418,13 +419,13 @@ def prepared(
     overwrite: bool,
 ) -> tuple[Path, dict[str, str]]:
     """The target, and the options of the source, of what is exported. Raises as `export`."""
-    target = on_this_machine(out).resolve()
-    require_apart(on_this_machine(log_dir), target)
+    target = readable(out).resolve()
+    require_apart(readable(log_dir), target)
     if shown(target) != str(target):
         raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
     require_free(target, overwrite=overwrite, ours=is_of_an_export)
     # as Spark carries UTF-8 only
-    given = {"path": Path(log_dir).absolute().as_uri(), "includeHeaders": str(include_headers).lower()}
+    given = {"path": path_of(log_dir).absolute().as_uri(), "includeHeaders": str(include_headers).lower()}
     if topics is not None:
         given["subscribe"] = ",".join(topics)
     return target, given

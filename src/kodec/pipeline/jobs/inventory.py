@@ -15,6 +15,7 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.files.storage import path_of
 from kodec.log.verification.survey import SegmentFacts, survey_segment
 from kodec.pipeline.workers import TASK_BYTES, Engine, workers
 
@@ -105,7 +106,7 @@ def inventory(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    listed = [each for path in paths for each in _segments(Path(path), limits)]
+    listed = [each for path in paths for each in _segments(path_of(path), limits)]
     # Workers need not have this working directory.
     pieces = [replace(files, log=files.log.absolute()) for _, files in listed]
     say(f"{len(pieces)} segments")

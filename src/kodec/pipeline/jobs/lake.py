@@ -18,7 +18,8 @@ import pyarrow as pa
 from kodec.log.batches.options import LogReadOptions, OnError
 from kodec.log.directories.partition import Isolation, PartitionLog
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.paths import on_this_machine, require_apart, require_outside_logs
+from kodec.log.files.paths import require_apart, require_outside_logs
+from kodec.log.files.storage import path_of, readable
 from kodec.log.messages.as_json import uuid_text
 from kodec.log.reading.ahead import cores
 from kodec.pipeline.columns import arrow_columns, chosen_columns
@@ -168,10 +169,10 @@ def append_to_lake(
     started = time.monotonic()
     LogReadOptions(on_error=on_error)
     if table.path is not None:
-        require_apart(on_this_machine(log_dir), table.path)
+        require_apart(readable(log_dir), table.path)
         require_outside_logs(Path(table.path))
     given = {
-        "path": Path(log_dir).absolute().as_uri(),
+        "path": path_of(log_dir).absolute().as_uri(),
         "includeHeaders": str(include_headers).lower(),
         "includeInternal": str(include_internal).lower(),
         "includeDecoded": str(include_decoded).lower(),

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.paths import on_this_machine, require_apart
+from kodec.log.files.paths import require_apart
+from kodec.log.files.storage import on_this_machine
 from kodec.log.writing.add_segments import FinishedSegment, note_epoch
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.pipeline.staging import Staging, require_free, staged

@@ -1,0 +1,507 @@
+"""Object stores and web servers, read by ranges: obstore asks them, and this makes files and folders of them.
+
+A reader asks for few bytes (a lookup) or for all (a scan). `ObjectFile` guesses which: what is small comes
+whole with the first request, a read elsewhere asks for a range, and whoever reads on gets the ranges that
+follow ahead of time, several at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from kodec.log.files.storage import (
+    UNFINISHED,
+    WHOLE,
+    Entry,
+    Status,
+    Storage,
+    StorePath,
+    as_stat,
+    looked_at,
+    not_found,
+)
+from kodec.runtime.errors import ArgumentError, MissingDependency, ReadFailed
+from kodec.runtime.extras import install_command
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer  # type: ignore[attr-defined]  # of Python 3.12
+
+    from obstore import GetResult, ObjectMeta
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig, S3Config
+
+__all__ = ["ObjectFile", "ObjectStorage", "object_storage"]
+
+INDEX_WHOLE = 16 << 20
+"""An index of up to so many: brokers make them of 10 MiB, and a search in one reads here and there."""
+_LOOK = 256 << 10
+"""What a read elsewhere asks for at least: a round trip takes as long as these bytes."""
+_AHEAD = 4 << 20
+_MOST_AHEAD = 4
+"""How large the ranges are that are read ahead, and how many."""
+_INDEXES = (".index", ".timeindex", ".txnindex")
+
+# What is larger is written in parts of this size, so many at once.
+_AT_ONCE, _PART, _PARTS = 64 << 20, 16 << 20, 2
+# With these a request ends, whatever happens, within some two minutes.
+_RETRIES: RetryConfig = {
+    "max_retries": 6,
+    "retry_timeout": timedelta(seconds=60),
+    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=5), "base": 2},
+}
+_CLIENT: ClientConfig = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "120s"}
+_MOST_OF_A_REASON = 300
+# What the servers say of a range in an object without a byte.
+# What a listing is refused with is no error of its own class.
+_DENIED = re.compile(r"status code: 40[13]\b")
+_NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
+_NO_RANGE = re.compile(r"InvalidRange|\b416\b|Invalid range|not satisfiable", re.IGNORECASE)
+
+_pool: ThreadPoolExecutor | None = None
+_pool_lock = threading.Lock()
+
+
+def _threads() -> ThreadPoolExecutor:
+    """The threads that read ahead, those of all files together."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(2 * _MOST_AHEAD, "kodec-store")
+        return _pool
+
+
+@lru_cache(maxsize=64)
+def object_storage(scheme: str, bucket: str) -> Storage:
+    """The storage of a bucket, a container or a host; one for all of a process.
+
+    Raises: MissingDependency; ValueError where the environment's settings cannot be used.
+    """
+    try:
+        return ObjectStorage(_store(scheme, bucket), f"{scheme}://{bucket}")
+    except ImportError as error:
+        if isinstance(error, MissingDependency):
+            raise
+        raise MissingDependency(f"object stores are read with obstore: {install_command('store')}") from error
+
+
+def _forget() -> None:
+    """After a fork: threads and connections are the parent's."""
+    global _pool, _pool_lock
+    _pool, _pool_lock = None, threading.Lock()
+    object_storage.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def _store(scheme: str, bucket: str) -> ObjectStore:
+    """The store, with the credentials and the settings that its own tools take from the environment."""
+    from obstore import store
+
+    if scheme in ("http", "https"):
+        client: ClientConfig = {**_CLIENT, "allow_http": scheme == "http"}
+        return store.HTTPStore(f"{scheme}://{bucket}", client_options=client, retry_config=_RETRIES)
+    if scheme == "gs":
+        return store.GCSStore(bucket, client_options=_CLIENT, retry_config=_RETRIES)
+    if scheme == "az":
+        client = {**_CLIENT, "allow_http": _is_plain("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")}
+        return store.AzureStore(bucket, client_options=client, retry_config=_RETRIES)
+    client = {**_CLIENT, "allow_http": _is_plain("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")}
+    config: S3Config = {}
+    if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3"):
+        config["endpoint"] = endpoint
+    return store.S3Store(
+        bucket,
+        config=config,
+        client_options=client,
+        retry_config=_RETRIES,
+        credential_provider=_of_a_profile(),
+    )
+
+
+def _is_plain(*names: str) -> bool:
+    """Whether the environment names an endpoint without TLS, as those of emulators are, or allows any."""
+    return any(os.environ.get(name, "").startswith("http://") for name in names) or (
+        os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
+    )
+
+
+def _of_a_profile() -> Any:
+    """What asks boto3 for the credentials of AWS_PROFILE; None where none is chosen."""
+    if not os.environ.get("AWS_PROFILE") or os.environ.get("AWS_ACCESS_KEY_ID"):
+        return None
+    try:
+        from obstore.auth.boto3 import Boto3CredentialProvider
+    except ImportError as error:
+        raise MissingDependency("AWS_PROFILE is read with boto3: pip install boto3") from error
+    return Boto3CredentialProvider()
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+_CODE = re.compile(r"<Code>([^<]{1,80})</Code>")
+_MESSAGE = re.compile(r"<Message>([^<]{1,200})")
+# What follows `?` may be a signature.
+_QUERY = re.compile(r"\?[^\s\"')]*")
+
+
+def _reason(error: BaseException) -> str:
+    """Why, in a line: what the server says of it, and never a signature or a key."""
+    text = str(error).split("\n\nDebug source", 1)[0]
+    code = _CODE.search(text)
+    if code is not None:
+        message = _MESSAGE.search(text)
+        return code[1] if message is None else f"{code[1]}: {message[1].strip()}"
+    first = text.strip().split("\n", 1)[0]
+    return _QUERY.sub("?...", first)[:_MOST_OF_A_REASON]
+
+
+@contextmanager
+def _translated(path: Path, at: int = 0, known: Status | None = None) -> Iterator[None]:
+    """Raise what the store says as an OSError that names the path.
+
+    That an object which was there has gone is no FileNotFoundError: whoever gets one goes on without it.
+    """
+    from obstore import exceptions
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        if _NO_BUCKET.search(str(error)):
+            raise not_found(path, f"no such bucket: {_reason(error)}") from None
+        if known is None:
+            raise not_found(path) from None
+        raise ReadFailed(
+            "the object has gone since it was listed or opened", errno.ESTALE, at, str(path)
+        ) from None
+    except ArgumentError:
+        # of a name that is none; it is a ValueError
+        raise
+    except exceptions.PreconditionError:
+        raise _changed(path, at) from None
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+        raise ReadFailed(f"access is denied: {_reason(error)}", errno.EACCES, at, str(path)) from None
+    except exceptions.NotSupportedError as error:
+        raise ReadFailed(_reason(error), errno.ENOTSUP, at, str(path)) from None
+    except (exceptions.BaseError, ValueError) as error:
+        if _NO_BUCKET.search(str(error)):
+            raise not_found(path, f"no such bucket: {_reason(error)}") from None
+        if _DENIED.search(str(error)):
+            raise ReadFailed(f"access is denied: {_reason(error)}", errno.EACCES, at, str(path)) from None
+        raise ReadFailed(_reason(error), errno.EIO, at, str(path)) from None
+
+
+def _changed(path: Path, at: int) -> ReadFailed:
+    reason = "the object has changed since it was listed or opened"
+    return ReadFailed(reason, errno.ESTALE, at, str(path))
+
+
+def _status(meta: ObjectMeta) -> Status:
+    return Status(meta["size"], _nanoseconds(meta["last_modified"]), meta["e_tag"])
+
+
+def _nanoseconds(time: datetime) -> int:
+    since = time - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86400 + since.seconds) * 10**9 + since.microseconds * 1000
+
+
+# -- a bucket -------------------------------------------------------------------------------------
+
+
+class _Listed:
+    """A name in a listing, as `os.DirEntry`."""
+
+    __slots__ = ("_status", "name", "path")
+
+    def __init__(self, path: StorePath, status: Status | None) -> None:
+        self.path = path
+        self.name = path.name
+        self._status = status
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return self._status is None
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return self._status is not None
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        return self.path.stat() if self._status is None else as_stat(self._status)
+
+
+class ObjectStorage:
+    """A bucket, a container, or a web server."""
+
+    def __init__(self, store: ObjectStore, name: str) -> None:
+        self._store = store
+        self._name = name
+
+    def __repr__(self) -> str:
+        # not the store's, which has its settings
+        return f"<ObjectStorage {self._name}>"
+
+    def _path(self, folder: Path, key: str) -> StorePath | None:
+        """The path of a name in a listing; None where it is not in the folder."""
+        name = key.rstrip("/").rsplit("/", 1)[-1]
+        if name in ("", ".", ".."):
+            return None
+        return cast(StorePath, folder / name)
+
+    def _list(self, folder: Path) -> list[Entry]:
+        given, looks = cast(StorePath, folder), looked_at()
+        if looks is not None and folder in looks:
+            return looks[folder]
+        try:
+            with _translated(folder):
+                found = self._store.list_with_delimiter(given.key or None)
+        except ReadFailed as error:
+            if given.scheme not in ("http", "https") or error.errno not in (errno.EIO, errno.ENOTSUP):
+                raise
+            # but for those that speak WebDAV
+            reason = "this web server lists no folders: name a file"
+            raise OSError(errno.ENOTSUP, reason, str(folder)) from None
+        listed: list[Entry] = []
+        for prefix in found["common_prefixes"]:
+            if (path := self._path(folder, prefix)) is not None:
+                listed.append(_Listed(path, None))
+        for meta in found["objects"]:
+            if (path := self._path(folder, meta["path"])) is not None:
+                path.listed = _status(meta)
+                listed.append(_Listed(path, path.listed))
+        if looks is not None:
+            looks[folder] = listed
+        return listed
+
+    def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
+        found = self._list(folder)
+        if any(each.name == UNFINISHED for each in found):
+            reason = f"not all was written to it, as {UNFINISHED} in it shows: delete and write it again"
+            raise ReadFailed(reason, errno.EBUSY, 0, str(folder))
+        if not found and cast(StorePath, folder).key:
+            try:
+                self.status(folder)
+            except FileNotFoundError:
+                raise not_found(folder, "no object has a name below it") from None
+            raise NotADirectoryError(errno.ENOTDIR, "an object, not a folder", str(folder))
+        return nullcontext(iter(found))
+
+    def is_folder(self, path: Path) -> bool:
+        try:
+            return bool(self._list(path)) or not cast(StorePath, path).key
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            if error.errno == errno.ENOTSUP:
+                return False
+            raise
+
+    def status(self, path: Path) -> Status:
+        with _translated(path):
+            return _status(self._store.head(_key(path)))
+
+    def open(self, path: Path) -> BinaryIO:
+        return cast(BinaryIO, ObjectFile(self, cast(StorePath, path)))
+
+    def create(self, path: Path, data: bytes | Path) -> None:
+        from obstore import exceptions
+
+        try:
+            with _translated(path):
+                if isinstance(data, Path) and data.stat().st_size > _AT_ONCE:
+                    self._create_in_parts(path, data)
+                else:
+                    self._store.put(_key(path), data, mode="create", use_multipart=False)
+        except ReadFailed as error:
+            if isinstance(error.__context__, exceptions.AlreadyExistsError):
+                raise FileExistsError(errno.EEXIST, "there is such an object", str(path)) from None
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from None
+
+    def _create_in_parts(self, path: Path, data: Path) -> None:
+        """What is too large for memory: stores make such an object whole too, but none makes it only where
+        there is no other. Who writes where others may has a mark there that only one can make.
+        """
+        try:
+            self.status(path)
+        except FileNotFoundError:
+            self._store.put(_key(path), data, use_multipart=True, chunk_size=_PART, max_concurrency=_PARTS)
+            if (now := self.status(path).size) != data.stat().st_size:
+                reason = f"{now} bytes are there of {data.stat().st_size}"
+                raise ReadFailed(reason, errno.EIO, 0, str(path)) from None
+        else:
+            raise FileExistsError(errno.EEXIST, "there is such an object", str(path))
+
+    def remove(self, path: Path) -> None:
+        try:
+            with _translated(path):
+                self._store.delete(_key(path))
+        except ReadFailed as error:
+            raise OSError(error.errno, f"cannot be deleted: {error.strerror}", str(path)) from None
+
+    def range(self, path: Path, start: int, end: int, known: Status | None) -> tuple[Status, memoryview]:
+        """The bytes from `start` up to `end`, or where the object ends, and what the object is.
+
+        Raises ReadFailed where it is another one than is known; FileNotFoundError where nothing is.
+        """
+        options: dict[str, Any] = {"range": (start, end)}
+        if known is not None and known.tag is not None and not known.tag.startswith("W/"):
+            options["if_match"] = known.tag
+        with _translated(path, start, known):
+            found: GetResult = self._store.get(_key(path), options=options)  # type: ignore[arg-type]
+            status = _status(found.meta)
+            data = memoryview(found.bytes())
+        if known is not None and not _is_same(known, status):
+            raise _changed(path, start)
+        if found.range[0] != start or len(data) != min(end, status.size) - start:
+            reason = f"{len(data)} bytes were received of {min(end, status.size) - start}"
+            raise ReadFailed(reason, errno.EIO, start, str(path))
+        return status, data
+
+
+def _key(path: Path) -> str:
+    key = cast(StorePath, path).key
+    if not key:
+        raise not_found(path, "a bucket, not an object")
+    return key
+
+
+def _is_same(known: Status, now: Status) -> bool:
+    """Whether an object is the one that is known: by its tag, where both have one."""
+    if known.size != now.size:
+        return False
+    if known.tag is not None and now.tag is not None:
+        return known.tag == now.tag
+    return known.modified // 10**9 == now.modified // 10**9
+
+
+# -- an object ------------------------------------------------------------------------------------
+
+
+class ObjectFile(io.RawIOBase):
+    """An object as a file. For one thread at a time, as files with a position are.
+
+    Raises, when it is made, as `Storage.open`; reading raises ReadFailed where a request fails.
+    """
+
+    def __init__(self, storage: ObjectStorage, path: StorePath) -> None:
+        super().__init__()
+        self.name = str(path)
+        self._storage = storage
+        self._path = path
+        self._at = 0
+        self._held = memoryview(b"")
+        self._held_at = 0
+        self._ahead: deque[tuple[int, int, Future[memoryview]]] = deque()
+        self._whole = INDEX_WHOLE if path.suffix in _INDEXES else WHOLE
+        if path.listed is not None:
+            self._known = path.listed
+            return
+        # One request says whether it is there, how large it is, and what it begins with.
+        try:
+            self._known, self._held = storage.range(path, 0, self._whole, None)
+        except ReadFailed as error:
+            # of an object without a byte there is no range
+            if not _NO_RANGE.search(error.strerror or "") or (status := storage.status(path)).size:
+                raise
+            self._known = status
+
+    def again(self) -> ObjectFile:
+        """The same content as another file, with a position of its own."""
+        path = StorePath(str(self._path))
+        path.listed = self._known
+        return ObjectFile(self._storage, path)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._known.size}[whence]
+        if base + offset < 0:
+            raise OSError(errno.EINVAL, "before the start", self.name)
+        self._at = base + offset
+        return self._at
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Fill the buffer with what follows; fewer bytes only at the end."""
+        if self.closed:
+            raise ValueError("the file is closed")
+        view = memoryview(buffer).cast("B")
+        done = 0
+        while done < len(view) and self._at < self._known.size:
+            part = self._part(len(view) - done)
+            view[done : done + len(part)] = part
+            done += len(part)
+            self._at += len(part)
+        return done
+
+    def read(self, size: int | None = -1) -> bytes:
+        """As `io.RawIOBase.read`, but always all that is asked for, up to the end."""
+        left = max(self._known.size - self._at, 0)
+        want = left if size is None or size < 0 else min(size, left)
+        data = bytearray(want)
+        count = self.readinto(data)
+        return bytes(data[:count])
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def _part(self, size: int) -> memoryview:
+        """Some of the bytes at the position: at least one, at most `size`."""
+        if not self._held_at <= self._at < self._held_at + len(self._held):
+            self._fetch(size)
+        start = self._at - self._held_at
+        return self._held[start : start + size]
+
+    def _fetch(self, size: int) -> None:
+        at, end = self._at, self._known.size
+        reads_on = len(self._held) > 0 and at == self._held_at + len(self._held)
+        self._held = memoryview(b"")
+        while self._ahead and self._ahead[0][0] != at:
+            self._ahead.popleft()[2].cancel()
+        if self._ahead:
+            _, stop, future = self._ahead.popleft()
+            self._read_ahead(stop)
+            found = future.result()
+        elif end <= self._whole:
+            at, found = 0, self._get(0, end)
+        else:
+            stop = min(end, at + max(size, _AHEAD if reads_on else _LOOK))
+            if reads_on:
+                self._read_ahead(stop)
+            found = self._get(at, stop)
+        self._held, self._held_at = found, at
+
+    def _read_ahead(self, pos: int) -> None:
+        """Have what follows, from `pos` on or after what is under way, asked for."""
+        if self._ahead:
+            pos = self._ahead[-1][1]
+        while len(self._ahead) < _MOST_AHEAD and pos < self._known.size:
+            stop = min(pos + _AHEAD, self._known.size)
+            self._ahead.append((pos, stop, _threads().submit(self._get, pos, stop)))
+            pos = stop
+
+    def _get(self, start: int, end: int) -> memoryview:
+        return self._storage.range(self._path, start, end, self._known)[1]
+
+    def close(self) -> None:
+        while self._ahead:
+            self._ahead.popleft()[2].cancel()
+        self._held = memoryview(b"")
+        super().close()

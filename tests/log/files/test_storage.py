@@ -1,0 +1,404 @@
+"""Every storage keeps the contract of `kodec.log.files.storage`, and URLs lead nowhere else."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kodec.errors import ArgumentError, ReadFailed
+from kodec.log.files import objects
+from kodec.log.files.storage import StorePath, entries, files_below, one_look, path_of, storage_of
+from tests.log.stores import KEY, SECRET, Server, serving
+
+Put = Callable[[str, bytes], None]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture(params=["files", "objects"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Put]:
+    """A folder of a storage, and what puts a file into it whatever was there."""
+    if request.param == "files":
+
+        def write(name: str, data: bytes) -> None:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+        return tmp_path, write
+    found: Server = request.getfixturevalue("server")
+    found.objects.clear()
+    found.fault = lambda method, key, number: None
+    found.page = 1000
+    return path_of("s3://logs/some/folder"), lambda name, data: found.objects.update(
+        {f"some/folder/{name}": data}
+    )
+
+
+# -- the contract -----------------------------------------------------------------------------------
+
+
+def test_a_folder_lists_its_names_alone(place: tuple[Path, Put]) -> None:
+    folder, put = place
+    for name in ("a.log", "b/c.log", "b/d/e.log", "bb.log"):
+        put(name, name.encode())
+    with entries(folder) as found:
+        listed = {each.name: each for each in found}
+    assert sorted(listed) == ["a.log", "b", "bb.log"]
+    assert [name for name in sorted(listed) if listed[name].is_dir()] == ["b"]
+    assert listed["bb.log"].is_file() and listed["bb.log"].stat().st_size == 6
+    assert path_of(listed["b"].path) == folder / "b"
+    assert sorted(folder.iterdir()) == [folder / "a.log", folder / "b", folder / "bb.log"]
+    assert sorted(files_below(folder, pytest.fail)) == [
+        folder / "a.log",
+        folder / "b" / "c.log",
+        folder / "b" / "d" / "e.log",
+        folder / "bb.log",
+    ]
+    assert sorted(folder.glob("b*")) == [folder / "b", folder / "bb.log"]
+    assert list((folder / "b").glob("*.log")) == [folder / "b" / "c.log"]
+
+
+def test_what_is_there(place: tuple[Path, Put]) -> None:
+    folder, put = place
+    put("b/a.log", b"some bytes")
+    file, storage = folder / "b" / "a.log", storage_of(folder)
+    assert file.exists() and file.is_file() and not file.is_dir() and not file.is_symlink()
+    assert folder.is_dir() and not folder.is_file() and folder.exists()
+    assert (folder / "b").is_dir() and not (folder / "x").exists() and not (folder / "x").is_dir()
+    assert storage.status(file).size == file.stat().st_size == 10
+    assert storage.is_folder(folder / "b") and not storage.is_folder(file)
+    for ask in (storage.status, storage.open, storage.entries, lambda path: path.stat()):
+        with pytest.raises(FileNotFoundError):
+            ask(folder / "nothing")
+    with pytest.raises(NotADirectoryError):
+        storage.entries(file)
+    assert not list((folder / "x").glob("*"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, (1 << 20) + 1])
+def test_a_file_is_read_anywhere(place: tuple[Path, Put], size: int) -> None:
+    folder, put = place
+    data = random.Random(size).randbytes(size)
+    put("file.log", data)
+    with storage_of(folder).open(folder / "file.log") as file:
+        assert file.seekable() and file.seek(0, os.SEEK_END) == size
+        assert file.read(10) == b""
+        for at in (0, size // 3, size - 1, 0):
+            if at >= 0:
+                file.seek(at)
+                found = file.read(100)
+                assert found == data[at : at + 100] and file.tell() == at + len(found)
+        file.seek(0)
+        assert b"".join(iter(lambda: file.read(1 << 16), b"")) == data
+        file.seek(0)
+        buffer = bytearray(size + 5)
+        filled = 0
+        while count := file.readinto(memoryview(buffer)[filled:]):  # type: ignore[attr-defined]
+            filled += count
+        assert filled == size and buffer[:size] == data
+        with pytest.raises(OSError):
+            file.seek(-1)
+    with pytest.raises(ValueError):
+        file.read(1)
+    assert (folder / "file.log").read_bytes() == data
+
+
+def test_a_new_file_replaces_nothing(place: tuple[Path, Put]) -> None:
+    folder, put = place
+    put("old", b"old")
+    storage = storage_of(folder)
+    storage.create(folder / "new", b"new")
+    with pytest.raises(FileExistsError):
+        storage.create(folder / "old", b"other")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"old": b"old", "new": b"new"}
+
+
+def test_only_reading_opens(place: tuple[Path, Put]) -> None:
+    folder, _ = place
+    if isinstance(folder, StorePath):
+        for mode in ("r", "wb", "ab", "r+b", "xb"):
+            with pytest.raises(ArgumentError, match="is read as bytes"):
+                (folder / "x").open(mode)
+
+
+# -- objects ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(server: Server) -> StorePath:
+    server.objects.clear()
+    server.requests.clear()
+    server.fault = lambda method, key, number: None
+    server.page, server.tags = 1000, True
+    found = path_of("s3://logs/d")
+    assert isinstance(found, StorePath)
+    return found
+
+
+def test_all_pages_of_a_listing(server: Server, folder: StorePath) -> None:
+    server.page = 10
+    names = [f"{number:03}" for number in range(95)]
+    server.objects |= {f"d/{name}": b"" for name in names} | {f"d/{name}x/y": b"" for name in names}
+    with entries(folder) as found:
+        assert sorted(each.name for each in found) == sorted([*names, *(f"{name}x" for name in names)])
+    assert len(server.asked()) == 19
+
+
+def test_one_look_lists_once(server: Server, folder: StorePath) -> None:
+    server.objects["d/a"] = b"1"
+    with one_look():
+        assert folder.is_dir() and not folder.is_file() and list(folder.iterdir()) and folder.is_dir()
+    assert len(server.asked()) == 1
+    assert folder.is_dir() and list(folder.iterdir())
+    assert len(server.asked()) == 2
+
+
+def test_a_scan_reads_all_once_and_ahead(server: Server, folder: StorePath) -> None:
+    data = random.Random(0).randbytes(30 << 20)
+    server.objects["d/a"] = data
+    with (folder / "a").open("rb", buffering=0) as file:
+        assert b"".join(iter(lambda: file.read(1 << 20), b"")) == data
+    asked = server.asked()
+    assert sum(each.sent for each in asked) == len(data) and len(asked) < 12
+
+
+def test_a_lookup_reads_little(server: Server, folder: StorePath) -> None:
+    server.objects["d/a"] = bytes(30 << 20)
+    path = next(folder.iterdir())
+    server.asked()
+    with path.open("rb", buffering=0) as file:
+        file.seek(20 << 20)
+        assert file.read(5000) == bytes(5000)
+    (asked,) = server.asked()
+    assert asked.sent == 256 << 10
+
+
+@pytest.mark.parametrize("tags", [True, False])
+@pytest.mark.parametrize("listed", [True, False])
+def test_an_object_that_changes_is_no_longer_read(
+    server: Server, folder: StorePath, listed: bool, tags: bool
+) -> None:
+    server.tags = tags
+    server.objects["d/a"] = bytes(5 << 20)
+    path = next(folder.iterdir()) if listed and tags else folder / "a"
+    with path.open("rb", buffering=0) as file:
+        file.seek(3 << 20)
+        server.objects["d/a"] = b"x" * ((5 << 20) + (not tags))
+        with pytest.raises(ReadFailed, match="has changed since") as found:
+            file.read(10)
+        assert found.value.errno == errno.ESTALE and found.value.at == 3 << 20
+        del server.objects["d/a"]
+        with pytest.raises(ReadFailed, match="has gone since"):
+            file.read(10)
+
+
+def test_an_object_that_is_gone_since_it_was_listed(server: Server, folder: StorePath) -> None:
+    server.objects["d/a"] = b"12345"
+    path = pickle.loads(pickle.dumps(next(folder.iterdir())))
+    del server.objects["d/a"]
+    with path.open("rb", buffering=0) as file, pytest.raises(ReadFailed, match="has gone since"):
+        file.read(1)
+    assert not path.exists()
+
+
+Fault = Callable[[str, str, int], object]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [(503, "SlowDown"), (500, "InternalError"), "reset", "short"],
+    ids=["throttled", "server error", "reset", "short body"],
+)
+def test_what_passes_is_asked_for_again(server: Server, folder: StorePath, fault: object) -> None:
+    server.objects["d/a"] = random.Random(1).randbytes(3 << 20)
+    failed: list[str] = []
+
+    def once(method: str, key: str, number: int) -> object:
+        if len(failed) < 2 and key == "d/a":
+            failed.append(key)
+            return fault
+        return None
+
+    server.fault = once  # type: ignore[assignment]
+    assert (folder / "a").read_bytes() == server.objects["d/a"]
+    assert len(failed) == 2
+
+
+@pytest.mark.parametrize("fault", [(503, "SlowDown"), "reset", "short"])
+def test_what_stays_is_an_error(
+    server: Server, folder: StorePath, fault: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.objects["d/a"] = bytes(100)
+    monkeypatch.setitem(objects._RETRIES, "max_retries", 1)
+    objects.object_storage.cache_clear()
+    server.fault = lambda method, key, number: fault  # type: ignore[assignment,return-value]
+    try:
+        with pytest.raises(ReadFailed) as found:
+            (folder / "a").read_bytes()
+        assert "s3://logs/d/a" in str(found.value) and "\n" not in str(found.value)
+        if fault != "short":
+            with pytest.raises(ReadFailed):
+                list(folder.iterdir())
+    finally:
+        objects.object_storage.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "code", ["InvalidAccessKeyId", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "AccessDenied"]
+)
+def test_a_refusal_says_why_and_shows_no_secret(server: Server, folder: StorePath, code: str) -> None:
+    server.fault = lambda method, key, number: (403, code)
+    with pytest.raises(ReadFailed, match=f"access is denied: {code}: {code} it is") as found:
+        (folder / "a").read_bytes()
+    assert found.value.errno == errno.EACCES
+    with pytest.raises(ReadFailed, match=code):
+        list(folder.iterdir())
+    with pytest.raises(OSError, match=f"cannot be written.*{code}"):
+        storage_of(folder).create(folder / "b", b"")
+    storage = storage_of(folder)
+    for text in (str(found.value), repr(found.value), repr(storage), repr(folder)):
+        assert KEY not in text and SECRET not in text
+
+
+def test_no_such_bucket(folder: StorePath) -> None:
+    with pytest.raises(FileNotFoundError, match="no such bucket"):
+        list(path_of("s3://other/d").iterdir())
+
+
+# -- URLs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "key"),
+    [
+        ("s3://logs/a/b.log", "s3://logs/a/b.log", "a/b.log"),
+        ("s3://logs", "s3://logs", ""),
+        ("s3://logs/", "s3://logs", ""),
+        ("s3a://logs/a//b/", "s3a://logs/a/b", "a/b"),
+        ("gs://logs/a b%20c?d#e", "gs://logs/a b%20c?d#e", "a b%20c?d#e"),
+        ("az://logs/é", "az://logs/é", "é"),
+        ("https://host:8080/a%20b/c", "https://host:8080/a b/c", "a b/c"),
+        (Path("s3://logs/a"), "s3://logs/a", "a"),
+    ],
+)
+def test_urls(text: str | Path, shown: str, key: str) -> None:
+    path = path_of(text)
+    assert isinstance(path, StorePath) and (str(path), path.key) == (shown, key)
+    again = pickle.loads(pickle.dumps(path))
+    assert again == path and type(again) is StorePath and hash(again) == hash(path)
+    assert path_of(path) is path and path_of(str(path)) == path
+    assert path.absolute() is path and path.resolve() is path and path.as_uri() == shown
+
+
+def test_names_of_urls() -> None:
+    path = path_of("s3://logs/k/orders-0/00000000000000000000.log")
+    assert path.name == "00000000000000000000.log" and path.stem == "00000000000000000000"
+    assert str(path.parent) == "s3://logs/k/orders-0" and path.parent.name == "orders-0"
+    assert str(path.with_suffix(".index")) == "s3://logs/k/orders-0/00000000000000000000.index"
+    assert str(path.parent / "x") == str(path.with_name("x")) == "s3://logs/k/orders-0/x"
+    bucket = path.parent.parent.parent
+    assert (str(bucket), bucket.name, bucket.parent) == ("s3://logs", "", bucket)
+    assert [str(each) for each in path.parents] == ["s3://logs/k/orders-0", "s3://logs/k", "s3://logs"]
+    assert path.is_relative_to(bucket) and path.is_absolute()
+    assert path_of("s3://logs/a") < path_of("s3://logs/b") != path_of("gs://logs/b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://logs/../other/x",
+        "s3://logs/a/../../x",
+        "s3://",
+        "s3:///x",
+        "s3://logs/a\x00b",
+        "s3://logs/a\nb",
+        f"s3://logs/{'x' * 1025}",
+        "https://host/%2e%2e/x",
+        "file://host/x",
+    ],
+)
+def test_urls_that_lead_elsewhere(text: str) -> None:
+    with pytest.raises(ArgumentError) as found:
+        path_of(text)
+    assert len(str(found.value)) < 600
+
+
+def test_a_name_of_a_listing_leads_nowhere_else() -> None:
+    path = path_of("s3://logs/a")
+    with pytest.raises(ArgumentError):
+        (path / ".." / ".." / "etc").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("s3://AKIA1:SECRETSECRET@logs/x", "SECRETSECRET"),
+        ("https://me:SECRETSECRET@host/x", "SECRETSECRET"),
+        ("https://host/x?X-Amz-Signature=SECRETSECRET", "SECRETSECRET"),
+        ("https://host/x#SECRETSECRET", "SECRETSECRET"),
+    ],
+)
+def test_secrets_in_urls_are_refused_and_not_repeated(text: str, secret: str) -> None:
+    with pytest.raises(ArgumentError) as found:
+        path_of(text)
+    assert secret not in str(found.value)
+
+
+def test_file_urls_and_paths_stay_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a b").write_bytes(b"x")
+    assert path_of((tmp_path / "a b").as_uri()).read_bytes() == b"x"
+    assert type(path_of(tmp_path)) is type(path_of(str(tmp_path))) is type(Path())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s3:").mkdir()
+    assert path_of("s3:/logs/x") == Path("s3:/logs/x") and not isinstance(path_of("s3://logs/x"), StorePath)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        os.stat,
+        os.listdir,
+        lambda path: os.open(path, os.O_CREAT | os.O_WRONLY),
+        lambda path: path.mkdir(parents=True),
+        lambda path: path.touch(),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.unlink(),
+        lambda path: path.rename("x"),
+        lambda path: path.symlink_to("x"),
+        lambda path: path.chmod(0o600),
+        lambda path: path.rmdir(),
+        io.FileIO,
+    ],
+)
+def test_what_is_meant_for_this_machine_is_refused(
+    act: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError, match=r"not a path of this machine|read as bytes"):
+        act(path_of("s3://logs/a"))
+    assert not list(tmp_path.iterdir())
+
+
+@given(st.text())
+def test_any_text_is_a_path_or_an_error(text: str) -> None:
+    for given_text in (text, f"s3://{text}", f"https://host/{text}"):
+        try:
+            path = path_of(given_text)
+        except ArgumentError:
+            continue
+        if isinstance(path, StorePath):
+            assert ".." not in path.key.split("/") and path_of(str(path)) == path

@@ -1,0 +1,213 @@
+"""Logs in an object store give the rows of those on a disk by every function; lookups take few requests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kodec
+from kodec.errors import ReadFailed
+from kodec.log.directories.record_filter import RecordFilter
+from kodec.log.files import objects
+from kodec.log.files.listing import segment_offsets
+from tests.log.stores import Server, serving
+
+DATA = Path(__file__).parents[1] / "data"
+LOGS = DATA / "kafka-4.3.1" / "logs"
+URL = "s3://logs/some/logs"
+SEGMENT = "orders-0/00000000000000000000.log"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def server(served: Server) -> Server:
+    served.objects.clear()
+    served.upload(LOGS, "some/logs")
+    served.fault = lambda method, key, number: None
+    served.asked()
+    return served
+
+
+DOORS: dict[str, Callable[[str], object]] = {
+    "read_records": lambda at: list(kodec.read_records(f"{at}/{SEGMENT}", control=True)),
+    "read_records of a log": lambda at: list(kodec.read_records(f"{at}/transactions-0", control=True)),
+    "read_batches": lambda at: [each.base_offset for each in kodec.read_batches(f"{at}/{SEGMENT}")],
+    "read_table": lambda at: kodec.read_table(at, topics=["orders", "segments"]),
+    "read_table of a segment": lambda at: kodec.read_table(f"{at}/{SEGMENT}"),
+    "read_table of a glob": lambda at: kodec.read_table(
+        f"{at}/{{orders,codec}}-*/*.log", ["offset", "value"]
+    ),
+    "scan_table": lambda at: list(kodec.scan_table(at, columns=["offset", "key"], threads=2)),
+    "read_batch_table": lambda at: kodec.read_batch_table(f"{at}/orders-1/{0:020d}.log"),
+    "count_rows": lambda at: kodec.count_rows(at),
+    "LogDirectory": lambda at: [
+        (log.topic_partition, log.start_offset, log.end_offset, log.size, list(log.leader_epochs()))
+        for log in kodec.LogDirectory(at)
+    ],
+    "PartitionLog": lambda at: [record.value for record in kodec.PartitionLog(f"{at}/compacted-0").records()],
+    "find_records": lambda at: [
+        (found.topic_partition, found.record.offset)
+        for found in kodec.LogDirectory(at).find_records(RecordFilter(), topics=["orders"], last=7)
+    ],
+    "transactions": lambda at: kodec.PartitionLog(f"{at}/transactions-0").transactions(),
+    "checkpoints": lambda at: kodec.LogDirectory(at).roots[0].recovery_points(),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_store_gives_what_a_disk_gives(door: str, server: Server) -> None:
+    assert DOORS[door](URL) == DOORS[door](str(LOGS))
+
+
+@pytest.mark.parametrize(
+    "corpus", sorted(path.name for path in DATA.glob("kafka-*") if (path / "logs").is_dir())
+)
+def test_every_corpus(corpus: str, server: Server) -> None:
+    server.objects.clear()
+    server.upload(DATA / corpus / "logs", "some/logs")
+    here = {log.topic_partition: log for log in kodec.LogDirectory(DATA / corpus / "logs")}
+    there = {log.topic_partition: log for log in kodec.LogDirectory(URL)}
+    assert there.keys() == here.keys()
+    for key, log in there.items():
+        assert list(log.records(control=True)) == list(here[key].records(control=True))
+
+
+def test_one_segment_of_a_web_server(server: Server) -> None:
+    found = kodec.read_table(f"{server.web}/some/logs/{SEGMENT}")
+    assert found == kodec.read_table(LOGS / SEGMENT) == kodec.read_table((LOGS / SEGMENT).as_uri())
+
+
+# -- requests ---------------------------------------------------------------------------------------
+
+
+def test_a_lookup_takes_four_requests(server: Server) -> None:
+    for offset in (75, 116, 207, 343, 400):
+        log = kodec.PartitionLog(f"{URL}/segments-0")
+        segment, place = log.find(offset) or pytest.fail("not found")
+        assert segment.batch_at(place).next_offset > offset
+        assert len(server.asked()) <= 4, offset
+    for name in ("orders-0", "segments-0"):
+        local = kodec.PartitionLog(LOGS / name)
+        time = next(iter(local.records())).timestamp
+        assert kodec.PartitionLog(f"{URL}/{name}").find_timestamp(time) == local.find_timestamp(time)
+        assert len(server.asked()) <= 4, name
+    assert next(kodec.LogDirectory(URL).partition("orders", 0).records(100)).offset == 100
+    assert len(server.asked()) <= 5
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log with segments of some MiB, whose indexes save much."""
+    folder = tmp_path_factory.mktemp("large") / "large-0"
+    content = random.Random(0)
+    with kodec.LogWriter(folder, config=kodec.LogConfig(segment_bytes=2 << 20)) as writer:
+        for number in range(0, 20_000, 10):
+            times = range(1_700_000_000_000 + number, 1_700_000_000_010 + number)
+            writer.append([kodec.Record(value=content.randbytes(900), timestamp=time) for time in times])
+    return folder
+
+
+def test_a_lookup_in_a_large_log_reads_little(server: Server, large: Path) -> None:
+    server.upload(large, "large-0")
+    local = kodec.PartitionLog(large)
+    for offset in random.Random(1).sample(range(local.end_offset), 10):
+        log = kodec.PartitionLog("s3://logs/large-0")
+        found = log.find(offset) or pytest.fail("not found")
+        here = local.find(offset) or pytest.fail("not found")
+        assert found[1] == here[1]
+        asked = server.asked()
+        assert len(asked) <= 4 and sum(each.sent for each in asked) < 600 << 10, asked
+        segment = kodec.PartitionLog("s3://logs/large-0").segments[-1]
+        server.asked()
+        time = 1_700_000_000_000 + segment.base_offset + 500
+        assert segment.find_timestamp(time) == local.segments[-1].find_timestamp(time)
+        # with the listing that has named the segment these are four
+        assert len(server.asked()) <= 3
+
+
+# -- what changes, and what fails, while it is read -------------------------------------------------
+
+
+@pytest.fixture
+def few_retries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(objects._RETRIES, "max_retries", 1)
+    objects.object_storage.cache_clear()
+    yield
+    objects.object_storage.cache_clear()
+
+
+READERS: dict[str, Callable[[str], Iterator[object]]] = {
+    "records": lambda at: kodec.PartitionLog(at).records(),
+    "table": lambda at: iter(kodec.scan_table(at)),
+    "table in threads": lambda at: iter(kodec.scan_table(at, threads=2)),
+    "skipping": lambda at: iter(kodec.scan_table(at, on_error="skip")),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("change", ["gone", "other", "shorter"])
+def test_no_row_is_lost_in_silence(reader: str, change: str, server: Server, large: Path) -> None:
+    server.upload(large, "large-0")
+    names = sorted(key for key in server.objects if key.startswith("large-0/") and key.endswith(".log"))
+    rows = READERS[reader]("s3://logs/large-0")
+    next(rows)
+    data = server.objects.pop(names[-1])
+    if change != "gone":
+        server.objects[names[-1]] = data[:-1] + b"x" if change == "other" else data[: len(data) // 2]
+    with pytest.raises(ReadFailed, match=r"has changed since|has gone since") as found:
+        list(rows)
+    assert names[-1] in str(found.value)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("fault", [(503, "SlowDown"), "reset", "short"])
+@pytest.mark.usefixtures("few_retries")
+def test_a_server_that_fails_is_no_end_of_a_log(
+    reader: str, fault: object, server: Server, large: Path
+) -> None:
+    server.upload(large, "large-0")
+    names = sorted(key for key in server.objects if key.startswith("large-0/") and key.endswith(".log"))
+    rows = READERS[reader]("s3://logs/large-0")
+    next(rows)
+    server.fault = lambda method, key, number: fault if key == names[-1] else None  # type: ignore[assignment,return-value]
+    with pytest.raises(ReadFailed):
+        list(rows)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_passes_costs_no_row(reader: str, server: Server, large: Path) -> None:
+    server.upload(large, "large-0")
+    failed: dict[str, int] = {}
+
+    def twice(method: str, key: str, number: int) -> object:
+        failed[key] = failed.get(key, 0) + 1
+        return None if failed[key] > 2 else [(503, "SlowDown"), "reset", "short"][failed[key] % 3]
+
+    server.fault = twice  # type: ignore[assignment]
+    there = list(READERS[reader]("s3://logs/large-0"))
+    assert there == list(READERS[reader](str(large))) and sum(failed.values()) > 10
+
+
+def test_a_listing_that_names_what_has_gone(server: Server) -> None:
+    """Stores list what was deleted a moment ago: that is reported, not passed over."""
+    log = kodec.PartitionLog(f"{URL}/segments-0")
+    assert len(log.segments) == 6
+    del server.objects["some/logs/segments-0/00000000000000000141.log"]
+    with pytest.raises(ReadFailed, match="has gone since"):
+        list(log.records())
+
+
+def test_names_that_nobody_expects(server: Server) -> None:
+    for name in ("orders-0/x" + "y" * 900, "orders-0/%2e%2e", "orders-0/a?b#c", "orders-0/\u2028"):
+        server.objects[f"some/logs/{name}"] = b"not a log"
+    here, there = (kodec.PartitionLog(f"{at}/orders-0") for at in (LOGS, URL))
+    assert list(there.records()) == list(here.records())
+    assert segment_offsets(f"{URL}/segments-0/00000000000000000070.log") == range(70, 141)
