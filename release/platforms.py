@@ -79,7 +79,7 @@ def target(tag: str) -> tuple[str, list[str]]:
         return f"{machine}-linux-musl", ["-shared"]
     if tag.startswith("win"):
         return f"{machine}-windows-gnu", ["-shared"]
-    return f"{machine}-macos.{'.'.join(tag.split('_')[1:3])}", ["-bundle", "-undefined", "dynamic_lookup"]
+    return f"{machine}-macos.{'.'.join(tag.split('_')[1:3])}", ["-shared", "-Wl,-undefined,dynamic_lookup"]
 
 
 def suffix(tag: str, version: str) -> str:
@@ -103,11 +103,12 @@ def build(one: dict[str, Any], pure: Path, out: Path) -> Path:
         for name in (*MODULES, *(f"generated/kernels/{each}" for each in kernels)):
             made = folder / "kodec" / f"{name}{suffix(one['tag'], one['version'])}"
             libs = [f"-l{'python' + short}" for _ in one.get("libs", [])]
-            flags = ["-O3", "-g0", "-fPIC", "-fvisibility=hidden", "-Wl,-s", f"-I{ROOT}/generated/kernels"]
+            flags = ["-O3", "-g0", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}/generated/kernels"]
             flags += [f"-I{ROOT}/runtime/native", *(f"-I{each}" for each in one["include"])]
             flags += [f"-L{each}" for each in one.get("libs", [])] + ["-DMS_WIN64"] * one["tag"].startswith(
                 "win"
             )
+            flags += ["-Wl,-s"] * (not one["tag"].startswith("macosx"))
             flags += ["-DPy_GIL_DISABLED=1"] * (one["version"].endswith("t") and one["tag"].startswith("win"))
             compiler = [sys.executable, "-m", "ziglang", "cc", "-target", triple]
             run([*compiler, *link, *flags, f"{ROOT}/{name}.c", "-o", str(made), *libs])
@@ -226,7 +227,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). It builds a wheel,",
         "installs it into an empty environment and tries it: first with `tests/packaging/smoke.py` and only",
         "the libraries that kodec needs, then with the tests of codecs, generated modules, readers and",
-        "messages. Under qemu fewer of these tests run.",
+        "messages. Under qemu and wine fewer of these tests run.",
         "",
         "| platform | Python | wheel | KB | installed, alone | tests |",
         "|---|---|---|--:|---|---|",

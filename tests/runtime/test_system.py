@@ -50,7 +50,13 @@ def test_every_module_imports() -> None:
     done = run(
         "import kodec\n"
         "names = [each.name for each in pkgutil.walk_packages(kodec.__path__, 'kodec.')]\n"
-        "[importlib.import_module(name) for name in names if '.examples' not in name]\n"
+        "for name in names:\n"
+        "    try:\n"
+        "        '.examples' in name or importlib.import_module(name)\n"
+        "    except ImportError as error:\n"
+        "        # a library of an extra that is not installed here; never one that the system lacks\n"
+        "        if error.name in (None, *sys.modules):\n"
+        "            raise\n"
         "print(len(names))"
     )
     assert done.returncode == 0, done.stderr
