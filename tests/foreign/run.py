@@ -242,7 +242,7 @@ def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool) -> None:
 def table(results: list[Result]) -> str:
     """The count as a Markdown table."""
     lines = [
-        "| corpus | schemas | taken | refused by name | wrong | crash | not measured | ksc refuses |",
+        "| corpus | schemas | supported | refused by name | wrong | crash | not measured | ksc refuses |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(result.corpus for result in results):
@@ -251,7 +251,11 @@ def table(results: list[Result]) -> str:
         taken = count["taken"] + count["wrong"] + count["unmeasured"]
         cells = [name, len(own), taken, count["refused"], count["wrong"], count["crash"], count["unmeasured"]]
         lines.append(f"| {' | '.join(map(str, [*cells, count['ksc refuses']]))} |")
-    lines += ["", "| inputs of taken schemas | agree | stricter | laxer | wrong |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| inputs of supported schemas | agree | stricter | laxer | wrong |",
+        "|---|---|---|---|---|",
+    ]
     for name in dict.fromkeys(result.corpus for result in results):
         total: Counter[str] = Counter()
         for result in results:

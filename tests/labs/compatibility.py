@@ -144,9 +144,15 @@ def save(results: Results, path: Path) -> None:
 INTRO = """\
 # Compatibility
 
-These tables show what kodec reads from each Kafka release line, and what each line reads from kodec, by
-format and codec. `tests/labs/run.py` generates this page from `tests/labs/compatibility.json`; do not edit
-it. Each line ran as a real broker with its own Java clients and tools.
+What kodec reads from each Kafka release line, and what each line reads from kodec. Each line ran as a real
+broker with its own Java clients and tools. Formats are named if they passed in all codecs that they have:
+
+{summary}
+
+The tables of [each release line](#kafka-{newest}) have the codecs, other clients, and the reasons.
+`tests/labs/run.py` generates this page from `tests/labs/compatibility.json`; do not edit it.
+
+## What is tested
 
 A cell that *passed* means:
 
@@ -166,7 +172,9 @@ byte. kodec writes them at the default compression level and at these:
 
 It also writes v2 with the fields of an idempotent producer and, for kafka-dump-log, as a committed
 transaction. Broker and tool first get a batch with a flipped bit, which they must refuse.
-
+{clients}
+"""
+TESTS = """\
 ## Test data
 
 `tests/data/kafka-<version>/` holds what the brokers wrote, the output of kafka-dump-log (`dump/`; before
@@ -190,12 +198,18 @@ folders of the older lines have:
     python tests/labs/run.py --generation 0.9   # one line
     python tests/labs/run.py --ours-only        # without making directories
     python tests/labs/run.py --update           # replaces what is committed, this page too
-    python tests/labs/compatibility.py          # makes this page again of the committed results
+    python tests/labs/compatibility.py          # makes this page again from the committed results
 
 The script needs a JDK 17 or newer, Maven and the dependency group `interop`. It runs one broker at a time,
 on loopback, and no broker outlives it. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api
 for that, which Java 11 removed from the JDK.
 """
+SUMMARY = {
+    READS: "formats that its broker writes and kodec reads",
+    "kafka-dump-log": "its tool reads segments that kodec wrote",
+    "Java consumer": "its consumer reads batches that kodec wrote",
+    "produce": "its broker accepts batches in a produce request",
+}
 LEGEND = {"passed": "passed", "refused": "refused", "failed": "FAILED", "impossible": "not possible"}
 
 
@@ -211,14 +225,39 @@ def levels() -> str:
 def page(results: Results) -> str:
     """The whole page."""
     clients = ", ".join(f"{name} {version}" for name, version in results["clients"].items())
-    parts = [
-        INTRO.format(levels=levels()),
-        f"The Python clients are {clients} (librdkafka in confluent-kafka).\n",
-    ]
-    for name in GENERATIONS:
-        if name in results["generations"]:
-            parts.append(section(results["generations"][name]))
-    return "\n".join(parts)
+    lines = [results["generations"][name] for name in GENERATIONS if name in results["generations"]]
+    intro = INTRO.format(
+        levels=levels(),
+        summary=summary(lines),
+        newest=lines[-1]["kafka"].replace(".", "") if lines else "",
+        clients=f"The Python clients are {clients} (librdkafka in confluent-kafka).",
+    )
+    return "\n".join([intro, *map(section, reversed(lines)), TESTS])
+
+
+def summary(lines: list[dict[str, Any]]) -> str:
+    """A row for each line, the newest first, with the formats that passed in all codecs."""
+    rows = ["| release | " + " | ".join(SUMMARY.values()) + " |", "|---" * (len(SUMMARY) + 1) + "|"]
+    for found in reversed(lines):
+        texts = []
+        for direction in SUMMARY:
+            states = [
+                (
+                    magic,
+                    {
+                        c["state"]
+                        for c in found["cells"]
+                        if (c["magic"], c["direction"]) == (magic, direction)
+                    },
+                )
+                for magic in (0, 1, 2)
+            ]
+            # a codec that the line does not have yet says nothing about the format
+            texts.append(
+                ", ".join(f"v{magic}" for magic, got in states if got - {"impossible"} == {"passed"})
+            )
+        rows.append(f"| {found['kafka']} | " + " | ".join(texts) + " |")
+    return "\n".join(rows)
 
 
 def section(found: dict[str, Any]) -> str:
@@ -231,6 +270,7 @@ def section(found: dict[str, Any]) -> str:
         "|---|---" + "|---" * len(DIRECTIONS) + "|",
     ]
     for magic in (0, 1, 2):
+        alike: dict[str, list[str]] = {}
         for codec in codecs(magic):
             texts = []
             for direction in DIRECTIONS:
@@ -239,7 +279,8 @@ def section(found: dict[str, Any]) -> str:
                 if cell["reason"]:
                     text += f" ({notes.setdefault(cell['reason'], len(notes) + 1)})"
                 texts.append(text)
-            lines.append(f"| v{magic} | {codec} | " + " | ".join(texts) + " |")
+            alike.setdefault(" | ".join(texts), []).append(codec)
+        lines += [f"| v{magic} | {', '.join(names)} | {texts} |" for texts, names in alike.items()]
     lines.append("")
     lines += [f"{number}. {reason}" for reason, number in notes.items()]
     return "\n".join(lines) + "\n"
