@@ -29,11 +29,10 @@ from typing import Any
 from uuid import UUID
 
 from kodec.generated.index import MESSAGES
-from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.messages import in_python
-from kodec.runtime.native import include_dir
+from kodec.runtime.native import include_dir, native_module
 
 try:
     import _testcapi  # type: ignore[import-not-found]  # it has no types
@@ -472,7 +471,7 @@ def main() -> int:
             command = [sys.executable, __file__, "--seconds", str(given.seconds), "--seed", given.seed]
             return subprocess.run(command, env=environment, check=False).returncode
     use_sanitized()
-    if messages._native() is None:
+    if native_module("messages") is None:
         print("the native code is not built", file=sys.stderr)
         return 1
     tally = Tally()

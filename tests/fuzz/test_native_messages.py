@@ -24,10 +24,11 @@ from kodec.runtime import messages
 from kodec.runtime.errors import Truncated
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.messages import in_python
+from kodec.runtime.native import native_module
 
 from . import messages as fuzz
 
-native = messages._native()
+native = native_module("messages")
 pytestmark = pytest.mark.skipif(native is None, reason="the native kernels are not built")
 
 

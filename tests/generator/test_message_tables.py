@@ -13,9 +13,9 @@ from kodec.generator.driver import load
 from kodec.generator.modules import Modules
 from kodec.generator.targets.python.index import ModelIndex
 from kodec.generator.targets.python.tables import message_tables
-from kodec.runtime import messages
 from kodec.runtime.errors import FormatError
 from kodec.runtime.messages import in_python
+from kodec.runtime.native import native_module
 
 PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
 HEAD = """meta: {id: NAME, endian: be, encoding: UTF-8, imports: [unsigned_varint, tagged_fields]}
@@ -136,7 +136,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[A
 
 
 def check_native(kind: Any, wanted: bool) -> None:
-    native = messages._native()
+    native = native_module("messages")
     if native is not None:
         assert isinstance(kind.from_bytes, native.Function) == wanted
         assert isinstance(kind.to_bytes, native.Method) == wanted

@@ -261,6 +261,6 @@ def test_what_a_broker_is_cleaning_does_not_hide_the_answer(tmp_path: Path) -> N
     deleted = path.rename(tmp_path / f"t-0.{'0' * 32}-delete")
     with (
         kodec.PartitionLog(deleted) as log,
-        pytest.raises(ValueError, match="a delete replica is left as it is"),
+        pytest.raises(ValueError, match="a delete replica is not changed"),
     ):
         explain_retention(log)
