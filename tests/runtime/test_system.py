@@ -23,7 +23,7 @@ for name in ("fcntl", "grp", "pwd", "resource", "termios"):
     sys.modules[name] = None
 sys.modules["msvcrt"] = types.SimpleNamespace(locking=lambda fd, mode, size: None, LK_NBLCK=2)
 for name in (
-    "O_NOFOLLOW O_DIRECTORY O_CLOEXEC O_NONBLOCK pwrite pread preadv fchown fchmod chown getuid geteuid "
+    "O_NOFOLLOW O_DIRECTORY O_CLOEXEC pwrite pread preadv fchown fchmod chown getuid geteuid "
     "posix_fadvise sched_getaffinity register_at_fork killpg set_blocking sysconf"
 ).split():
     if hasattr(os, name):
