@@ -17,6 +17,7 @@ ELSEWHERE = {"make", "pip"}
 # Their commands stand on one another: a test of their own follows them from the first to the last.
 FOLLOWED = {
     "evolving.md": "test_evolving.py",
+    "object-stores.md": "test_object_stores.py",
     **{page.name: "test_tutorials.py" for page in PAGES if page.stem.startswith("tutorial-")},
 }
 
