@@ -1,4 +1,4 @@
-"""docs/contributing.md shows changes from the first line to the last: here they are made, in a copy."""
+"""docs/changes-by-example.md shows changes from the first line to the last: here they are made, in a copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kodec.pipeline.java import java_home
 from kodec.runtime.errors import MissingDependency
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "contributing.md"
+PAGE = ROOT / "docs" / "changes-by-example.md"
 # what a clone is generated, built and used from
 PARTS = [
     "generated",

@@ -71,7 +71,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Suite:
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The schemas after the edit of docs/contributing.md."""
+    """The schemas after the edit of docs/changes-by-example.md."""
     folder = tmp_path_factory.mktemp("edited")
     schemas = _copy(folder)
     page = _contributing()
