@@ -17,13 +17,13 @@ crc32: Callable[..., int] = fastest_zlib().crc32
 
 
 def crc32c(data: bytes | memoryview, before: int = 0) -> int:
-    """Return the CRC-32C (reflected polynomial 0x82F63B78) of a buffer; `before` is that of what precedes."""
+    """Return the CRC-32C (reflected polynomial 0x82F63B78) of a buffer; `before` is that of the bytes before."""
     return _crc32c(data, before)
 
 
 def _import_crc32c(data: bytes | memoryview, before: int) -> int:
-    # Imported when it is first needed: it reads its version from its metadata, a fifth of the time that
-    # `import kodec` takes, and native kernels and headers never ask for it.
+    # Imported on first use: the library reads its version from its metadata, which takes a fifth of the time
+    # of `import kodec`; native kernels and headers never need it.
     global _crc32c
     from crc32c import crc32c
 

@@ -1,7 +1,7 @@
-"""What kodec uses of `dataclasses`, without its imports; methods are compiled when they are first needed.
+"""The part of `dataclasses` that kodec uses, without its imports; methods are compiled on first use.
 
-The standard module takes longer to import than Python takes to start, and half a millisecond for a class. A
-class made here behaves the same, and is one for `dataclasses.fields`, `replace`, `asdict` and `is_dataclass`.
+The standard module takes longer to import than Python takes to start, and needs half a millisecond per class.
+A class made here behaves the same: `dataclasses.fields`, `replace`, `asdict` and `is_dataclass` accept it.
 Type checkers see the standard module.
 """
 
@@ -25,7 +25,7 @@ else:
     _FACTORY = _Factory()
 
     class _Field:
-        """A field, as its class states it."""
+        """A field as declared in its class."""
 
         __slots__ = ("compare", "default", "default_factory", "hash", "init", "kw_only", "name", "repr")
 
@@ -42,7 +42,7 @@ else:
             return self.default is not MISSING or self.default_factory is not MISSING
 
     def field(**options):
-        """A field with a default that is made for each object, or that is left out of a method."""
+        """Declare a field whose default is computed for each object, or that some methods ignore."""
         return _Field(**options)
 
     def fields(value):
@@ -64,12 +64,12 @@ else:
         return found
 
     def is_dataclass(value):
-        """Whether it is a class or an object with fields."""
+        """Whether `value` is a data class or an object of one."""
         kind = value if isinstance(value, type) else type(value)
         return any("__dataclass_fields__" in base.__dict__ for base in kind.__mro__)
 
     def replace(value, /, **changes):
-        """A copy with other values of fields. Raises TypeError for a name that is not a field's."""
+        """A copy in which some fields have other values. Raises TypeError for a name that is not a field."""
         return value.__replace__(**changes)
 
     def dataclass(
@@ -123,13 +123,13 @@ else:
         return cls
 
     class _Params:
-        """What the standard module asks the bases of a class."""
+        """The attribute that the standard module reads from the bases of a class."""
 
         def __init__(self, frozen):
             self.frozen = frozen
 
     def _with_slots(cls, own, frozen):
-        """The class again, with slots for its own fields."""
+        """A copy of the class with slots for its own fields."""
         taken = {name for base in cls.__mro__[1:] for name in base.__dict__.get("__slots__", ())}
         body = {name: each for name, each in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
         body["__slots__"] = tuple(name for name in own if name not in taken)
@@ -155,7 +155,7 @@ else:
         return self.__class__(**changes)
 
     class _LazyInit:
-        """`__init__`, compiled when it is first looked up."""
+        """`__init__`, compiled on first use."""
 
         def __init__(self, cls):
             self.cls = cls
@@ -205,7 +205,7 @@ else:
         return next(base.__annotations__[name] for base in cls.__mro__ if name in base.__annotations__)
 
     def _values_of(names):
-        """What gives the values of these fields as a tuple."""
+        """A function that returns the values of these fields as a tuple."""
         if len(names) > 1:
             return attrgetter(*names)
         return lambda value: tuple(getattr(value, name) for name in names)
@@ -256,7 +256,7 @@ else:
         return FrozenInstanceError(text)
 
     class _StandardFields:
-        """`__dataclass_fields__`: those of a standard dataclass, made when they are asked for."""
+        """`__dataclass_fields__`: the fields of an equal standard dataclass, made on first use."""
 
         def __init__(self, cls):
             self.cls = cls

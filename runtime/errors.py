@@ -1,8 +1,8 @@
 """Every error that kodec raises: one root, few leaves, facts as attributes.
 
-A reader that goes wrong names the field (``records[3].value``), the byte, what was
+An error of a reader names the field (``records[3].value``), the byte, what was
 needed and what was found. Paths grow from the inside out: the function that fails
-names its own field, and each caller puts its part in front with `FormatError.within`.
+names its own field, and each caller prepends its part with `FormatError.within`.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class KodecError(Exception):
 
 
 class FormatError(KodecError):
-    """The bytes are not what their format says.
+    """The bytes do not follow their format.
 
     Attributes:
         path: the field, from the outermost type to the failing one: ``records[3].value``.
         at: the byte where the field starts, counted from the start of the source.
-        need: what the format asks for (a number of bytes, a value, or a phrase).
+        need: what the format requires (a number of bytes, a value, or a phrase).
         have: what the bytes hold.
-        reason: a phrase for people; may be empty if `need` and `have` say it all.
-        inside: ``None``, or the name of the codec whose *decompressed* bytes `at_inside`
-            counts in; `at` is then where the compressed bytes start.
+        reason: a phrase for people; may be empty if `need` and `have` suffice.
+        inside: the codec, if the error is in compressed data, else ``None``. `at` is then where the
+            compressed bytes start, and `at_inside` the position in the *decompressed* bytes.
         at_inside: the byte in the decompressed bytes, or ``None``.
         source: the name of the file, where one is known.
 
@@ -92,7 +92,7 @@ class FormatError(KodecError):
         return self
 
     def within_codec(self, codec: str, at: int) -> Self:
-        """Say that `at` so far counted in what `codec` decompressed; the blob starts at `at`."""
+        """Record that `at` so far counted in data decompressed by `codec`, whose compressed bytes start at `at`."""
         if self.inside is None:
             self.inside, self.at_inside = codec, self.at
         self.at = at
@@ -128,7 +128,7 @@ class FormatError(KodecError):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Spark carries errors between processes; keyword-only arguments need help to travel.
+        # Spark pickles errors to pass them between processes; keyword-only arguments need this method.
         return (_rebuild, (type(self), self.path, self.__dict__.copy()))
 
 
@@ -164,7 +164,7 @@ class Truncated(FormatError):
 
 
 class Malformed(FormatError):
-    """The bytes are there, and break a rule of the format; `reason` shows which.
+    """The bytes are complete but break a rule of the format, which `reason` names.
 
     Example:
         >>> import kodec
@@ -179,7 +179,7 @@ class Malformed(FormatError):
 
 
 class CrcMismatch(FormatError):
-    """The stored checksum (`need`) is not that of the bytes (`have`); both unsigned 32-bit.
+    """The stored checksum (`need`) differs from that of the bytes (`have`); both are unsigned 32-bit numbers.
 
     Example:
         >>> import kodec
@@ -197,7 +197,7 @@ class CrcMismatch(FormatError):
 
 
 class Unsupported(FormatError):
-    """A magic, codec, version or frame feature that the format, or kodec, does not have.
+    """A magic, codec, version or frame feature that the format does not define or kodec does not support.
 
     Example:
         >>> import kodec
@@ -212,10 +212,10 @@ class Unsupported(FormatError):
 
 
 class LimitExceeded(FormatError):
-    """A stated limit would be passed; nothing was allocated for it.
+    """The data would exceed a limit; nothing was allocated for it.
 
-    `need` is what the bytes ask for (for a decompression: one more than the limit, as the
-    true size is unknown), `have` is the limit, `limit` the name of the option that raises it.
+    `need` is what the bytes require (for a decompression: one more than the limit, as the
+    true size is unknown), `have` is the limit, `limit` the name of the option that sets it.
 
     Example:
         >>> import kodec
@@ -238,7 +238,7 @@ class LimitExceeded(FormatError):
 
 
 def _shown(value: object) -> str:
-    """A value of the caller's, as far as it can be shown: its own `repr` may fail."""
+    """The `repr` of a value from the caller, or a description of it where its `repr` fails."""
     try:
         return f"{value!r:.80}"
     except Exception as error:
@@ -246,7 +246,7 @@ def _shown(value: object) -> str:
 
 
 class EncodeError(KodecError, ValueError):
-    """A value cannot be written in the format asked for.
+    """A value cannot be written in the requested format.
 
     Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value), `source`
     (the name of the file that the value comes from, where one is known).
@@ -292,7 +292,7 @@ class EncodeError(KodecError, ValueError):
 
 
 class ArgumentError(KodecError, TypeError, ValueError):
-    """An argument that the function cannot take; the message shows what to give.
+    """An invalid argument; the message names what the function accepts.
 
     Example:
         >>> import kodec
@@ -305,7 +305,7 @@ class ArgumentError(KodecError, TypeError, ValueError):
 
 
 class NoSuchPartition(KodecError, KeyError):
-    """A topic-partition that a log directory does not have; the message shows what there is.
+    """A topic-partition that a log directory does not have; the message lists the existing ones.
 
     Example:
         >>> import kodec
@@ -320,7 +320,7 @@ class NoSuchPartition(KodecError, KeyError):
 
 
 class MissingDependency(KodecError, ImportError):
-    """A library that this call needs is not installed; the message shows which extra brings it.
+    """A library that this call needs is not installed; the message names the extra that installs it.
 
     Example:
         >>> import kodec
@@ -339,8 +339,8 @@ class MissingDependency(KodecError, ImportError):
 class OffsetOutOfRange(KodecError, LookupError):
     """An offset that the log does not have.
 
-    Attributes: `offset` (what was asked for), `start` (the first offset), `end` (the one after the last,
-    where a read gives nothing yet), `log` (which topic-partition).
+    Attributes: `offset` (the requested one), `start` (the first offset), `end` (the one after the last,
+    at which a read returns nothing yet), `log` (the topic-partition).
 
     Example:
         >>> import kodec
@@ -364,13 +364,13 @@ class OffsetOutOfRange(KodecError, LookupError):
 
 
 class LogFailed(KodecError, RuntimeError):
-    """A writer that takes nothing more: an earlier change was not completed, so log and disk may disagree.
+    """A writer that refuses further calls: an earlier change was not completed, so log and disk may disagree.
 
-    An interrupted call, a failed fsync or a failed roll leads here, and a process that was forked. The writer
-    is to be closed and the log opened again, which reads its end from the disk; where that is refused,
-    recovered. `__cause__` is what went wrong first, if it is known.
+    Causes are an interrupted call, a failed fsync, a failed roll and a fork of the process. Close the writer
+    and open the log again, which reads its end from the disk; if opening is refused, recover the log.
+    `__cause__` is the first failure, if it is known.
 
-    Attributes: `log` (the path of what was written to), `reason`.
+    Attributes: `log` (the path that was written to), `reason`.
 
     Example:
         >>> import kodec
@@ -399,9 +399,9 @@ class LogFailed(KodecError, RuntimeError):
 
 
 class ReadFailed(KodecError, OSError):
-    """The system cannot read bytes of a file that is there: a bad disk block, a server that has gone.
+    """The system cannot read bytes of an existing file: a bad disk block, an unreachable server.
 
-    Attributes: `at` (the byte from which on it was asked for them), `source` (the file's name, where one is
+    Attributes: `at` (the byte where the read started), `source` (the file's name, where one is
     known), and those of OSError: `errno`, `strerror`, `filename`.
 
     Example:
@@ -425,11 +425,11 @@ class ReadFailed(KodecError, OSError):
 
     @classmethod
     def of(cls, error: OSError, at: int = 0, source: str | None = None) -> Self:
-        """What the system said, with the place.
+        """The error for a failed read, made from that of the system.
 
         Args:
-            error: what the system raised.
-            at: the byte that was asked for.
+            error: the error of the system.
+            at: the byte where the read started.
             source: the file's name.
         """
         return cls(error.strerror or str(error) or type(error).__name__, error.errno, at, source)
@@ -454,7 +454,7 @@ class ReadFailed(KodecError, OSError):
 
 
 class StalePlan(KodecError, RuntimeError):
-    """What a plan was made from has changed since, so that it is not carried out: plan again.
+    """A plan is not carried out because its input has changed since: plan again.
 
     Attributes: `path` (the file or folder that has changed), `reason`.
 

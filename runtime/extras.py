@@ -1,4 +1,4 @@
-"""What brings a library that is missing."""
+"""The command that installs a missing library."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
 def install_command(*extras: str) -> str:
-    """The command that installs what extras of kodec need, as its metadata lists it.
+    """The command that installs the libraries of some of kodec's extras, as its metadata lists them.
 
-    It names the libraries, not kodec: so it also works where kodec came from a clone or a wheel.
+    It names the libraries, not kodec, so it also works if kodec was installed from a clone or a wheel.
     """
-    # it takes as long to import as all of kodec, and is needed only here
+    # importing it takes as long as importing kodec, and only this function needs it
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
         needed = list(_needed(frozenset(extras), requires("kodec") or []))
-    except PackageNotFoundError:  # the source without its metadata
+    except PackageNotFoundError:  # kodec's source on the path, not installed
         needed = []
     return " ".join(["pip install", *(f"'{each}'" for each in needed or [f"kodec[{','.join(extras)}]"])])
 

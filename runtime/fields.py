@@ -1,4 +1,4 @@
-"""What generated readers and writers share: options, and errors that name the field."""
+"""Helpers of generated readers and writers: options, lists, numbers, and errors that name the field."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class ReadOptions:
     Attributes:
         check_crc: verify checksum fields.
         verify: verify the other derived fields (last, max) against what they derive from.
-        decompressed_bytes: the most bytes that one compressed field may grow to.
-        elements: the most elements that one list may have. A few bytes of input can be an object of
-            a hundred, so bytes alone bound no memory. Rows count together with the lists in them.
-        depth: how many levels objects that are read from streams may nest; an instance is one of its own.
+        decompressed_bytes: the most bytes that one compressed field may decompress to.
+        elements: the most elements that one list may have. A few bytes of input can become an object of
+            a hundred, so a limit on bytes alone does not bound memory. Rows count together with their lists.
+        depth: the most levels that objects read from streams may nest; an instance counts as a level.
         compressed: true inside decompressed bytes, where a second compression is refused.
     """
 
@@ -69,7 +69,7 @@ class ReadOptions:
     compressed: bool = False
 
     def inside(self, path: str, codec: str, at: int) -> ReadOptions:
-        """The options for what `codec` gave. Raises Malformed if compression would nest."""
+        """The options for data that `codec` decompressed. Raises Malformed if compression would nest."""
         if self.compressed:
             raise Malformed(path, f"{codec} data inside compressed data", at=at)
         return replace(self, compressed=True)
@@ -87,7 +87,7 @@ DEFAULT_WRITE = WriteOptions()
 
 
 class _Named(struct.Struct):
-    """Neighbours of fixed width, with the names of their fields; `fixed_run` makes one."""
+    """Adjacent fields of fixed width, with their names; `fixed_run` makes one."""
 
     names: tuple[str, ...]
 
@@ -95,7 +95,7 @@ class _Named(struct.Struct):
         return _CODE.findall(self.format)
 
     def truncated(self, pos: int, end: int) -> Truncated:
-        """The error for the first field of those from `pos` that passes `end`."""
+        """The error for the first field from `pos` that does not end by `end`."""
         for name, code in zip(self.names, self._codes(), strict=True):
             size = struct.calcsize(">" + code)
             if pos + size > end:
@@ -104,14 +104,14 @@ class _Named(struct.Struct):
         raise AssertionError("the run fits")
 
     def packed(self, *values: Any) -> bytes:
-        """The bytes of these values. Raises EncodeError for the first that its field does not take."""
+        """The bytes of these values. Raises EncodeError for the first that does not fit its field."""
         try:
             return self.pack(*values)
         except (struct.error, OverflowError):
             raise self._refused(values) from None
 
     def put(self, out: bytearray, at: int, value: int) -> None:
-        """Set a number in bytes that are there. Raises EncodeError."""
+        """Overwrite a number in existing bytes. Raises EncodeError."""
         try:
             self.pack_into(out, at, value)
         except struct.error:
@@ -131,7 +131,7 @@ class _NamedFloats(_Named, FloatStruct):
 
 
 def fixed_run(form: str, *names: str) -> _Named:
-    """Neighbours of fixed width: `form` is that of `struct`, and each of its codes has a name."""
+    """Adjacent fields of fixed width: `form` is a format of `struct`, with a name for each of its codes."""
     run = (_NamedFloats if "f" in form else _Named)(form)
     run.names = names
     return run
@@ -161,10 +161,10 @@ def ends_exactly(name: str, pos: int, stop: int) -> int:
 
 
 def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: ReadOptions) -> int:
-    """`count`, when this many elements of at least `least` bytes can be there at all.
+    """Return `count` if the bytes left can hold this number of elements of at least `least` bytes.
 
-    Raises Malformed (negative), Truncated or LimitExceeded: no list is begun for a count that the bytes
-    cannot hold. An element that may be empty counts as one byte, so that a count costs what it claims.
+    Raises Malformed (negative), Truncated or LimitExceeded: no list is allocated for a count that the bytes
+    cannot hold. An element that may be empty counts as one byte, so a large count needs large input.
     """
     if count < 0:
         raise Malformed(name, "negative count", at=pos, need="at least 0", have=count)
@@ -180,7 +180,7 @@ def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: Re
 
 
 def within(name: str, call: Callable[..., T], *args: Any) -> T:
-    """`call(*args)`; an error in it is one of the field `name`."""
+    """Return `call(*args)`; prepend `name` to the path of its errors."""
     try:
         return call(*args)
     except (FormatError, EncodeError) as error:
@@ -199,7 +199,7 @@ def read_list(
     opt: ReadOptions,
     *args: object,
 ) -> tuple[list[T], int]:
-    """Read `count` elements of at least `least` bytes. Raises what `bounded_count` and `read` do."""
+    """Read `count` elements of at least `least` bytes. Raises the errors of `bounded_count` and `read`."""
     bounded_count(name, count, least, pos, end, opt)
     found: list[T] = []
     try:
@@ -220,7 +220,7 @@ def write_list(
     opt: WriteOptions,
     *args: object,
 ) -> None:
-    """Append each of `values` by `write`. Raises EncodeError."""
+    """Append each of `values` with `write`. Raises EncodeError."""
     done = 0
     try:
         for value in values:
@@ -239,9 +239,9 @@ def _several(code: str, count: int) -> struct.Struct:
 def read_numbers(
     buf: bytes, pos: int, end: int, name: str, count: int, code: str, width: int, opt: ReadOptions
 ) -> tuple[list[int], int]:
-    """Read `count` whole numbers; `code` is that of `struct`, with the byte order.
+    """Read `count` whole numbers; `code` is a format of `struct`, with the byte order.
 
-    Raises what `bounded_count` does.
+    Raises the errors of `bounded_count`.
     """
     if not 0 <= count <= opt.elements or count * width > end - pos:
         bounded_count(name, count, width, pos, end, opt)
@@ -249,7 +249,7 @@ def read_numbers(
 
 
 def write_numbers(out: bytearray, name: str, values: Sequence[int], code: str) -> None:
-    """Append whole numbers; `code` is that of `struct`, with the byte order. Raises EncodeError."""
+    """Append whole numbers; `code` is a format of `struct`, with the byte order. Raises EncodeError."""
     try:
         out += _several(code, len(values)).pack(*values)
     except struct.error:
@@ -293,7 +293,7 @@ def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int
 def write_tags(out: bytearray, tags: Sequence[tuple[int, bytes]], name: str) -> None:
     """Write a tagged-field section in ascending order of tags.
 
-    Raises EncodeError for a tag that stands twice.
+    Raises EncodeError for a repeated tag.
     """
     if not tags:
         out.append(0)
@@ -310,7 +310,7 @@ def write_tags(out: bytearray, tags: Sequence[tuple[int, bytes]], name: str) -> 
 
 
 def bit_field(name: str, value: int, width: int) -> int:
-    """`value` when it fits `width` bits. Raises EncodeError."""
+    """Return `value` if it fits `width` bits. Raises EncodeError."""
     if isinstance(value, int) and 0 <= value < 1 << width:
         return value
     try:
@@ -331,14 +331,14 @@ def encode_text(name: str, text: str, encoding: str, errors: str) -> bytes:
 
 
 def exact_size(name: str, value: bytes, size: int) -> bytes:
-    """`value` when it has `size` bytes. Raises EncodeError."""
+    """Return `value` if it has `size` bytes. Raises EncodeError."""
     if len(value) != size:
         raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(value)} bytes")
     return value
 
 
 def given(name: str, value: T | None) -> T:
-    """The value of a field that is there where it is used. Raises EncodeError if it was not given."""
+    """The value of a field that is needed here. Raises EncodeError if it is absent."""
     if value is None:
         raise EncodeError(name, "not given")
     return value

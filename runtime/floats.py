@@ -1,4 +1,4 @@
-"""Numbers of 32 bits that keep every bit: CPython makes a signalling NaN quiet where it changes its width."""
+"""32-bit floats that keep every bit: CPython makes a signalling NaN quiet when it converts between widths."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _TOKEN = re.compile(r"(\d*)([A-Za-z?])")
 
 
 class FloatStruct(Struct):
-    """A `Struct` whose `f` gives back the bits that were read, of a NaN too.
+    """A `Struct` whose `f` writes the bits that were read, also those of a NaN.
 
-    A NaN of 32 bits is the one of 64 bits with its sign, its quiet bit and its payload; the way back cuts the
-    payload, and makes a NaN of what has none left.
+    A 32-bit NaN is read as the 64-bit NaN with the same sign, quiet bit and payload. Writing cuts the payload
+    to its width; if this leaves no payload, the result is still a NaN.
     """
 
     def __init__(self, form: str) -> None:

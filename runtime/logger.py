@@ -1,4 +1,4 @@
-"""Where warnings go: a library logs only where a program asks for it."""
+"""The logger for warnings: a library logs only if the program configures it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["logger"]
 
 @cache
 def logger(name: str = "kodec") -> Logger:
-    """The logger, silent where a program has configured none. For when there is something to log."""
+    """The logger, silent unless the program configures it. Called only when there is something to log."""
     import logging
 
     logging.getLogger("kodec").addHandler(logging.NullHandler())

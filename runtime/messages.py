@@ -1,10 +1,9 @@
-"""What generated messages stand on: their methods, in Python and natively: the same values, bytes and errors.
+"""Methods of generated messages, in Python and natively, with the same values, bytes and errors.
 
-A module of messages ends in a call of `use_native_methods` with a table, which the generator wrote: each
-class with its fields as they stand on the wire, a `Wire` for each. The native code then takes the place of
-the methods `from_bytes`, `read_from` and `to_bytes`, unless `KODEC_PURE=1` is in the environment. What it
-does not do, or finds wrong, the methods in Python do again from the start: they alone say what an error
-is.
+A module of messages ends in a call of `use_native_methods` with a generated table: each class with its
+fields in wire order, a `Wire` for each. Native code then replaces the methods `from_bytes`, `read_from`
+and `to_bytes`, unless `KODEC_PURE=1` is in the environment. Where native code does not support the data,
+or finds an error in it, the methods in Python start again: only they raise errors of the format.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ __all__ = ["Counted", "Message", "Only", "VersionedMessage", "Wire", "in_python"
 
 
 class Only(NamedTuple):
-    """A number of a wire type, of which only one value is allowed."""
+    """A number of a wire type with a single allowed value."""
 
     wire: str
     value: int
 
 
 class Counted(NamedTuple):
-    """What has a number in front that shows how long it is.
+    """A value with a length in front.
 
     Attributes:
-        what: `text` or `bytes`, whose bytes the number counts; `list`, whose elements it counts; or `object`,
-            of which it shows whether it exists.
-        length: the wire type of that number.
+        what: `text` or `bytes`, where the length counts bytes; `list`, where it counts elements; or `object`,
+            where it shows whether the object exists.
+        length: the wire type of the length.
         element: the kind of a list's elements, or the class of an object.
-        plus: what is added to the number when it is stored.
-        null: whether it may be null, which is stored as a number one below what nothing is stored as.
+        plus: the number added to the length when it is stored.
+        null: whether the value may be null; its stored length is then one less than that of an empty value.
     """
 
     what: str
@@ -50,13 +49,13 @@ Kind = str | type | Only | Counted
 
 
 class Wire(NamedTuple):
-    """A field as it stands on the wire.
+    """A field on the wire.
 
     Attributes:
-        name: its attribute. A field that is something else in other versions has a row for each.
-        first, last: the versions that have it so; -1 where all have, or there are none.
-        ignorable: whether a value is dropped by versions that lack it.
-        tag: its number in the section of tagged fields; -1 where it is outside.
+        name: its attribute. A field whose type depends on the version has a row for each type.
+        first, last: the versions with this row; -1 if all have it, or the message has no versions.
+        ignorable: whether a value is dropped in versions without the field.
+        tag: its number in the section of tagged fields; -1 if it is outside.
         says_version: whether the value is the version.
     """
 
@@ -70,14 +69,14 @@ class Wire(NamedTuple):
 
 
 class _Functions:
-    """What reads and what writes objects of a class: the functions of its module."""
+    """The functions of a module that read and write objects of a class."""
 
     __slots__ = ()
     _functions: ClassVar[tuple[Callable[..., tuple[Any, int]], Callable[..., None]]]
 
 
 class Message(_Functions):
-    """A message whose bytes say its version, or that has none; or a part of one."""
+    """A message without versions, or whose bytes contain its version; or a part of one."""
 
     __slots__ = ()
 
@@ -111,7 +110,7 @@ class Message(_Functions):
 
 
 class VersionedMessage(_Functions):
-    """A message, or a part of one, whose version is given: its bytes do not say it."""
+    """A message, or a part of one, whose version the caller passes: its bytes do not contain it."""
 
     __slots__ = ()
 
@@ -156,7 +155,7 @@ class VersionedMessage(_Functions):
 
 
 def use_native_methods(table: Mapping[type, tuple[Wire, ...]]) -> None:
-    """Put native methods in place of those of the classes of a module, whose table this is."""
+    """Replace methods of the classes of a module, whose table this is, by native ones."""
     native = native_module("messages")
     if native is None:
         return
@@ -170,7 +169,7 @@ def use_native_methods(table: Mapping[type, tuple[Wire, ...]]) -> None:
 
 
 def in_python(method: Any) -> Any:
-    """The method in Python that a native one stands in place of; any other method as it is."""
+    """The Python method that a native one replaces; any other method unchanged."""
     native = native_module("messages")
     if native is not None and isinstance(method, native.Function | native.Method):
         return method.__wrapped__
@@ -178,7 +177,7 @@ def in_python(method: Any) -> Any:
 
 
 def _defaults(cls: type, rows: tuple[Wire, ...]) -> tuple[tuple[object, bool], ...]:
-    """What the attribute of each row is in a new object, and whether that is called."""
+    """For each row the default of its attribute, and whether that is a function to call."""
     found = {each.name: each for each in fields(cls)}
     defaults = [found[row.name] for row in rows]
     return tuple(

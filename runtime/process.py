@@ -1,6 +1,6 @@
-"""Processes: how stored bytes become others before they are checked, and back (`process` in a schema).
+"""Processes: transform stored bytes before they are parsed, and back (`process` in a schema).
 
-`xor`, `rol`, `ror` and `zlib` are Kaitai's own. Another one is registered by the name that schemas call it:
+`xor`, `rol`, `ror` and `zlib` are Kaitai's own. Register others by the name that schemas use:
 
     register("my_cipher", decode=lambda data, key: ..., encode=lambda data, key: ...)
 """
@@ -19,7 +19,7 @@ __all__ = ["Process", "decode", "encode", "register"]
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Both directions of a process; `encode` is None if there is no way back."""
+    """Both directions of a process; `encode` is None if it cannot be undone."""
 
     decode: Callable[..., bytes]
     encode: Callable[..., bytes] | None
@@ -29,14 +29,14 @@ _KNOWN: dict[str, Process] = {}
 
 
 def register(name: str, *, decode: Callable[..., bytes], encode: Callable[..., bytes] | None = None) -> None:
-    """Make a process known to all generated modules; both functions take the bytes and the arguments."""
+    """Register a process for all generated modules; both functions take the bytes and the arguments."""
     _KNOWN[name] = Process(decode, encode)
 
 
 def decode(process: str, data: bytes, args: tuple[Any, ...], *, limit: int, name: str, at: int) -> bytes:
-    """What a process makes of stored bytes, at most `limit` of them.
+    """The result of a process for stored bytes, at most `limit` bytes.
 
-    Raises: Malformed, LimitExceeded; Unsupported for a process that nobody registered.
+    Raises: Malformed, LimitExceeded; Unsupported for a process that is not registered.
     """
     if process == "zlib":
         return _inflate(data, limit, name, at)
@@ -53,7 +53,7 @@ def decode(process: str, data: bytes, args: tuple[Any, ...], *, limit: int, name
 
 
 def encode(process: str, data: bytes, args: tuple[Any, ...], *, name: str) -> bytes:
-    """The bytes to store, of which the process makes `data`. Raises: EncodeError."""
+    """The bytes to store, from which the process makes `data`. Raises: EncodeError."""
     if not isinstance(data, (bytes, bytearray)):
         raise EncodeError(name, "not given" if data is None else "not bytes", have=data)
     if process == "zlib":
@@ -85,7 +85,7 @@ def _inflate(data: bytes, limit: int, name: str, at: int) -> bytes:
 
 
 def _xor(data: bytes, key: int | bytes) -> bytes:
-    """Every byte with that of the key, which is repeated."""
+    """XOR each byte with that of the key, which repeats."""
     if isinstance(key, int):
         if not 0 <= key <= 255:
             raise ValueError(f"the key {key} is no byte")

@@ -1,7 +1,7 @@
-"""What only some systems have: flags of open, locks, fsync of folders.
+"""Features that only some systems have: flags of open, locks, fsync of folders.
 
-Reading works wherever Python runs, and so does every output that is not a broker's: exports, pages, generated
-code. Log directories are changed only where a lock keeps brokers out and fsync makes names durable: on POSIX.
+Reading works wherever Python runs, and so does all output except log directories: exports, pages, generated
+code. Log directories are changed only on POSIX, where a lock keeps brokers out and fsync makes names durable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ else:
 
 __all__ = ["BINARY", "CLOEXEC", "DIRECTORY", "NOFOLLOW", "NONBLOCK", "POSIX", "require_posix"]
 
-# 0 where a system has no such flag: then it has no links that everybody may make, or no text mode.
+# 0 where the system has no such flag: then it lacks links that any user may create, or a text mode.
 BINARY = getattr(os, "O_BINARY", 0)
 CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 DIRECTORY = getattr(os, "O_DIRECTORY", 0)
@@ -27,9 +27,9 @@ NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
 
 def require_posix(path: str | os.PathLike[str]) -> None:
-    """Refuse to change a log directory where that is not safe.
+    """Refuse to change a log directory on systems where this is not safe.
 
-    Raises: OSError with ENOTSUP where the system has no POSIX locks, and no fsync of folders.
+    Raises: OSError with ENOTSUP if the system has no POSIX locks and no fsync of folders.
     """
     if not POSIX:
         reason = "log directories are changed on Linux and macOS only: no lock keeps brokers out here"

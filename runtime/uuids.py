@@ -1,4 +1,4 @@
-"""UUIDs of 16 bytes, for the generated modules that have some."""
+"""UUIDs of 16 bytes, for the generated modules that use them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _set_is_safe = UUID.__dict__["is_safe"].__set__
 
 
 def uuid_of(data: bytes) -> UUID:
-    """The UUID of 16 bytes: `UUID(bytes=data)` without what that checks, which takes three times as long."""
+    """The UUID of 16 bytes: `UUID(bytes=data)` without its checks, which take two thirds of the time."""
     number = int.from_bytes(data, "big")
     if not number:
         return NO_UUID

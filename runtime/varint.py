@@ -2,13 +2,13 @@
 
 The rules are those of `org.apache.kafka.common.utils.ByteUtils`. An integer is written in groups
 of 7 bits, least significant group first; the high bit of a byte says that another follows. A
-longer form than needed is read (``80 00`` is 0) as long as it ends within 5 bytes (32-bit) or 10
-(64-bit). The bits of the last byte that do not fit are dropped. Writers give the shortest form.
+longer form than needed is accepted (``80 00`` is 0) if it ends within 5 bytes (32-bit) or 10
+(64-bit). The bits of the last byte that do not fit are dropped. Writers use the shortest form.
 
 Readers take ``(buf, pos, end, name)``: `pos` is where the integer starts, `end` (at most
 ``len(buf)``) is where its container ends, both in bytes; `name` is the field, for the error's
 `path`. They return ``(value, position after it)`` and raise `Truncated` if `end` comes first,
-`Malformed` if the last allowed byte asks for one more.
+`Malformed` if the last allowed byte announces another.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read_uvarint32(buf: bytes | memoryview, pos: int, end: int, name: str = "") 
 
     Source: ``ByteUtils.readUnsignedVarint``; Java holds 2**31 and above as negative numbers.
     """
-    # One, two and three bytes are nearly all of what is met: they skip the loop.
+    # Nearly all have one, two or three bytes: these skip the loop.
     if end - pos > 2:
         if (first := buf[pos]) < 0x80:
             return first, pos + 1
@@ -124,7 +124,7 @@ def _small() -> tuple[bytes, ...]:
     return unpack("s" * 0x80 + "2s" * (0x4000 - 0x80), bytes(range(0x80)) + pairs)
 
 
-# Both tables are made by C loops: Python's take 10 ms of every import.
+# Both tables are made by loops in C: loops in Python would add 10 ms to every import.
 ZIGZAG_SMALL: tuple[bytes, ...] = _small()
 """The bytes of each raw unsigned value below 16384: all the 1- and 2-byte forms.
 
@@ -182,15 +182,15 @@ def _size(raw: int) -> int:
 
 
 def size_uvarint32(value: int) -> int:
-    """Return the number of bytes that `write_uvarint32` gives, with the same errors."""
+    """Return the number of bytes that `write_uvarint32` appends, with the same errors."""
     return _size(_unsigned_32(value))
 
 
 def size_zigzag32(value: int) -> int:
-    """Return the number of bytes that `write_zigzag32` gives, with the same errors."""
+    """Return the number of bytes that `write_zigzag32` appends, with the same errors."""
     return _size(_zigzag_32(value))
 
 
 def size_zigzag64(value: int) -> int:
-    """Return the number of bytes that `write_zigzag64` gives, with the same errors."""
+    """Return the number of bytes that `write_zigzag64` appends, with the same errors."""
     return _size(_zigzag_64(value))

@@ -1,4 +1,4 @@
-"""Choose, once, who does the work of zlib: the `isal` package if installed, else the standard library."""
+"""Choose the implementation of zlib once: the `isal` package if installed, else the standard library."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, embedsignature=True
-"""What every native kernel is in Python: classes over the table of functions that a kernel is in C.
+"""The Python classes of native kernels, over the table of functions that a kernel exports in C.
 
-A kernel's module has subclasses of these, bound to it by `define`. Their methods may be called in any order: one
-that cannot do anything raises ValueError, and so does one that is called while another runs on the same object.
+A kernel's module has subclasses of these, bound to it by `define`. Their methods may be called in any order: a call
+that makes no sense in the current state raises ValueError, and so does one while another runs on the same object.
 """
 
 from cython cimport no_gc_clear
@@ -29,7 +29,7 @@ include "hashing.pxi"
 
 
 def define(module, capsule):
-    """Put into a kernel's module its names, and the classes of what it can do."""
+    """Add the kernel's names and the classes that it supports to its module."""
     kernel = Kernel(capsule)
     bases = [Rows, Heads]
     if (<Kernel>kernel).k.make != NULL or (<Kernel>kernel).k.make_units != NULL:

@@ -15,7 +15,7 @@ cdef void drop_array(object capsule) noexcept:
 
 
 cdef class Columns:
-    """Columns that were taken: an Arrow struct array, handed over once by `__arrow_c_array__`."""
+    """The result of `take`: an Arrow struct array, which `__arrow_c_array__` hands over once."""
 
     cdef object schema
     cdef object array
@@ -30,7 +30,7 @@ cdef class Columns:
 
 
 cdef Columns columns_of(kd_arrow *made):
-    """Takes over what was made."""
+    """Moves a C struct array into an object."""
     cdef Columns columns
     cdef ArrowSchema *schema = <ArrowSchema *>malloc(sizeof(ArrowSchema))
     cdef ArrowArray *array = <ArrowArray *>malloc(sizeof(ArrowArray))
@@ -61,9 +61,9 @@ cdef Columns columns_of(kd_arrow *made):
 
 
 def decompress(str codec, data, size_t limit):
-    """At most `limit` bytes that `data` decompresses to; None where it is for `kodec.runtime.compression` to do, or to refuse.
+    """The at most `limit` bytes that `data` decompresses to; None if the caller must use `kodec.runtime.compression`.
 
-    That is so for what is not LZ4 or snappy, for more bytes than that, and for what is unusual or wrong.
+    None is returned for other codecs than LZ4 and snappy, for a larger result, and for unusual or invalid data.
     """
     cdef Py_buffer view
     cdef kd_buffer out
@@ -85,29 +85,29 @@ cdef class Rows(Bound):
     """Reads units one after another and keeps their rows, column by column.
 
     Args:
-        columns: which of COLUMNS, in the order in which they are wanted; None is all.
+        columns: the wanted ones of COLUMNS, in this order; None is all.
         check: verify checksums.
-        everything: also give rows of units that are not for users.
+        everything: include rows of units that are not for users.
         stop_at_hidden: stop at such a unit, with the status `hidden`.
-        rows, nbytes: stop before the next unit once there are so many rows, or bytes in columns of bytes.
+        rows, nbytes: stop before the next unit after this number of rows, or of bytes in columns of bytes.
         unit_bytes: the largest unit that is read.
         elements: the most rows, with the elements of their lists, that one unit may have.
-        bounds: for a column of whole numbers its least and its most value (None: no bound); other rows
-            are left out, and units whose head says that they have none are passed over unread.
-        decompressed_bytes: decompress content of at most so many bytes without stopping, where its codec is one
-            that can be read natively, and there is nothing unusual in it; 0 to always stop.
+        bounds: the least and the greatest value of a column of whole numbers (None: no bound). Other rows are
+            left out, and units without matching rows, as their heads show, are skipped.
+        decompressed_bytes: decompress content of at most this number of bytes without stopping, if `decompress`
+            supports it; 0 to always stop.
 
-    An object is to be used by one thread at a time; several may work at once, each with its own.
+    Use an object from one thread at a time; threads may work in parallel, each with its own object.
     """
 
     cdef char *c
     cdef kd_options o
-    # what was decompressed last, and the most bytes that this may be
+    # the last decompressed content, and its greatest size
     cdef kd_buffer content_of
     cdef size_t most_content
     cdef int order[64]
     cdef int count
-    # views of the numbers that are alive, and how often what they show went elsewhere
+    # the number of live views of numbers, and how often the numbers moved
     cdef Py_ssize_t views
     cdef size_t moves
 
@@ -132,7 +132,7 @@ cdef class Rows(Bound):
             raise ValueError(f"columns: some of {', '.join(known)}, each once; not {wanted}")
         memset(&self.o, 0, sizeof(self.o))
         memset(&self.content_of, 0, sizeof(self.content_of))
-        # where a unit is a row, what is around it changes the rows inside
+        # where a unit is a row, the unit around it changes the rows inside
         self.most_content = decompressed_bytes if self.k.rows != NULL else 0
         self.count = len(wanted)
         for i, name in enumerate(wanted):
@@ -171,7 +171,7 @@ cdef class Rows(Bound):
         return (<size_t *>self.c)[0]
 
     cdef int change(self) except -1:
-        """To be called in place of `start` by what may move the numbers."""
+        """`start` for methods that may move the numbers."""
         if self.views:
             raise BufferError("a view of the numbers is in use")
         self.start()
@@ -188,15 +188,15 @@ cdef class Rows(Bound):
 
     @property
     def not_ascii(self):
-        """Whether a text so far may be something else than ASCII: it is as it was stored, UTF-8 or not."""
+        """Whether a text so far may be other than ASCII: texts keep their stored bytes, UTF-8 or not."""
         return bool(self.k.not_ascii(self.c))
 
     def run(self, data, size_t pos, size_t end):
-        """Append the rows of the units in `data[pos:end]`; give (status, where it stopped).
+        """Append the rows of the units in `data[pos:end]`; return (status, where it stopped).
 
-        `end`: there is no more. `full`: there are as many rows or bytes as asked for. `compressed`: see
-        `content`. `hidden`: the unit's rows are not for users. Anything else is what is wrong with the unit
-        there: see `where`. The rows before stay.
+        `end`: no unit is left. `full`: the wanted number of rows or bytes is reached. `compressed`: see
+        `content`. `hidden`: the unit's rows are not for users. Any other status is an error in the unit
+        there: see `where`. Rows of earlier units stay.
         """
         cdef Py_buffer view
         cdef size_t next = pos
@@ -220,7 +220,7 @@ cdef class Rows(Bound):
         return STATUSES[status], next
 
     cdef bint append_content(self) noexcept nogil:
-        """Append the rows of a compressed unit; where it gives false none was appended, whatever the reason."""
+        """Append the rows of a compressed unit; false if none was appended, whatever the reason."""
         cdef kd_buffer *content = &self.content_of
         if self.most_content == 0:
             return False
@@ -235,9 +235,9 @@ cdef class Rows(Bound):
         )
 
     def rows(self, data):
-        """Append the rows of the unit at which `run` stopped as compressed, whose content `data` was decompressed.
+        """Append the rows of the unit where `run` stopped with `compressed`; `data` is its decompressed content.
 
-        Gives the status, `ok` or why not; no row was then appended.
+        Returns the status; if it is not `ok`, no row was appended.
         """
         cdef Py_buffer view
         cdef int status
@@ -282,7 +282,7 @@ cdef class Rows(Bound):
         return status
 
     def cut(self, size_t rows):
-        """Take rows back, to the first `rows`."""
+        """Keep only the first `rows` rows."""
         self.change()
         if rows < self.rows_so_far():
             self.k.cut(&self.o, self.c, rows)
@@ -302,7 +302,7 @@ cdef class Rows(Bound):
         return <char *>(<kd_fixed *>(self.c + column.at)).values.data + first * column.width
 
     def values(self, str column, size_t first):
-        """A writable view of the numbers of a column from row `first` on. While it is there rows cannot be added or taken."""
+        """A writable view of the numbers of a column from row `first` on. While it exists rows cannot be added or taken."""
         cdef int index = self.kernel.column(column)
         cdef Numbers numbers = Numbers.__new__(Numbers)
         numbers.data = self.numbers(index, first)
@@ -314,7 +314,7 @@ cdef class Rows(Bound):
         return memoryview(numbers)
 
     def add(self, str column, size_t first, int64_t by):
-        """Add `by` to a column of 64-bit numbers from row `first` on. Raises OverflowError, and then did nothing."""
+        """Add `by` to a column of 64-bit numbers from row `first` on. Raises OverflowError before any change."""
         cdef int index = self.kernel.column(column)
         if not self.k.columns[index].wide:
             raise ValueError(f"{column!r} is not a column of 64-bit numbers")
@@ -340,7 +340,7 @@ cdef class Rows(Bound):
 
 @no_gc_clear  # where a cycle of objects is collected, a view is released after its Numbers were cleared
 cdef class Numbers:
-    """The numbers of a column from a row on, for as long as they stay where they are."""
+    """The numbers of a column from a row on, valid until they move."""
 
     cdef Rows rows
     cdef char *data
@@ -351,7 +351,7 @@ cdef class Numbers:
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         if self.moves != self.rows.moves:
-            raise BufferError("the numbers are no more where they were")
+            raise BufferError("the numbers have moved")
         view.buf = self.data
         view.obj = self
         view.len = self.count * self.width
@@ -396,7 +396,7 @@ cdef class Heads(Bound):
         return (<size_t *>self.c)[0]
 
     def run(self, data, size_t pos, size_t end, int64_t origin=0, size_t rows=1 << 40):
-        """Append the heads of the units in `data[pos:end]`, until there are `rows`; give (status, where it stopped).
+        """Append the heads of the units in `data[pos:end]`, until there are `rows`; return (status, where it stopped).
 
         `origin` is added to the column `position`.
         """

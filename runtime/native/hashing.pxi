@@ -1,7 +1,7 @@
-# A hash of each of many values. Part of bindings.pyx.
+# Hashes of many values. Part of bindings.pyx.
 
 cdef uint32_t murmur2_of(const uint8_t *p, size_t size, uint32_t seed) noexcept nogil:
-    """MurmurHash2 of so many bytes, with words in little endian."""
+    """MurmurHash2 of `size` bytes, with words in little endian."""
     cdef uint32_t hash = seed ^ <uint32_t>size
     cdef uint32_t word
     while size >= 4:
@@ -26,10 +26,10 @@ def murmur2(data, offsets, size_t first, size_t count, uint32_t seed):
     """MurmurHash2 of each of `count` values, as bytes of uint32 in the machine's order.
 
     Args:
-        data: the values, one behind the other.
+        data: the values, one after the other.
         offsets: where each begins and the last one ends, int32 in the machine's order; those from `first` on.
 
-    Raises ValueError for offsets that are not there, descend, or lie outside of the data.
+    Raises ValueError for offsets that are missing, descend, or lie outside the data.
     """
     cdef Py_buffer view, places
     cdef const uint8_t *buf = opened(data, &view, 0, 0)
@@ -44,7 +44,7 @@ def murmur2(data, offsets, size_t first, size_t count, uint32_t seed):
                 raise ValueError("offsets: not aligned")
             i = <size_t>places.len // sizeof(int32_t)
             if first >= i or count > i - first - 1:
-                raise ValueError("offsets: there are not so many")
+                raise ValueError("offsets: fewer than first + count + 1")
             at = <const int32_t *>places.buf + first
             made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>(count * sizeof(uint32_t)))
             hashes = <uint32_t *>PyBytes_AS_STRING(made)

@@ -1,4 +1,4 @@
-# The heads of a file's units, without what lies between them. Part of bindings.pyx.
+# Reads the heads of a file's units and skips their content. Part of bindings.pyx.
 
 cdef extern from *:
     """
@@ -38,23 +38,23 @@ cdef extern from *:
     int64_t kd_read_on(int fd, uint8_t *out, size_t size, int64_t at, int64_t far, int64_t *ahead) nogil
 
 
-# Units of fewer bytes are on disk so near to each other that all of it is read; and how far ahead.
+# Units smaller than SMALL are read whole, as their heads lie close together on disk; AHEAD: bytes read ahead.
 cdef enum:
     SMALL = 128 << 10
     AHEAD = 4 << 20
 
 
 def gather_heads(int fd, int64_t pos, int64_t end, layout, int64_t largest, size_t most):
-    """The heads of up to `most` units from `pos` on, one behind the other, each with the length of a unit that is
-    nothing but its head.
+    """The heads of up to `most` units from `pos` on, one after the other, each with its length set to that of a
+    unit without content.
 
     Args:
-        layout: where a unit has its length (4 bytes) and what is to be added to that, where its kind (1), and the
-            bytes of a head; the kind of units that are gathered.
+        layout: where a unit has its length (4 bytes) and the number added to that, where it has its kind (1 byte),
+            the size of a head, and the kind of units that are gathered.
         largest: the most bytes of a unit.
 
-    Stops at a unit of another kind, at one that is not whole up to `end`, and where the file cannot be read. Raises
-    ValueError where a number of the layout is not in the head, MemoryError.
+    Stops at a unit of another kind, at one that does not end by `end`, and where the file cannot be read. Raises
+    ValueError if a number of the layout is not in the head, MemoryError.
 
     Returns: (the heads, position and size of each unit as int64 of this machine, where it stopped).
     """

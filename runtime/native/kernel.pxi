@@ -1,4 +1,4 @@
-# A kernel, what all its objects have, and the bytes that they are given. Part of bindings.pyx.
+# A kernel, the base of its objects, and access to their input. Part of bindings.pyx.
 
 cdef uint8_t NOTHING = 0
 
@@ -7,7 +7,7 @@ STATUSES = tuple([kd_status_names[status].decode() for status in range(15)])
 
 
 cdef class Kernel:
-    """A kernel's table, and the names in it."""
+    """A kernel's table of functions, with its names."""
 
     cdef const kd_kernel *k
     cdef readonly str name
@@ -98,26 +98,26 @@ cdef class Bound:
         free(self.u)
 
     cdef int start(self) except -1:
-        """To be called before anything that changes the object, and `busy` put back behind it."""
+        """Call this before anything that changes the object, and reset `busy` after it."""
         if self.busy:
             raise ValueError("already in use by another call")
         self.busy = True
         return 0
 
     cdef int reached(self, int status, const uint8_t *buf) except -1:
-        """Note where the unit is that was looked at last, and whether its content is to be decompressed."""
+        """Store the place of the current unit, and whether its content must be decompressed."""
         self.k.place(self.u, &self.place)
         self.compressed = status == KD_COMPRESSED
         self.content_start = self.place.start
         if self.compressed and self.place.content.data != NULL:
             self.content_start = self.place.content.data - buf
-        # what it points to is not held
+        # the content's memory is not owned
         self.place.content.data = NULL
         return 0
 
     @property
     def unit(self):
-        """Where the unit that was looked at last starts, and its size, in bytes."""
+        """Where the current unit starts, and its size, in bytes."""
         return self.place.start, self.place.size
 
     @property
@@ -127,7 +127,7 @@ cdef class Bound:
 
     @property
     def content(self):
-        """Of a unit that was reached as compressed: codec, where its content starts, and its size."""
+        """The codec, start and size of the content of a unit where a call stopped with `compressed`."""
         cdef const char *codec = self.k.codec(self.u) if self.compressed else NULL
         if codec == NULL:
             raise ValueError("no compressed unit was reached")
@@ -135,12 +135,12 @@ cdef class Bound:
 
     @property
     def where(self):
-        """Why it stopped last: status, field, and the byte in the data that was read."""
+        """Why the last call stopped: status, field, and the byte in the data."""
         return self.kernel.where(&self.w, self.w.at)
 
 
 cdef const uint8_t *opened(object data, Py_buffer *view, size_t pos, size_t end) except NULL:
-    """The bytes of `data`, to be released. Raises ValueError where `pos` and `end` are no part of them."""
+    """The bytes of `data`; the caller releases `view`. Raises ValueError if `pos` or `end` is outside them."""
     PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
     if end > <size_t>view.len or pos > end:
         PyBuffer_Release(view)

@@ -1,12 +1,12 @@
 # Rows as objects of a class. Part of bindings.pyx.
 
 cdef class Shape:
-    """Where the objects of a class keep the values of a row.
+    """Maps the columns of a row to the slots of a class.
 
     Args:
-        cls: a class with a slot for each of COLUMNS, but for those that `head` of a `-row` adds.
-        members: for a column of whole numbers, which object stands for which number.
-        others: what is in slots that are no columns.
+        cls: a class with a slot for each of COLUMNS, except those that `head` of a `-row` adds.
+        members: for a column of whole numbers, the object for each number.
+        others: the values of slots that are not columns.
     """
 
     cdef Kernel kernel
@@ -27,7 +27,7 @@ cdef class Shape:
         if len(columns) + len(constants) > KD_MOST_SLOTS:
             raise ValueError("others: too many")
         memset(&self.s, 0, sizeof(self.s))
-        # what the shape points to lives as long as it
+        # keeps alive the objects that the shape points to
         self.kept = cls, given, constants
         self.s.cls = <PyTypeObject *>cls
         self.s.columns = len(columns)
@@ -46,26 +46,26 @@ cdef class Shape:
 
 
 cdef class Objects(Bound):
-    """Goes from unit to unit, and makes objects of a class of the rows of the one that was reached.
+    """Goes from unit to unit and makes objects of a class from the rows of each.
 
-    The objects are whole when they are given, and hold nothing of the bytes that they were made of. One that nobody
-    else holds when the next are made, with the list that it is in, is filled again.
+    The objects are complete, and independent of the bytes they were made from. A list and its objects are reused
+    for the next unit if nothing else refers to them.
 
     Args:
         shape: of the class.
         check: verify checksums.
-        stop_at_hidden: stop at a unit whose rows are not for users, which is else passed over.
+        stop_at_hidden: stop at a unit whose rows are not for users; otherwise it is skipped.
         rows: where a unit is a row, the most that are made at once.
-        unit_bytes, elements: as of Rows.
+        unit_bytes, elements: as for Rows.
 
-    An object is to be used by one thread at a time.
+    Use an object from one thread at a time.
     """
 
     cdef Shape shape
     cdef kd_options o
     cdef kd_texts texts
     cdef list made
-    # where a unit is a row: where the unit of each object ends, and of how many that is known
+    # where a unit is a row: where the unit of each object ends, and the number of these ends
     cdef size_t *ends
     cdef Py_ssize_t ended
 
@@ -100,7 +100,7 @@ cdef class Objects(Bound):
         free(self.ends)
 
     cdef list to_fill(self):
-        """The list to be filled: of what it holds the values are dropped, which may run any code."""
+        """The list to fill; dropping its old values may run any code."""
         self.start()
         self.compressed = False
         self.ended = 0
@@ -109,12 +109,12 @@ cdef class Objects(Bound):
         return self.made
 
     def next(self, data, size_t pos, size_t end):
-        """Go to the next unit in `data[pos:end]` that has rows; give (status, place).
+        """Go to the next unit in `data[pos:end]` that has rows; return (status, place).
 
-        `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`, and the same.
-        `hidden`: its rows are not for users. `end`, and anything else: why there is none, and where that unit
-        starts. Where a unit is a row, `items` are the rows that follow one another, and the place is where the
-        last of them ends; the next call says what is there.
+        `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`; the place is where
+        it ends. `hidden`: its rows are not for users. `end`, and any other status: why there is none, and where
+        that unit starts. Where a unit is a row, `items` are consecutive rows, and the place is where the last of
+        them ends; the next call continues there.
         """
         cdef Py_buffer view
         cdef size_t stop = pos
@@ -153,9 +153,9 @@ cdef class Objects(Bound):
         return STATUSES[status], stop
 
     def rows(self, bytes data not None):
-        """Make objects of the rows of the compressed unit, whose content `data` was decompressed: `items`.
+        """Make `items` from the rows of the compressed unit; `data` is its decompressed content.
 
-        Gives the status, `ok` or why not.
+        Returns the status: `ok`, or the error.
         """
         cdef const uint8_t *buf = <const uint8_t *><const char *>data
         cdef int status
@@ -187,24 +187,24 @@ cdef class Objects(Bound):
 
     @property
     def items(self):
-        """The objects that were made last. The list is filled again where nobody else holds it then."""
+        """The objects made last. The list is reused for the next ones if nothing else refers to it."""
         return self.made
 
     def size_of_last(self, Py_ssize_t count):
-        """How many bytes the units of the last `count` objects take; 0 where one unit has them all."""
+        """The size in bytes of the units of the last `count` objects; 0 if they share one unit."""
         if not 0 < count < self.ended:
             return 0
         return self.ends[self.ended - 1] - self.ends[self.ended - 1 - count]
 
     def forget(self):
-        """Keep no object."""
+        """Drop all objects."""
         self.made = []
 
 
 cdef class Flattened:
-    """The items of the lists that an iterator gives, one after another.
+    """The items of the lists that an iterator yields, one after another.
 
-    Unlike a chain, it loses nothing where the iterator refuses a call that comes while another is inside of it.
+    Unlike `itertools.chain`, it loses no item if the iterator refuses a call while another call is running.
     """
 
     cdef object source
@@ -219,12 +219,12 @@ cdef class Flattened:
         return self
 
     def left(self):
-        """How many items of the list that was given last are still to come."""
+        """The number of items of the current list that are still to come."""
         return max(PyList_GET_SIZE(self.items) - self.at, 0)
 
     def __next__(self):
         while self.at >= PyList_GET_SIZE(self.items):
-            # let go of before the next is asked for: a list that nobody holds can be filled again
+            # dropped before the next is requested: a list without other references can be reused
             self.items = NO_ITEMS
             found = next(self.source)
             self.items = found if type(found) is list else list(found)

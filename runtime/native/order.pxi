@@ -1,7 +1,7 @@
 # Whether units follow one another in order, by their heads alone. Part of bindings.pyx.
 
 cdef int64_t loaded(const uint8_t *p, int size) noexcept nogil:
-    """The signed big-endian number in so many bytes."""
+    """The signed big-endian number of `size` bytes."""
     cdef uint64_t value = 0
     cdef int i
     for i in range(size):
@@ -12,25 +12,26 @@ cdef int64_t loaded(const uint8_t *p, int size) noexcept nogil:
 
 
 cdef bint within(size_t at, size_t size, size_t least) noexcept nogil:
-    """Whether a number of so many bytes lies in the fewest bytes of a unit."""
+    """Whether a number of `size` bytes lies within the least size of a unit."""
     return size <= least and at <= least - size
 
 
 def in_order(data, size_t pos, size_t end, layout, int64_t last, int64_t most, bint gaps):
-    """How far the units in `data[pos:end]` are whole and their numbers ascend.
+    """How far the units in `data[pos:end]` are complete and their numbers ascend.
 
     Args:
-        layout: where a unit has its first number (8 bytes), its length (4) and what is to be added to that, its
-            kind (1), and the fewest bytes of one. Then the kind of units that say how far their numbers go: where
-            the difference of the last (4) and the count (4) are, and the fewest bytes of such a unit. The numbers
-            of all other kinds, up to that one, are alone.
+        layout: where a unit has its first number (8 bytes), its length (4) and the number added to that, its
+            kind (1), and the least size of a unit. Then, for units that hold a range of numbers: their kind, where
+            the difference to the last number (4) and the count (4) are, and the least size of such a unit. Units
+            of lower kinds hold one number each.
         last, most: numbers are above `last` and not above `most`.
-        gaps: whether numbers may be missing between units. Where some are, a unit is passed only if the start
-            of the one behind it is there, and its number above its own.
+        gaps: whether numbers may be missing between units. If some are, a unit is accepted only if the next one
+            starts within the data and has a greater number.
 
-    Raises ValueError where a number of the layout is not in the fewest bytes of its unit.
+    Raises ValueError if a number of the layout is not within the least size of its unit.
 
-    Returns: (where the first unit is that is not passed, the last number before it, whether a number was missing).
+    Returns: (where the first unit starts that is not accepted, the last number before it, whether a number was
+    missing).
     """
     cdef Py_buffer view
     cdef const uint8_t *buf = opened(data, &view, pos, end)
@@ -47,7 +48,7 @@ def in_order(data, size_t pos, size_t end, layout, int64_t last, int64_t most, b
             and within(delta_at, 4, least_of_kind)
             and within(count_at, 4, least_of_kind)
         ):
-            raise ValueError("layout: a number is not in the fewest bytes of its unit")
+            raise ValueError("layout: a number is not within the least size of its unit")
         with nogil:
             while end - pos >= least:
                 first = loaded(buf + pos + first_at, 8)

@@ -1,4 +1,4 @@
-# What of `kodec_kernel.h` and `kodec_objects.h` the classes use. Part of bindings.pyx.
+# Declarations from `kodec_kernel.h` and `kodec_objects.h`. Part of bindings.pyx.
 
 cdef extern from "kodec_kernel.h" nogil:
     enum:

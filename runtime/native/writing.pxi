@@ -15,15 +15,15 @@ cdef enum: LEAST_ROOM = 64 << 10
 cdef class Writer(Bound):
     """Writes rows from Arrow columns.
 
-    Use: `load` columns, then for each unit `rows`, and `unit` with the content, compressed or not; `take` gives the
-    bytes. Where a unit is a row, `rows` writes units, and there is no `unit`.
+    Use: `load` columns, then for each unit `rows`, and `unit` with the content, compressed or not; `take` returns the
+    bytes. Where a unit is a row, `rows` writes units, and `unit` is not used.
     """
 
     cdef char *i
     cdef kd_buffer out
-    # the bytes object that `out` is in, so that nothing is copied when it is taken
+    # the bytes object that owns the memory of `out`, so that `take` copies nothing
     cdef PyObject *whole
-    # the content of the unit whose rows were written last: it is behind `out`, where a unit has it
+    # the content of the unit whose rows were written last: it is after `out`, at its final place in the unit
     cdef size_t written
     cdef bint ready
     cdef size_t before
@@ -44,7 +44,7 @@ cdef class Writer(Bound):
         free(self.i)
 
     cdef int grow(self, size_t room) except -1:
-        """Have room for so many bytes. What is written stays, and what is behind it too."""
+        """Make room for `room` bytes in all. Keeps the written bytes, and the content after them."""
         cdef size_t more = self.out.room + self.out.room // 2
         room = max(room, more, LEAST_ROOM)
         if self.whole == NULL:
@@ -53,7 +53,7 @@ cdef class Writer(Bound):
             try:
                 _PyBytes_Resize(&self.whole, room)
             except MemoryError:
-                # what was written is gone
+                # the written bytes are lost
                 self.out.data = NULL
                 self.out.room = self.out.size = 0
                 self.ready = False
@@ -63,7 +63,7 @@ cdef class Writer(Bound):
         return 0
 
     def expect(self, size_t size):
-        """Say how many bytes are likely to be taken at once: so many need not be moved as they grow."""
+        """Reserve room for the number of bytes that one `take` probably returns, which avoids moves."""
         self.start()
         try:
             if size > self.out.room:
@@ -84,9 +84,9 @@ cdef class Writer(Bound):
         return numbers[name]
 
     def load(self, batch):
-        """Take the columns of a struct array or a record batch, which is held, not copied.
+        """Use the columns of a struct array or a record batch, which is referenced, not copied.
 
-        Raises ValueError where one is not there, or of another type than the schema has.
+        Raises ValueError if a column is missing or not of the type in the schema.
         """
         schema, array = batch.__arrow_c_array__()
         cdef ArrowSchema *kind = <ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema")
@@ -95,20 +95,20 @@ cdef class Writer(Bound):
             raise ValueError("the array was released")
         self.start()
         try:
-            # what was loaded before is let go of only when it is no more pointed to
+            # the previous array is released only after the last pointer to it is gone
             self.length = 0
             if self.k.load(kind, held, self.i, &self.w):
-                raise ValueError(f"the column {self.kernel.columns[self.w.at]!r} is not there, or of another type")
+                raise ValueError(f"the column {self.kernel.columns[self.w.at]!r} is missing, or of another type")
             self.held = schema, array
             self.length = held.length
         finally:
             self.busy = False
 
     def rows(self, int64_t first, int64_t last):
-        """Write rows `first` to `last` (exclusive); give the status, `ok` or why not.
+        """Write rows `first` to `last` (exclusive); return the status: `ok`, or the error.
 
-        They are the content of the next unit, whose head then counts them and says what follows from them. Where a
-        unit is a row, what no column says is taken from what was `set`.
+        They are the content of the next unit, whose head receives their count and the other derived numbers. Where
+        a unit is a row, numbers without a column come from `set`.
         """
         cdef int status
         self.start()
@@ -127,7 +127,7 @@ cdef class Writer(Bound):
         return STATUSES[status]
 
     cdef int larger(self) except -1:
-        """More room, where what was to be written needs it."""
+        """Make room for the bytes that did not fit."""
         if self.out.hope <= self.out.room:
             raise MemoryError
         self.grow(self.out.hope)
@@ -161,7 +161,7 @@ cdef class Writer(Bound):
             self.busy = False
 
     def unit(self, content=None):
-        """Write the unit around `content`, or around the rows written last; give the status."""
+        """Write the unit around `content`, or around the rows written last; return the status."""
         cdef Py_buffer view
         cdef int status = KD_MEMORY
         cdef const uint8_t *data
@@ -198,14 +198,14 @@ cdef class Writer(Bound):
 
     @property
     def where(self):
-        """Where it stopped last: status, field and row."""
+        """Why the last call stopped: status, field and row."""
         return self.kernel.where(&self.w, self.w.row)
 
     def __len__(self):
         return self.out.size
 
     def take(self):
-        """All bytes that were written since it was called last."""
+        """All bytes written since the last call."""
         cdef PyObject *whole
         cdef size_t size, room
         self.start()
@@ -221,8 +221,8 @@ cdef class Writer(Bound):
             if room - size > room // 8:
                 _PyBytes_Resize(&whole, size)
             else:
-                # A block that gave a little of itself back would not be one that the next is as large as: each
-                # would come from the system anew, a page fault for every 4 KiB.
+                # Shrinking the block a little would leave one too small for the next: the system would then
+                # provide a new block each time, with a page fault for every 4 KiB.
                 start_of(whole)[size] = 0
                 Py_SET_SIZE(<PyVarObject *>whole, size)
             given = <object>whole
