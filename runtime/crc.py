@@ -17,7 +17,7 @@ crc32: Callable[..., int] = fastest_zlib().crc32
 
 
 def crc32c(data: bytes | memoryview, before: int = 0) -> int:
-    """Return the CRC-32C (reflected polynomial 0x82F63B78) of a buffer; `before` is that of the bytes before."""
+    """Return the CRC-32C (reflected polynomial 0x82F63B78) of a buffer; `before`: as for `crc32`."""
     return _crc32c(data, before)
 
 

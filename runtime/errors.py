@@ -92,7 +92,7 @@ class FormatError(KodecError):
         return self
 
     def within_codec(self, codec: str, at: int) -> Self:
-        """Record that `at` so far counted in data decompressed by `codec`, whose compressed bytes start at `at`."""
+        """Record that `at` so far counted in data decompressed by `codec`, whose input starts at `at`."""
         if self.inside is None:
             self.inside, self.at_inside = codec, self.at
         self.at = at
