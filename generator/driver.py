@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kodec.generator.passes import check, run_passes
-from kodec.generator.problems import Problems
+from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
 from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find, options_of
@@ -58,6 +58,7 @@ def render_all(
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
     options: Mapping[str, str] | None = None,
+    notes: list[SchemaProblem] | None = None,
 ) -> Output:
     """All generated text.
 
@@ -67,6 +68,7 @@ def render_all(
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
         options: what is said to targets, by name: `package`, or `java.package` to one of them.
+        notes: gets what is worth knowing of the schemas, and stops nothing.
 
     Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
     for a package, a kernel, a target or an option that there cannot be.
@@ -74,7 +76,7 @@ def render_all(
     if package is not None and not all(_importable(part) for part in package.split(".")):
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
-    problems = Problems()
+    problems = Problems(notes=[] if notes is None else notes)
     model = check(build(schemas, problems), problems)
     # what is wrong is left out of the model: targets say what they lack of the rest
     able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
@@ -186,8 +188,11 @@ def generate(
     targets: Sequence[str] = DEFAULT,
     options: Mapping[str, str] | None = None,
     check: bool = False,
+    notes: list[SchemaProblem] | None = None,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
+
+    `notes` gets what is worth knowing of the schemas, and stops nothing.
 
     Raises SchemaError and ValueError as `render_all` does, and ValueError for a file that somebody wrote or
     that would not be in its folder; then nothing was written.
@@ -198,6 +203,7 @@ def generate(
         kernels=kernels,
         targets=targets,
         options=options,
+        notes=notes,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

@@ -25,12 +25,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SchemaProblem:
-    """One thing that is wrong: where, in which field, what, and what would be right."""
+    """One thing that is wrong: where, in which field, what, and what would be right.
+
+    `severity` is `error`, or `note` for what is worth knowing and changes nothing.
+    """
 
     place: Place
     path: str
     text: str
     hint: str = ""
+    severity: str = "error"
 
     def __str__(self) -> str:
         path = f"{self.path}: " if self.path else ""
@@ -71,12 +75,16 @@ class SchemaError(KodecError):
 
 @dataclass(slots=True)
 class Problems:
-    """The problems found so far."""
+    """The problems found so far, and notes, which stop nothing."""
 
     found: list[SchemaProblem] = field(default_factory=list)
+    notes: list[SchemaProblem] = field(default_factory=list)
 
     def add(self, place: Place, path: str, text: str, hint: str = "") -> None:
         self.found.append(SchemaProblem(place, path, text, hint))
+
+    def note(self, place: Place, path: str, text: str, hint: str = "") -> None:
+        self.notes.append(SchemaProblem(place, path, text, hint, "note"))
 
     def raise_if_any(self) -> None:
         """Raise SchemaError with everything gathered so far, if there is anything."""

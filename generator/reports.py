@@ -29,7 +29,7 @@ class Remark:
     Attributes:
         file: as a path from the working directory, or as the schema folder was given.
         line, column: from 1.
-        severity: `error`; there is no other yet.
+        severity: `error`, or `note` for what changes nothing.
         rule: `schema`, or `stale` for a generated file.
         path: the field that it is about, as `x.header.size`; empty if it is about none.
         text, hint: what is wrong, and what would be right.
@@ -56,7 +56,7 @@ def remarks(problems: Iterable[SchemaProblem], schemas: Path) -> list[Remark]:
     for each in problems:
         file = Path(os.path.normpath(schemas.parent / each.place.file)).as_posix()
         place = (file, each.place.line, each.place.column)
-        found.append(Remark(*place, "error", "schema", each.path, each.text, each.hint))
+        found.append(Remark(*place, each.severity, "schema", each.path, each.text, each.hint))
     return found
 
 
@@ -94,7 +94,8 @@ def _github(found: Sequence[Remark]) -> str:
         place = {"file": _from_here(each.file), "line": str(each.line), "col": str(each.column)}
         inside = {":": "%3A", ",": "%2C"}
         shown = ",".join(f"{key}={escaped(value, inside)}" for key, value in place.items())
-        lines.append(printable(f"::{each.severity} {shown}::{escaped(each.message, {})}") + "\n")
+        command = "notice" if each.severity == "note" else each.severity
+        lines.append(printable(f"::{command} {shown}::{escaped(each.message, {})}") + "\n")
     return "".join(lines)
 
 

@@ -128,7 +128,8 @@ class _Checker:
         if on is not None and on not in ("integer", "boolean", "text"):
             self.bad(place, field.id, f"`switch-on` by {_a(on)} is not supported")
             return
-        for case, _ in switch.cases:
+        for index, (case, _) in enumerate(switch.cases):
+            place = field.at_case(index)
             found = self.kind(place, field.id, "cases", case, {})
             if on is not None and found is not None and not _comparable(on, found):
                 self.bad(place, field.id, f"case {ex.text_of(case)} is {_a(found)}, `switch-on` is {_a(on)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kodec.generator.passes.common import expressions, path_of, structs
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
+from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import Field, Model, Ref, Struct
 
 __all__ = ["check_names"]
@@ -101,7 +102,12 @@ class _Checker:
         if name in _ELSEWHERE:
             self.bad(place, owner, f"`{key}`: `{name}` is not supported", _ELSEWHERE[name])
         elif name not in self.known:
-            self.bad(place, owner, f"`{key}`: unknown name `{name}`", nearest(name, self.known))
+            self.bad(
+                place,
+                owner,
+                f"`{key}`: unknown name `{name}`",
+                like_name(name, self.known, self.struct, self.model, key),
+            )
         else:
             instance = self.struct.instance(name)
             inner = (

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from kodec.generator.passes.common import instance_sizes, path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
+from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
 from kodec.generator.wire import INTRINSICS, WIRE
 
@@ -89,7 +90,7 @@ def check_record_subset(model: Model, problems: Problems) -> None:
                     place, path_of(struct), f"`{ex.text_of(expr)}` is not supported in an expression"
                 )
             if struct.wire not in INTRINSICS:
-                _struct(struct, problems)
+                _struct(model, struct, problems)
             elif any(each.condition is not None or each.enum is not None for each in struct.instances):
                 problems.add(
                     struct.place, path_of(struct), "`if` and `enum` on an instance are not supported"
@@ -109,7 +110,7 @@ def _of_streams_only(value: object, place: Place) -> Iterator[tuple[Place, ex.Ex
             yield from _of_streams_only(getattr(value, spec.name), nearest_place)
 
 
-def _struct(struct: Struct, problems: Problems) -> None:
+def _struct(model: Model, struct: Struct, problems: Problems) -> None:
     def bad(place: Place, name: str, text: str, hint: str = "") -> None:
         problems.add(place, path_of(struct, name), text, hint)
 
@@ -142,13 +143,20 @@ def _struct(struct: Struct, problems: Problems) -> None:
     if struct.id.endswith("_"):
         bad(struct.place, "", f"`{struct.id}` is not a name", "lower_snake_case, without a `_` at its end")
     for field in struct.fields:
-        _field(struct, field, bad)
+        _field(model, struct, field, bad)
     for instance in struct.instances:
         _instance(instance, bad)
     _peeked_late(struct, bad)
 
 
-def _field(struct: Struct, field: Field, bad: _Bad) -> None:
+def _meant(case: ex.Expr, struct: Struct, model: Model) -> str:
+    known = [each.id for each in struct.members]
+    if not isinstance(case, ex.Name) or case.name in known:
+        return ""
+    return like_name(case.name, known, struct, model, "cases")
+
+
+def _field(model: Model, struct: Struct, field: Field, bad: _Bad) -> None:
     for key, hint in _KEYS.items():
         if key in field.places:
             bad(field.at(key), field.id, f"`{key}` is not supported", hint)
@@ -157,13 +165,10 @@ def _field(struct: Struct, field: Field, bad: _Bad) -> None:
     kinds = [field.type]
     if isinstance(field.type, Switch):
         kinds = [each for _, each in field.type.cases] + [each for each in (field.type.default,) if each]
-        for case, _ in field.type.cases:
+        for index, (case, _) in enumerate(field.type.cases):
             if not isinstance(case, (ex.EnumValue, ex.Literal)):
-                bad(
-                    field.at("type"),
-                    field.id,
-                    f"case `{ex.text_of(case)}` is neither a number nor an enum value",
-                )
+                text = f"case `{ex.text_of(case)}` is neither a number nor an enum value"
+                bad(field.at_case(index), field.id, text, _meant(case, struct, model))
     for kind in kinds:
         if isinstance(kind, Str) and kind.zero:
             bad(

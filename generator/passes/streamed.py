@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kodec.generator.passes.common import path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scope, a, types_in
+from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scope, UnknownName, a, types_in
+from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import (
     Bits,
     Bytes,
@@ -48,7 +49,7 @@ class _Checker:
         if self.struct.endian is not None:
             place, scope, endian = self.struct.place, Scope(self.struct), self.struct.endian
             on = self.need(place, "", "endian", endian.on, scope, _CHOSEN)
-            self.cases(place, "", on, [case for case, _ in endian.cases if case is not None], scope)
+            self.cases(lambda _: place, "", on, [case for case, _ in endian.cases if case is not None], scope)
         for index, field in enumerate(self.struct.fields):
             self.field(field, index)
         for instance in self.struct.instances:
@@ -66,7 +67,10 @@ class _Checker:
         try:
             found = self.kinds.of(expr, scope)
         except KindError as error:
-            self.bad(place, owner, f"`{key}`: {error}", error.hint)
+            hint = error.hint
+            if isinstance(error, UnknownName):
+                hint = like_name(error.name, error.known, self.struct, self.model, key)
+            self.bad(place, owner, f"`{key}`: {error}", hint)
             return None
         if wanted and found.name not in wanted:
             text = f"`{key}` must be {a(Kind(wanted[0]))}, this is {a(found)}: {ex.text_of(expr)}"
@@ -121,11 +125,14 @@ class _Checker:
             on = self.need(place, field.id, "switch-on", field.type.on, scope, _CHOSEN)
             if index is not None:
                 self.later(field, "switch-on", field.type.on, index)
-            self.cases(place, field.id, on, [case for case, _ in field.type.cases], scope)
+            self.cases(field.at_case, field.id, on, [case for case, _ in field.type.cases], scope)
 
-    def cases(self, place: Place, owner: str, on: Kind | None, cases: list[ex.Expr], scope: Scope) -> None:
-        """The cases of a switch, which are of the kind of what it looks at."""
-        for case in cases:
+    def cases(
+        self, at: Callable[[int], Place], owner: str, on: Kind | None, cases: list[ex.Expr], scope: Scope
+    ) -> None:
+        """The cases of a switch, which are of the kind of what it looks at; `at` has the place of each."""
+        for index, case in enumerate(cases):
+            place = at(index)
             found = self.need(place, owner, "cases", case, scope, _CHOSEN)
             if on is not None and found is not None and not _alike(on, found):
                 self.bad(place, owner, f"case {ex.text_of(case)} is {a(found)}, `switch-on` is {a(on)}")

@@ -9,6 +9,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
 from kodec.generator.schema.files import IDENT, Unit, load_unit
+from kodec.generator.schema.keys import NEWEST
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import (
     Bound,
@@ -79,6 +80,7 @@ class Builder(Fields):
         meta = unit.root.get("meta")
         assert meta is not None
         self.known(meta, "meta", "meta")
+        self._ks_version(meta)
         structs = tuple(self._struct(name, node) for name, node in unit.types.items())
         enums = tuple(self._enum(name, node) for name, node in unit.enums.items())
         return Schema(
@@ -92,6 +94,20 @@ class Builder(Fields):
             structs,
             enums,
         )
+
+    def _ks_version(self, meta: Node) -> None:
+        """Report a schema that needs what the language did not have yet."""
+        text = self.text(meta, "ks-version")
+        if text is None:
+            return
+        newest = ".".join(map(str, NEWEST))
+        parts = re.match(r"([0-9]{1,9})(\.[0-9]{1,9}){0,2}\Z", text)
+        if parts is None:
+            self.bad(meta.map["ks-version"], "meta", f"`ks-version: {text}` is not a version", newest)
+        elif tuple(map(int, text.split("."))) > (*NEWEST, 1 << 30):
+            hint = f"the newest version of the language is {newest}"
+            text = f"`ks-version: {text}`: the schema needs a newer Kaitai Struct than there is here"
+            self.bad(meta.map["ks-version"], "meta", text, hint)
 
     def _struct(self, name: str, node: Node) -> Struct:
         path = name.replace("::", ".")

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kodec.generator.schema.operators import OPERATORS, WORDS
+
 __all__ = [
     "Attr",
     "Binary",
@@ -37,11 +39,12 @@ __all__ = [
 
 
 class ExprError(ValueError):
-    """The text is not an expression; `column` counts from 0 within it."""
+    """The text is not an expression; `column` counts from 0 within it, `hint` is what would be right."""
 
-    def __init__(self, reason: str, column: int) -> None:
+    def __init__(self, reason: str, column: int, hint: str = "") -> None:
         super().__init__(reason)
         self.column = column
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,7 @@ _TOKEN = re.compile(
       (?P<num>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:\.(?:[0-9]+|(?![0-9A-Za-z_])))?(?:[eE][-+]?[0-9]+)?)
     | (?P<str>f?"(?:[^"\\]|\\.)*"|'[^']*')
     | (?P<name>[A-Za-z_][A-Za-z0-9_]*(?:::[A-Za-z_][A-Za-z0-9_]*)*)
+    | (?P<bad>&&|\|\||===|!==|<>|\*\*|//|!(?!=)|=(?!=))
     | (?P<op><<|>>|<=|>=|==|!=|[-+*/%<>&|^~?:.,()\[\]])
     )""",
     re.VERBOSE,
@@ -192,8 +196,12 @@ class _Parser:
         while at < end:
             match = _TOKEN.match(text, at)
             if match is None:
-                raise ExprError(f"cannot read `{text[at:].strip()[:12]}`", at)
+                rest = text[at:].strip()
+                hint = "the closing quote is missing" if rest[0] in "\"'" else ""
+                raise ExprError(f"cannot read `{rest[:12]}`", at, hint)
             kind = match.lastgroup or ""
+            if kind == "bad":
+                raise ExprError(f"there is no `{match[kind]}`", match.start(kind), OPERATORS[match[kind]])
             self.tokens.append((kind, match.group(kind), match.start(kind)))
             at = match.end()
             if len(self.tokens) > MAX_TOKENS:
@@ -375,7 +383,9 @@ def parse(text: str) -> Expr:
     parser = _Parser(text)
     expr = parser.ternary()
     if parser.here[0] != "end":
-        raise ExprError(f"`{parser.here[1]}` was not expected here", parser.here[2])
+        around = [text for _, text, _ in parser.tokens[max(parser.at - 1, 0) : parser.at + 1]]
+        hint = next((WORDS[word] for word in around if word in WORDS), "")
+        raise ExprError(f"`{parser.here[1]}` was not expected here", parser.here[2], hint)
     if depth_of(expr) > MAX_OPERATIONS:
         raise ExprError(f"more than {MAX_OPERATIONS} operations in each other", parser.here[2])
     return expr

@@ -27,7 +27,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.widths import field_bits, fixed_bits
 from kodec.generator.wire import encoding_named
 
-__all__ = ["Kind", "KindError", "Kinds", "Scope", "a", "types_in", "without_case"]
+__all__ = ["Kind", "KindError", "Kinds", "Scope", "UnknownName", "a", "types_in", "without_case"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,14 @@ class KindError(Exception):
     def __init__(self, text: str, hint: str = "") -> None:
         super().__init__(text)
         self.hint = hint
+
+
+class UnknownName(KindError):
+    """A name that nothing has; `known` are those that there are."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"unknown name `{name}`", nearest(name, known))
+        self.name, self.known = name, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +364,7 @@ class Kinds:
         member = self.member(struct, name)
         if member is None:
             known = [each.id for each in struct.members]
-            raise KindError(f"unknown name `{name}`", nearest(name, known))
+            raise UnknownName(name, known)
         return member
 
     def is_field(self, expr: ex.Attr, scope: Scope) -> bool:

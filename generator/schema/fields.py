@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kodec.generator.problems import nearest
+from kodec.generator.problems import Place, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node
 from kodec.generator.schema.model import (
@@ -29,6 +29,13 @@ _DERIVE = re.compile(
 )
 
 
+def _cases(node: Node) -> dict[str, Place]:
+    """The places of the cases of a field's switch, `_` left out."""
+    cases = (node.get("type") or node).get("cases")
+    keys = [] if cases is None else [place for key, place in cases.keys.items() if key != "_"]
+    return {f"cases/{index}": place for index, place in enumerate(keys)}
+
+
 class Fields(Types):
     """Reads a field, with all its keys."""
 
@@ -44,8 +51,10 @@ class Fields(Types):
         enum = self.enum_of(node, scope, path)
         repeat = self.word(node, "repeat", path, ("eos", "expr", "until"))
         for word in ("expr", "until"):
-            if (repeat == word) != (node.get(f"repeat-{word}") is not None):
-                self.bad(node, path, f"`repeat: {word}` and `repeat-{word}` go together")
+            beside = node.get(f"repeat-{word}") is not None
+            if (repeat == word) != beside and not (beside and repeat is None and "repeat" in node.map):
+                hint = f"add `repeat: {word}`" if beside else f"add `repeat-{word}`"
+                self.bad(node, path, f"`repeat: {word}` and `repeat-{word}` go together", hint)
         codec = self._codec(node, scope, path)
         return Field(
             ident,
@@ -79,7 +88,8 @@ class Fields(Types):
             self._byte(node, "pad-right", path),
             self._process(node, path),
             self.version_range(node, "-nullable-versions", path),
-            {("valid" if key == "-valid" else str(key)): each.place for key, each in node.map.items()},
+            {("valid" if key == "-valid" else str(key)): each.place for key, each in node.map.items()}
+            | _cases(node),
         )
 
     def _byte(self, node: Node, key: str, path: str) -> int | None:

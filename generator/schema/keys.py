@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["IGNORED", "KEYS", "UNSUPPORTED", "Keys"]
+__all__ = ["IGNORED", "KEYS", "NEWEST", "UNSUPPORTED", "Keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,11 @@ KEYS: Mapping[str, Keys] = {
 }
 """A key that is not here is a problem where it stands; nothing is passed over."""
 
-IGNORED = re.compile(r"-(webide-.*|affected-by|license)\Z")
-"""Extension keys of other tools."""
+IGNORED = re.compile(r"-((webide|imhex|vendor)(-.*)?|affected-by|license)\Z")
+"""Extension keys of other tools, wherever they stand. Under `meta` any key may be another tool's."""
+
+NEWEST = (0, 11)
+"""The version of Kaitai Struct whose language this is."""
 
 UNSUPPORTED: Mapping[str, str] = {
     "ks-opaque-types": "all types must be in the schemas",

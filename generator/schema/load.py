@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from kodec.generator.problems import Place, Problems, cut
+from kodec.generator.schema.hints import of_yaml
 
 __all__ = ["Node", "Scalar", "load_text", "word_of"]
 
@@ -77,7 +78,9 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file, 1, 1)
-        problems.add(place, "", f"not YAML: {error.problem or error.context}")
+        said = str(error.problem or error.context)
+        line = text.split("\n")[place.line - 1] if place.line <= text.count("\n") + 1 else ""
+        problems.add(place, "", f"not YAML: {said}", of_yaml(said, line))
         return None
     except yaml.YAMLError as error:
         problems.add(Place(file, 1, 1), "", f"not YAML: {error}")
@@ -116,6 +119,8 @@ def _convert(node: yaml.Node, file: str, problems: Problems, seen: set[int], dep
         problems.add(place, "", f"{what} is not supported", "write the value out")
         return Node(None, place, {})
     seen.add(id(node))
+    if node.tag.startswith("!") and node.tag != "!":
+        problems.add(place, "", f"`{cut(node.tag)}` begins a tag of YAML", "`not` negates an expression")
     if isinstance(node, yaml.MappingNode):
         values: dict[Scalar, Node] = {}
         keys: dict[Scalar, Place] = {}

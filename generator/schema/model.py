@@ -273,6 +273,10 @@ class Field:
         """Where the value of `key` stands, for messages; the field itself where it has no such key."""
         return self.places.get(key, self.place)
 
+    def at_case(self, index: int) -> Place:
+        """Where a case of the field's switch stands."""
+        return self.places.get(f"cases/{index}", self.at("type"))
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
@@ -449,6 +453,12 @@ class Model:
 
     def enum(self, name: str) -> Enum:
         return self._enums[name]
+
+    def enums_seen_from(self, ident: str) -> list[Enum]:
+        """The enums of a schema and of those that it imports."""
+        own = self._schemas[ident]
+        imported = (self._schemas[each] for each in own.imports if each in self._schemas)
+        return [each for schema in (own, *imported) for each in schema.enums]
 
 
 def to_json(model: Model, mark: str = "") -> str:

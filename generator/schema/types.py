@@ -6,22 +6,29 @@ import re
 
 from kodec.generator.problems import Place, nearest
 from kodec.generator.schema import expr as ex
+from kodec.generator.schema.hints import like_encoding
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
 from kodec.generator.schema.values import Values
-from kodec.generator.wire import ELSEWHERE, ENCODINGS, WIRE, encoding_named
+from kodec.generator.wire import ELSEWHERE, WIRE, encoding_named
 
 __all__ = ["PRIM", "Types"]
 
 PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]*)(be|le)?\Z")
+_REPEATED = "write `repeat: expr` and `repeat-expr` beside the type of an element"
 _LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "i": "s"}
 _WORDS = {
-    "string": "str",
-    "text": "str",
+    "string": "str, with `size` and `encoding`; strz ends at a 0",
+    "text": "str, with `size` and `encoding`; strz ends at a 0",
     "cstring": "strz",
     "bytes": "leave `type` out and give a `size`",
+    **dict.fromkeys(("array", "list", "vector"), "the type of an element, with `repeat`"),
+    **dict.fromkeys(("struct", "object", "record"), "a name under `types`, where its fields are"),
+    **dict.fromkeys(("enum",), "a number, with `enum: name`"),
+    **dict.fromkeys(("bit", "bits"), "b1 to b64"),
+    **dict.fromkeys(("word", "dword", "qword"), "u2, u4 or u8"),
     "bool": "b1",
     "boolean": "b1",
     **ELSEWHERE,
@@ -57,13 +64,19 @@ class Types(Values):
             return Bits(int(match[1]), match[2] or self.bit_endian)
         if text in ("str", "strz"):
             encoding = self.text(node, "encoding") or self.encoding or ""
-            if encoding_named(encoding) is None:
-                hint = nearest(encoding.upper(), ENCODINGS)
-                self.bad(at, path, f"encoding `{encoding}` is not supported", hint)
+            canonical = encoding_named(encoding)
+            if canonical is None:
+                text_of = (
+                    f"encoding `{encoding}` is not supported" if encoding else "the text has no encoding"
+                )
+                self.bad(at, path, text_of, like_encoding(encoding))
+            elif canonical.lower() != encoding.lower():
+                text_of = f"encoding `{encoding}` is read as {canonical}; other tools may refuse it"
+                self.problems.note(at.place, path, text_of, f"did you mean `{canonical}`?")
             ends = ("size", "size-eos", "terminator")
             if text == "str" and all(node.get(key) is None for key in ends):
                 self.bad(at, path, "a str needs `size`, `size-eos` or `terminator`")
-            return Str(encoding_named(encoding) or "UTF-8", text == "strz")
+            return Str(canonical or "UTF-8", text == "strz")
         return self._ref(at, text, node, scope, path)
 
     def prim(
@@ -80,7 +93,8 @@ class Types(Values):
         try:
             parsed = ex.parse(text)
         except ex.ExprError as error:
-            self.bad(at, path, f"type `{text}`: {error}")
+            hint = _REPEATED if re.match(r"\w+\[", text) else error.hint
+            self.bad(at, path, f"type `{text}`: {error}", hint)
             return Bytes()
         args: tuple[ex.Expr, ...] = ()
         if isinstance(parsed, ex.Call):
@@ -110,6 +124,8 @@ class Types(Values):
             width = {"8": "1", "16": "2", "32": "4", "64": "8"}.get(match[2], match[2])
             if match[1] in ("u", "s", "f") and match[2] == "3":
                 width = "4"
+            if match[2] in ("24", "40", "48", "56") and word in ("u", "s"):
+                return f"there is none of {match[2]} bits: b{match[2]} is unsigned, `size` gives the bytes"
             if PRIM.match(word + width) or _FLOAT.match(word + width):
                 return f"{word}{width}{match[3] or ''}"
         return nearest(name, [*self.seen_types(scope), "str", "strz"])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from kodec.generator.problems import Place, Problems, cut, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import IDENT, Unit
+from kodec.generator.schema.hints import like_ident, misspelled, of_word
 from kodec.generator.schema.keys import IGNORED, KEYS, UNSUPPORTED
 from kodec.generator.schema.load import Node, Scalar, word_of
 from kodec.generator.schema.versions import VersionRange
@@ -48,6 +49,10 @@ class Values:
                 continue
             if name in UNSUPPORTED:
                 self.bad(place, path, f"`{name}` is not supported", UNSUPPORTED[name])
+            elif kind == "meta" and not (hint := misspelled(name, [*known.plain, *known.own])):
+                self.problems.note(place, path, f"`{name}` is a key of another tool, and ignored")
+            elif kind == "meta":
+                self.bad(place, path, f"unknown key `{name}`", hint)
             elif name.startswith("-"):
                 self.bad(place, path, f"unknown extension key `{name}`", nearest(name, known.own))
             else:
@@ -89,14 +94,14 @@ class Values:
     def word(self, node: Node, key: str, path: str, words: Iterable[str]) -> str | None:
         text = self.text(node, key)
         if text is not None and text not in words:
-            self.bad(node.map[key], path, f"`{key}: {text}` is not supported", nearest(text, words))
+            self.bad(node.map[key], path, f"`{key}: {text}` is not supported", of_word(key, text, words))
             return None
         return text
 
     def items_of(self, node: Node, key: str, path: str) -> list[Node]:
         child = node.get(key)
         if child is not None and not isinstance(child.value, list):
-            self.bad(child, path, f"`{key}` must be a list")
+            self.bad(child, path, f"`{key}` must be a list", f"each item of `{key}` begins with `- `")
         items = child.items if child is not None else []
         if child is not None and len(items) > MOST_ITEMS:
             self.bad(child, path, f"more than {MOST_ITEMS} in `{key}`", "make types of some of them")
@@ -144,7 +149,7 @@ class Values:
                 node,
                 path,
                 "a field needs an id" if ident is None else f"`{ident}` is not a name",
-                "lower_snake_case",
+                "lower_snake_case" if ident is None else like_ident(ident),
             )
             return f"unnamed_{node.place.line}"
         return ident
@@ -170,7 +175,7 @@ class Values:
         try:
             parsed = ex.parse(node.value)
         except ex.ExprError as error:
-            self.bad(node, path, f"`{cut(node.value.strip())}`: {error}")
+            self.bad(node, path, f"`{cut(node.value.strip())}`: {error}", error.hint)
             return None
         words = (part.value for part in ex.walk(parsed) if isinstance(part, ex.Literal))
         if any("\ud800" <= sign <= "\udfff" for text in words if isinstance(text, str) for sign in text):

@@ -162,8 +162,8 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "4:1", "x", "unknown column `bee`", "be"),
     "peeks overlap": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 1, type: u2}\n", "7:6", "x.b", "peeked numbers overlap", "once"),
     "peeks of two byte orders": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 2, type: u2le}\n", "6:6", "x.a", "one byte order", ""),
-    "case of another kind": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {'\"x\"': u1}}}\n", "6:17", "x.a", "case \"x\" is text, `switch-on` is an integer", ""),
-    "case that is no value": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {n: u1}}}\n", "6:17", "x.a", "case `n` is neither a number nor an enum value", ""),
+    "case of another kind": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {'\"x\"': u1}}}\n", "6:40", "x.a", "case \"x\" is text, `switch-on` is an integer", ""),
+    "case that is no value": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {n: u1}}}\n", "6:40", "x.a", "case `n` is neither a number nor an enum value", ""),
     "wire without its member": ("-wire: string\nseq:\n- {id: a, type: str, size-eos: true, encoding: ASCII}\n", "1:1", "x", "needs a field `value`", ""),
     "unknown wire": ("-wire: zigzag\nseq: []\n", "4:8", "x", "`-wire: zigzag` is not supported", "zigzag32"),
     "Python: class of an import": ("types:\n  struct: {seq: [{id: a, type: u1}]}\n", "5:11", "x", "type `struct` would be `Struct`", "another name"),
@@ -212,6 +212,96 @@ def test_unsupported_is_named(row: str, problems: Find) -> None:
 def test_mistake_is_named(mistake: str, problems: Find) -> None:
     schema, place, path, text, hint = WRONG[mistake]
     expect(problems(schema if mistake not in OF_LAYOUTS else f"{schema}{LAYOUTS}"), place, text, hint, path)
+
+
+# What people write who know other languages, or Kaitai's from memory: line:column, message, hint.
+ENUM = "enums:\n  kind: {0: ping, 1: pong}\n"
+TWO = "seq:\n- {id: a, type: u1, enum: kind}\n- id: b\n  type: u1\n  if: "
+TEXTS = "seq:\n- {id: a, type: str, size: 3, encoding: ASCII}\n- id: b\n  type: u1\n  if: "
+BY_KIND = (
+    "seq:\n- {id: a, type: u1, enum: kind}\n- id: b\n  type:\n    switch-on: a\n    cases:\n      ping: u1\n"
+)
+USUAL: dict[str, tuple[str | dict[str, str], str, str, str]] = {
+    "&&": (TWO + "a > 1 && a < 3\n", "8:7", "there is no `&&`", "did you mean `and`?"),
+    "||": (TWO + "a > 1 || a < 3\n", "8:7", "there is no `||`", "did you mean `or`?"),
+    "!": (TWO + "'!(a == 1)'\n", "8:7", "there is no `!`", "did you mean `not`?"),
+    "! without quotes": (TWO + "!a\n", "8:7", "`!a` begins a tag of YAML", "`not`"),
+    "===": (TWO + "a === 1\n", "8:7", "there is no `===`", "did you mean `==`?"),
+    "=": (TWO + "a = 1\n", "8:7", "there is no `=`", "did you mean `==`?"),
+    "<>": (TWO + "a <> 1\n", "8:7", "there is no `<>`", "did you mean `!=`?"),
+    "**": ("seq:\n- {id: a, size: 2 ** 3}\n", "5:17", "there is no `**`", "1 << n"),
+    "AND": (TWO + "a > 1 AND a < 3\n", "8:7", "`AND` was not expected here", "did you mean `and`?"),
+    "NOT": (TWO + "NOT a\n", "8:7", "`a` was not expected here", "did you mean `not`?"),
+    "True": (TWO + "a == True\n" + ENUM, "8:7", "unknown name `True`", "did you mean `true`?"),
+    "null": (TWO + "a != null\n" + ENUM, "8:7", "unknown name `null`", "there is no null"),
+    "enum value alone": (TWO + "a == ping\n" + ENUM, "8:7", "unknown name `ping`", "did you mean `kind::ping`?"),
+    "enum value with a dot": (TWO + "a == kind.ping\n" + ENUM, "8:7", "unknown name `kind`", "`kind::ping`"),
+    "enum value alone as a case": (BY_KIND + ENUM, "10:7", "unknown name `ping`", "did you mean `kind::ping`?"),
+    "enum value alone as a case, in layouts": ("-topic: t\n" + BY_KIND + ENUM, "11:7", "case `ping` is neither a number nor an enum value", "did you mean `kind::ping`?"),
+    "text without quotes": (TEXTS + "a == abc\n", "8:7", "unknown name `abc`", "quotes inside the expression: '\"abc\"'"),
+    "text without its own quotes": (TEXTS + '"a == abc"\n', "8:7", "unknown name `abc`", "quotes inside the expression"),
+    "text without quotes in valid": ("seq:\n- {id: a, type: str, size: 4, encoding: ASCII, valid: IHDR}\n", "5:55", "unknown name `IHDR`", "'\"IHDR\"'"),
+    "expression that begins with a quote": (TEXTS + '"abc" == a\n', "8:13", "not YAML", "quotes around all of it"),
+    "quote that does not end": (TEXTS + 'a == "abc\n', "8:7", 'cannot read `"abc`', "closing quote"),
+    "colon without quotes": ("seq:\n- id: a\n  size: 1 == 1 ? 2 : 3\n", "6:20", "not YAML", "quotes around all of it"),
+    "tab": ("seq:\n\t- id: a\n", "5:1", "not YAML", "indent with spaces"),
+    "missing encoding": ("seq:\n- {id: a, type: str, size: 3}\n", "5:17", "the text has no encoding", "meta/encoding"),
+    "utf-16": ("seq:\n- {id: a, type: str, size: 4, encoding: utf-16}\n", "5:17", "encoding `utf-16`", "UTF-16LE or UTF-16BE"),
+    "misspelled encoding": ("seq:\n- {id: a, type: str, size: 4, encoding: UFT-8}\n", "5:17", "encoding `UFT-8`", "`UTF-8`"),
+    "ks-version of the future": ({"x.ksy": "meta: {id: x, ks-version: 99}\n"}, "1:27", "needs a newer Kaitai Struct", "0.11"),
+    "ks-version that is none": ({"x.ksy": "meta: {id: x, ks-version: 0.7f}\n"}, "1:27", "`ks-version: 0.7f` is not a version", "0.11"),
+    "size: eos": ("seq:\n- {id: a, size: eos}\n", "5:17", "unknown name `eos`", "`size-eos: true`"),
+    "repeat: 5": ("seq:\n- {id: a, type: u1, repeat: 5}\n", "5:29", "`repeat: 5` is not supported", "`repeat-expr: 5`"),
+    "repeat-expr alone": ("seq:\n- {id: a, type: u1, repeat-expr: 5}\n", "5:3", "go together", "add `repeat: expr`"),
+    "string": ("seq:\n- {id: a, type: string}\n", "5:17", "unknown type `string`", "str, with `size` and `encoding`"),
+    "int": ("seq:\n- {id: a, type: int}\n", "5:17", "unknown type `int`", "s4"),
+    "uint8": ("seq:\n- {id: a, type: uint8}\n", "5:17", "unknown type `uint8`", "u1"),
+    "u24": ("seq:\n- {id: a, type: u24}\n", "5:17", "unknown type `u24`", "b24"),
+    "u1[4]": ("seq:\n- {id: a, type: 'u1[]'}\n", "5:17", "type `u1[]`", "`repeat: expr`"),
+    "big": ({"x.ksy": "meta: {id: x, endian: big}\n"}, "1:23", "`endian: big` is not supported", "did you mean `be`?"),
+    "camel case": ("seq:\n- {id: fooBar, type: u1}\n", "5:3", "`fooBar` is not a name", "lower_snake_case: foo_bar"),
+    "key of meta misspelled": ({"x.ksy": "meta: {id: x, endain: le}\n"}, "1:15", "unknown key `endain`", "did you mean `endian`?"),
+    "key of meta of another case": ({"x.ksy": "meta: {id: x, Endian: le}\n"}, "1:15", "unknown key `Endian`", "did you mean `endian`?"),
+    "key of meta with _": ({"x.ksy": "meta: {id: x, file_extension: le}\n"}, "1:15", "unknown key", "did you mean `file-extension`?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", USUAL)
+def test_usual_mistakes_have_a_hint(mistake: str, problems: Find) -> None:
+    schema, place, text, hint = USUAL[mistake]
+    expect(problems(schema), place, text, hint)
+
+
+OTHERS = """meta:
+  id: x
+  imhex: {pattern: x.hexpat}
+  author: somebody
+  -webide-layout: wide
+  -tool: 3
+seq:
+- {id: a, type: str, size: 1, encoding: utf8, -webide-parse-mode: eager, -imhex-color: red, -vendor-key: 1}
+- {id: b, type: str, size: 1, encoding: utf-8}
+"""
+
+
+def test_keys_of_other_tools_are_noted_and_ignored(tmp_path: Path) -> None:
+    """A schema with them generates what it generates without them."""
+    notes: list[SchemaProblem] = []
+    (tmp_path / "x.ksy").write_text(OTHERS)
+    with_them = render_all(tmp_path, targets=["python"], notes=notes).modules["x.py"]
+    assert [(at(each), each.severity, each.text) for each in sorted(notes)] == [
+        ("3:3", "note", "`imhex` is a key of another tool, and ignored"),
+        ("4:3", "note", "`author` is a key of another tool, and ignored"),
+        ("6:3", "note", "`-tool` is a key of another tool, and ignored"),
+        ("8:17", "note", "encoding `utf8` is read as UTF-8; other tools may refuse it"),
+    ]
+    assert sorted(notes)[-1].hint == "did you mean `UTF-8`?"
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x}\nseq:\n- {id: a, type: str, size: 1, encoding: UTF-8}\n"
+        "- {id: b, type: str, size: 1, encoding: UTF-8}\n"
+    )
+    without = render_all(tmp_path, targets=["python"]).modules["x.py"]
+    assert with_them.splitlines()[1:] == without.splitlines()[1:]
 
 
 def test_all_problems_of_all_files_are_reported_together(problems: Find) -> None:
@@ -370,9 +460,9 @@ def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
 
 
 def test_an_unknown_key_of_meta_hides_nothing(problems: Find) -> None:
-    found = problems({"x.ksy": "meta: {id: x, foo: 1}\nseq:\n- {id: a, terminator: 0, if: 1}\n"})
+    found = problems({"x.ksy": "meta: {id: x, titel: 1}\nseq:\n- {id: a, terminator: 0, if: 1}\n"})
     assert [f"{at(p)} {p.text}" for p in found] == [
-        "1:15 unknown key `foo`",
+        "1:15 unknown key `titel`",
         "3:30 `if` must be a boolean, this is an integer: 1",
     ]
 

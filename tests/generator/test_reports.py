@@ -45,6 +45,15 @@ def test_text_is_a_line_for_each() -> None:
     )
 
 
+def test_a_note_is_none_of_the_errors() -> None:
+    note = SchemaProblem(Place("formats/a.ksy", 3, 17), "a.b", "encoding `utf8`", "UTF-8", "note")
+    found = remarks([note], Path("formats"))
+    assert FORMS["text"](found) == "formats/a.ksy:3:17: note: a.b: encoding `utf8` (UTF-8)\n"
+    assert json.loads(FORMS["json"](found))["problems"][0]["severity"] == "note"
+    assert FORMS["github"](found).startswith("::notice file=formats/a.ksy,line=3,col=17::")
+    assert json.loads(FORMS["sarif"](found))["runs"][0]["results"][0]["level"] == "note"
+
+
 def test_json() -> None:
     (line,) = FORMS["json"](FOUND).splitlines()
     first = json.loads(line)["problems"][0]

@@ -18,6 +18,7 @@ from kodec.runtime.extras import install_command
 
 if TYPE_CHECKING:
     from kodec.generator.driver import Change
+    from kodec.generator.problems import SchemaProblem
 
 __all__ = ["generate"]
 
@@ -127,6 +128,7 @@ def generate(
         said[name] = value
 
     def once() -> int:
+        notes: list[SchemaProblem] = []
         try:
             changes = make(
                 folder,
@@ -137,18 +139,22 @@ def generate(
                 targets=targets,
                 options=said,
                 check=check,
+                notes=notes,
             )
         except SchemaError as error:
-            _print(shown(remarks(error.problems, folder)), plain=form is Form.text)
+            problems = sorted({*error.problems, *notes})
+            _print(shown(remarks(problems, folder)), plain=form is Form.text)
             lines.warn(error.summary)
             return FAILED
+        noted = remarks(sorted(set(notes)), folder)
         if form is Form.text:
+            _print(shown(noted), plain=True)
             code = _told(changes, check)
             if changes and given["tests"] is not None:
                 _what_tests_need()
             return code
         differ = [(change.path, change.kind) for change in changes] if check else []
-        _print(shown(stale(differ)))
+        _print(shown([*noted, *stale(differ)]))
         return FAILED if differ else 0
 
     try:
