@@ -188,7 +188,7 @@ def markdown(results: list[Result], about: list[str], absent: dict[str, str], se
         + ", ".join(f"{name} {number}" for name, number in libraries.items())
         + ".\n",
         f"CPU time; medians of {settings.rounds} rounds in one process, all readers in turn in each. Compare "
-        "ratios: the absolute figures move with the machine. `docs/benchmarks-records.md` shows how to read them.\n",
+        "ratios: the absolute figures move with the machine. `docs/benchmarks-records.md` explains them.\n",
         f"{NOTE}\n",
         *(f"- {line}" for line in about),
         *(f"- {name}: absent: {reason}" for name, reason in absent.items()),

@@ -159,7 +159,7 @@ _QUERY = re.compile(r"\?[^\s\"')]*")
 
 
 def _reason(error: BaseException) -> str:
-    """Why, in a line: what the server says of it, and never a signature or a key."""
+    """Why, in a line: the server's message, and never a signature or a key."""
     text = str(error).split("\n\nDebug source", 1)[0]
     code = _CODE.search(text)
     if code is not None:
@@ -407,7 +407,7 @@ class ObjectFile(io.RawIOBase):
         if path.listed is not None:
             self._known = path.listed
             return
-        # One request says whether it is there, how large it is, and what it begins with.
+        # One request returns its size and its first bytes, or that it is missing.
         try:
             self._known, self._held = storage.range(path, 0, self._whole, None)
         except ReadFailed as error:

@@ -269,7 +269,7 @@ class StorePath(_Native):
         try:
             return as_stat(storage_of(self).status(self))
         except FileNotFoundError:
-            # which says what is missing, where that is the bucket
+            # which reports a missing bucket
             storage_of(self).entries(self)
             times = dict.fromkeys(("st_atime_ns", "st_mtime_ns", "st_ctime_ns"), 0)
             return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, *_OWNER, 0, 0, 0, 0), times)
@@ -480,5 +480,5 @@ def looked_at() -> dict[Path, list[Entry]] | None:
 
 
 def not_found(path: Path, reason: str = "no such object") -> FileNotFoundError:
-    """The error for what is not there."""
+    """The error for a missing object."""
     return FileNotFoundError(errno.ENOENT, reason, str(path))
