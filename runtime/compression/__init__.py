@@ -2,7 +2,8 @@
 
 One file per codec, registered by its presence: docs/changes-by-example.md adds one. Names are those of the
 schemas, and ``lz4_legacy``: the LZ4 frames inside messages of magic 0, whose header checksum is wrong
-(KIP-57). A file has the codec of its name, and variants whose names go on with `_`. It is imported when it is first used.
+(KIP-57). A file has the codec of its name, and variants whose names go on with `_`. It is imported when it is
+first used.
 """
 
 from __future__ import annotations
