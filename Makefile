@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
+.PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign edits wheels lock
 .PHONY: program sbom maven image
 .PHONY: clean suite languages conform setup java clients node sparks connector s3 kills lake docs site
 
@@ -93,6 +93,9 @@ suite: setup ## from the jars of a Kafka release (JARS=...) to schemas, code, ve
 	@test -n "$(JARS)" || { echo "make suite JARS=a-jar-or-folder-of-jars [OUT=out/suite]" >&2; exit 2; }
 	@$(BIN)/python tools/suite.py $(JARS) $(OUT)
 	@$(BIN)/kodec generate
+
+edits: node ## edit real files of public formats, and have other tools judge them
+	@$(BIN)/python -m tests.labs.edits.run --table docs/edits.md $(EDITS)
 
 foreign: node ## compile all public Kaitai schemas with stock ksc and with kodec; about ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)

@@ -17,9 +17,10 @@ from kodec.generator.passes import check, run_passes
 from kodec.generator.problems import Problems, SchemaProblem
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
+from kodec.generator.schema.overlay import BUNDLED, SUFFIX
 from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find, options_of
 
-__all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
+__all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "overlay_files", "render_all"]
 
 MANIFEST = "MANIFEST.json"
 
@@ -45,10 +46,25 @@ class Change:
     diff: str
 
 
-def load(schemas: Path) -> Model:
+def load(schemas: Path, overlays: Sequence[str] = (), *, streams: bool = False) -> Model:
     """The checked model of all schemas in a folder. Raises SchemaError with every problem found."""
     problems = Problems()
-    return run_passes(build(schemas, problems), problems)
+    return run_passes(build(schemas, problems, overlay_files(overlays)), problems, streams=streams)
+
+
+def overlay_files(given: Sequence[str]) -> dict[str, Path]:
+    """Overlays by the id of their schema: each is a file, or the id of a schema that one comes with.
+
+    Raises ValueError for what is neither.
+    """
+    found: dict[str, Path] = {}
+    for each in given:
+        path = Path(each) if each.endswith(SUFFIX) else BUNDLED / f"{each}{SUFFIX}"
+        if not path.is_file():
+            known = ", ".join(sorted(file.name.removesuffix(SUFFIX) for file in BUNDLED.glob(f"*{SUFFIX}")))
+            raise ValueError(f"no overlay `{each}`: a file x{SUFFIX}, or one of {known}")
+        found[path.name.removesuffix(SUFFIX)] = path
+    return found
 
 
 def render_all(
@@ -58,6 +74,8 @@ def render_all(
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
     options: Mapping[str, str] | None = None,
+    overlays: Sequence[str] = (),
+    streams: bool = False,
     notes: list[SchemaProblem] | None = None,
 ) -> Output:
     """All generated text.
@@ -68,6 +86,8 @@ def render_all(
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
         options: what is said to targets, by name: `package`, or `java.package` to one of them.
+        overlays: files with further keys for schemas, or ids of schemas that such a file comes with.
+        streams: make streamed modules of all schemas that have no key that needs layouts.
         notes: gets what is worth knowing of the schemas, and stops nothing.
 
     Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
@@ -77,7 +97,7 @@ def render_all(
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
     problems = Problems(notes=[] if notes is None else notes)
-    model = check(build(schemas, problems), problems)
+    model = check(build(schemas, problems, overlay_files(overlays)), problems, streams=streams)
     # what is wrong is left out of the model: targets say what they lack of the rest
     able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
     named = tuple(name for name in dict.fromkeys(kernels) if name in able)
@@ -187,6 +207,8 @@ def generate(
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
     options: Mapping[str, str] | None = None,
+    overlays: Sequence[str] = (),
+    streams: bool = False,
     check: bool = False,
     notes: list[SchemaProblem] | None = None,
 ) -> list[Change]:
@@ -203,6 +225,8 @@ def generate(
         kernels=kernels,
         targets=targets,
         options=options,
+        overlays=overlays,
+        streams=streams,
         notes=notes,
     )
     found = changes(output.modules, out, output.patterns)

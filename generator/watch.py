@@ -33,7 +33,7 @@ def changes_of(folder: Path, wait: Callable[[float], None] = time.sleep) -> Iter
 def _state(folder: Path) -> _State:
     found: _State = {}
     try:
-        for path in folder.rglob("*.ksy"):
+        for path in (*folder.rglob("*.ksy"), *folder.rglob("*.overlay.yaml")):
             try:
                 stat = path.stat()
             except OSError:

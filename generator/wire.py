@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = [
+    "CHECKSUMS",
     "ELSEWHERE",
     "ENCODINGS",
     "INTRINSICS",
@@ -20,6 +21,30 @@ __all__ = [
     "WireType",
     "encoding_named",
 ]
+
+CHECKSUMS: Mapping[str, int] = {
+    "crc32": 32,
+    "crc32c": 32,
+    "crc32_mpeg2": 32,
+    "crc32_bzip2": 32,
+    "crc32_ogg": 32,
+    "crc16_arc": 16,
+    "crc16_ccitt": 16,
+    "crc16_xmodem": 16,
+    "internet_checksum": 16,
+    "adler32": 32,
+    "sum": 64,
+    "sum16le": 64,
+    "sum16be": 64,
+    "sum32le": 64,
+    "sum32be": 64,
+    "xor": 8,
+    "md5": 0,
+    "sha1": 0,
+    "sha256": 0,
+    "sha512": 0,
+}
+"""The checksums of `-derive` in streamed schemas: the bits of each, or 0 where it is bytes."""
 
 
 @dataclass(frozen=True, slots=True)

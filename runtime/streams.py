@@ -7,18 +7,28 @@ stream; `at` of an error counts from the start of the bytes.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
+from kodec.runtime.checksums import CHECKSUMS, unpacked
 from kodec.runtime.dataclass import fields
-from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.errors import (
+    CrcMismatch,
+    EncodeError,
+    FormatError,
+    LimitExceeded,
+    Malformed,
+    Truncated,
+    Unsupported,
+)
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.native import native_module
@@ -39,12 +49,20 @@ _CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 4096
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
+_MOST_PASSES = 64
 _TOO_DEEP = "nested too deep for Python"
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
 
 Buffer = bytes | bytearray | memoryview | mmap
 """What is read; a file that is mapped into memory is not copied."""
+
+Solve = Callable[[Any], Iterable[Any]]
+"""Of a size that is wanted: (object, member, what it has to be), and of a list the index; or None."""
+Key = tuple[int, str]
+"""A field of an object, by the object's identity."""
+_Change = tuple[Any, str, Any, int | None]
+"""An object, its field, what that becomes, and of a list the index of what does."""
 
 T = TypeVar("T")
 N = TypeVar("N", bound="StreamNode")
@@ -90,9 +108,10 @@ class ReadingState:
         empty: how many there were.
         sought: the sources by which instances are being read, and what was read of their streams before.
         native: whether objects are read natively: not inside of what the native reader gave up.
+        unchecked: objects with derived fields that need what is around them.
     """
 
-    __slots__ = ("depth", "empty", "native", "opt", "room", "sought")
+    __slots__ = ("depth", "empty", "native", "opt", "room", "sought", "unchecked")
 
     def __init__(self, opt: ReadOptions, size: int) -> None:
         self.opt = opt
@@ -101,6 +120,12 @@ class ReadingState:
         self.room = size + _SPARE
         self.empty = 0
         self.sought: list[tuple[ByteSource, ByteSource]] = []
+        self.unchecked: list[StreamNode] = []
+
+    def check(self) -> None:
+        """Compare the derived fields of objects whose surroundings are read. Raises: FormatError."""
+        while self.unchecked:
+            self.unchecked.pop()._check()
 
     def go_back(self, count: int) -> None:
         """Have streams stand where they did when `count` instances were being read."""
@@ -180,6 +205,15 @@ class ByteSource:
             fields.short(self)
         self.at = stop
         return fields.unpack_from(self.buf, at)
+
+    def between(self, start: int, stop: int) -> bytes:
+        """Bytes by their positions."""
+        return self.buf[self.base + start : self.base + stop]
+
+    @property
+    def place(self) -> int:
+        """The position of what this very source reads next."""
+        return self.at - self.base
 
     def skip(self, size: int, name: str) -> int:
         """Pass over `size` bytes; where they start."""
@@ -388,6 +422,12 @@ class ByteSource:
         try:
             if native is None or not native.read(node, self):
                 node._read(self)
+            if node._calculated is not None:
+                node._stop = self.at
+                if node._calculated:
+                    node._check()
+                else:
+                    state.unchecked.append(node)
         except FormatError as error:
             raise error.within(name, index) from error.__cause__
         except RecursionError:
@@ -424,6 +464,8 @@ class ByteSource:
         state = self._enter(node, parent, name, root)
         try:
             yield from node._read_each(self, path[0], path[1:])
+            if node._calculated is not None:
+                state.unchecked.append(node)
         except FormatError as error:
             raise (error.within(name) if name else error) from error.__cause__
         except RecursionError:
@@ -474,14 +516,227 @@ def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
 
 
 class _Writing:
-    """What all streams of one writing have in common."""
+    """What all streams of one writing have in common.
 
-    __slots__ = ("active", "later", "nodes")
+    Bytes are written in passes. Where a size does not fit what is written, the field that it follows from is
+    changed, and all is written again, until nothing changes. Then every field is what it was before.
+
+    Attributes:
+        journal: what fields were before they were changed.
+        blank: the fields that were not given and are not computed yet, with what an error calls them.
+        sizes: what streams whose size is asked for will have, by what is written to them.
+        nodes: the objects that are being written.
+        starts: where objects stand that were written, by their identity.
+        known: the objects that were read, by stream and position, as they are in sequence.
+        moved: by stream, the positions that objects had before, and those that they have now.
+        calculated: the objects with fields to compute of the bytes.
+    """
+
+    __slots__ = (
+        "active",
+        "blank",
+        "calculated",
+        "changes",
+        "doubtful",
+        "guesses",
+        "inserted",
+        "journal",
+        "known",
+        "later",
+        "lists",
+        "moved",
+        "nodes",
+        "number",
+        "origins",
+        "own",
+        "placed",
+        "sizes",
+        "starts",
+        "strict",
+        "touched",
+        "unread",
+    )
 
     def __init__(self) -> None:
         self.active = True
+        self.strict = False
+        self.journal: dict[Key, tuple[Any, Any]] = {}
+        self.blank: dict[Key, str] = {}
+        self.sizes: dict[int, int] = {}
+        self.starts: dict[int, tuple[ByteSink, int]] = {}
+        self.known: dict[tuple[int, int, int, type], StreamNode] = {}
+        self.origins: dict[Key, int | None] = {}
+        self.own: set[int] = set()
+        self.inserted: dict[int, dict[Key, _Placed]] = {}
+        self.touched: set[int] = set()
+        self.number = 0
+        self.lists: dict[int, list[int]] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a pass."""
+        self.doubtful = False
+        self.guesses = 0
         self.nodes: set[int] = set()
         self.later: list[Callable[[], None]] = []
+        self.changes: list[tuple[Key, object, object, str]] = []
+        self.moved: dict[tuple[int, int], dict[int, int]] = {}
+        self.calculated: list[StreamNode] = []
+        self.placed: list[StreamNode] = []
+        self.unread: list[StreamNode] = []
+
+    def ways(self, found: Iterable[Any]) -> list[list[_Change]]:
+        """Each way to have what is wanted: the fields that change, with what they become.
+
+        Value instances and parameters follow from others. A list in `found` is of what changes together.
+        """
+        ways: dict[tuple[Any, ...], list[_Change]] = {}
+        for each in found:
+            for way in self._ways(each):
+                ways.setdefault(tuple((id(node), name, at) for node, name, _, at in way), way)
+        return list(ways.values())
+
+    def _ways(self, found: Any) -> Iterator[list[_Change]]:
+        if isinstance(found, list):
+            parts = [list(self._ways(each)) for each in found]
+            if all(len(part) == 1 for part in parts):
+                yield [change for (way,) in parts for change in way]
+        elif found is not None and isinstance(found[0], StreamNode):
+            node, name, value, *index = found
+            solver = type(node)._solvers.get(name)
+            if solver is not None:
+                for each in solver(node, value):
+                    yield from self._ways(each)
+            elif node._taught is not None and name in node._taught:
+                for each in node._taught[name](value):
+                    yield from self._ways(each)
+            elif name in node._follows or isinstance(getattr(type(node), name, None), property):
+                yield [(node, name, value, index[0] if index else None)]
+
+    def settle(
+        self,
+        name: str,
+        wanted: Any,
+        stated: Any,
+        solve: Solve | None,
+        reason: str,
+        unit: str = "",
+        of: str = "",
+    ) -> None:
+        """Have the field change from which `stated` follows, so that it is `wanted`.
+
+        Raises: EncodeError where there is no such field, where there are several, or where it is of no use.
+        """
+        ways = [] if solve is None else self.ways(solve(wanted))
+        need, have = f"{stated}{unit}" if unit else stated, f"{wanted}{unit}" if unit else wanted
+        if len(ways) > 1:
+            blank = [way for way in ways if any((id(each[0]), each[1]) in self.blank for each in way)]
+            others = {key for key, _, _, by in self.changes if by != name}
+            free = [way for way in ways if not any((id(each[0]), each[1]) in others for each in way)]
+            ways = blank if len(blank) == 1 else free or ways
+        if len(ways) > 1:
+            names = sorted({f"`{field}`" for way in ways for _, field, _, _ in way})
+            text = f"{reason}, and it follows from {' and '.join(names)}: set one of them to None"
+            raise EncodeError(name, text, need=need, have=have)
+        if not ways or not sum(self._change(*each, name) for each in ways[0]):
+            hint = f", and it cannot be computed: set {of}" if of else ""
+            raise EncodeError(name, reason + hint, need=need, have=have)
+
+    def _change(self, node: Any, field: str, value: Any, index: int | None, by: str) -> bool:
+        """Set a field; False where it has the value already."""
+        key = (id(node), field)
+        old = getattr(node, field)
+        new = value
+        if index is not None:
+            new = list(old)
+            if not 0 <= index <= len(new):
+                return False
+            new[index : index + 1] = [value]
+        if isinstance(old, int) and not isinstance(old, bool) and not isinstance(new, bool):
+            new = _like(old, new)
+        self.blank.pop(key, None)
+        if new == old and type(new) is type(old):
+            return False
+        self.journal.setdefault(key, (node, old))
+        setattr(node, field, new)
+        self.changes.append((key, index, repr(value), by))
+        return True
+
+    def satisfied(self, need: object, solve: Solve | None) -> None:
+        """A size is what it has to be: what it follows from is computed, if it was not given."""
+        if self.blank and solve is not None:
+            for way in self.ways(solve(need)):
+                for node, field, _, _ in way:
+                    self.blank.pop((id(node), field), None)
+
+    def fill(self, node: StreamNode, field: str, blank: object) -> None:
+        """Put something into a field that was not given, until what it follows from is written."""
+        key = (id(node), field)
+        if key not in self.journal:
+            self.journal[key] = node, None
+            self.blank[key] = f"{type(node).__name__}.{field}"
+        found = blank() if callable(blank) else list(blank) if isinstance(blank, list) else blank
+        if found == []:
+            self.lists[id(found)] = found
+        setattr(node, field, self.number if type(found) is int else found)
+
+    def try_another(self) -> bool:
+        """Put another number where nothing is known yet: 0 may mean something of its own."""
+        if self.number or not self.blank:
+            return False
+        self.number = 2
+        for (_, field), (node, _) in self.journal.items():
+            if (id(node), field) in self.blank and type(getattr(node, field)) is int:
+                setattr(node, field, self.number)
+        return True
+
+    def restore(self) -> None:
+        """Have all fields be what they were."""
+        for (_, field), (node, old) in self.journal.items():
+            setattr(node, field, old)
+
+    def calculate(self) -> None:
+        """Compute what follows from bytes that are there now."""
+        for node in self.calculated:
+            for field, value, _, _ in node._unkept(node._calculate):
+                name, _, member = field.partition(".")
+                # what is absent stays so
+                if member and (inner := getattr(node, name)) is not None:
+                    if getattr(inner, member) != value:
+                        self.settle(field, value, getattr(inner, member), _way(inner, member), "-derive")
+                elif getattr(node, name) is not None:
+                    self._change(node, field, value, None, f"-derive of {field}")
+
+    def relocate(self) -> None:
+        """Have positions follow what has moved."""
+        for node in self.placed:
+            for name, (position, stream, solve, _) in type(node)._positions.items():
+                source = stream(node) if node._io is not None else None
+                moved = None if source is None else self.moved.get((id(source.buf), source.base))
+                key = (id(node), name)
+                if not moved or key not in self.origins:
+                    continue
+                before = self.origins[key]
+                now = position(node)
+                if before is None or before not in moved or now == moved[before]:
+                    continue
+                self.settle(name, moved[before], now, partial(solve, node), "moved")
+
+
+def _way(node: Any, member: str) -> Solve:
+    """The way to have an instance of an object be a value."""
+    return lambda value: ((node, member, value),)
+
+
+def _like(old: int, new: Any) -> Any:
+    """A number as a member of the enum of what it replaces, where it has one."""
+    kind = type(old)
+    if kind is not int and isinstance(new, int):
+        try:
+            return kind(new)
+        except ValueError:
+            return new
+    return new
 
 
 class ByteSink:
@@ -507,6 +762,7 @@ class ByteSink:
         "owner",
         "placed",
         "state",
+        "value",
     )
 
     def __init__(
@@ -514,11 +770,12 @@ class ByteSink:
     ) -> None:
         self.state = state
         self.done: bytes | None = None
+        self.value: object = None
         self.out = bytearray()
         self.base = base
         self.limit = limit
         self.owner = self if owner is None else owner
-        self.placed: list[tuple[int, bytearray, list[_Unnamed], str]] = []
+        self.placed: list[_Placed] = []
         self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
         self._bits = self._left = 0
@@ -531,11 +788,25 @@ class ByteSink:
         return self.base + len(self.out) + (self._left > 0)
 
     @property
+    def place(self) -> int:
+        """The position of what is written next."""
+        return self.pos
+
+    def between(self, start: int, stop: int) -> bytes | None:
+        """Bytes by their positions, once all are there."""
+        done = self.owner.done
+        return None if done is None else done[start:stop]
+
+    @property
     def size(self) -> int:
+        """The size of the stream; until it is known, what it was in the pass before, or nothing."""
         owner = self.owner
-        if owner.limit is None:
-            raise EncodeError("", "the schema computes with the size of the stream, which is not known yet")
+        if owner.done is not None:
+            return len(owner.done)
         owner._used = True
+        if owner.limit is None:
+            self.state.guesses += 1
+            owner.limit = 0
         return owner.limit
 
     @property
@@ -564,13 +835,77 @@ class ByteSink:
                     reason = "not given" if value is None else str(error)
                     raise EncodeError(name, reason, have=value) from None
 
-    def raw(self, value: bytes | None, size: int | None, name: str) -> None:
+    def raw(
+        self, value: bytes | None, size: int | None, name: str, solve: Solve | None = None, of: str = ""
+    ) -> None:
         """Bytes, which must be `size` where that is said."""
         if not isinstance(value, (bytes, bytearray, memoryview)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
-        if size is not None and len(value) != size:
-            raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(value)} bytes")
+        if size is not None:
+            self.sized(len(value), size, name, solve, of)
         self.out += value
+
+    def sized(self, have: int, size: int, name: str, solve: Solve | None, of: str) -> None:
+        """Bytes are as many as the schema says, or that follows from a field, which is changed.
+
+        `of` are the fields that it is computed of, where it is not known how to change them.
+        """
+        if have != size:
+            self.state.settle(name, have, size, solve, "wrong size", " bytes", of)
+        else:
+            self.state.satisfied(have, solve)
+
+    def counted(self, value: Any, count: int, name: str, solve: Solve | None = None, of: str = "") -> None:
+        """Elements are as many as the schema says, likewise."""
+        have = len(self.items(value, name))
+        if have < count and id(value) in self.state.lists:
+            # a list of numbers that are not known yet
+            value += [0] * (count - have)
+        elif have != count and id(value) not in self.state.lists:
+            self.state.settle(name, have, count, solve, "wrong number of elements", of=of)
+        else:
+            self.state.satisfied(have, solve)
+
+    def follows(self, node: StreamNode, name: str, there: bool, blank: object) -> bool:
+        """Whether a field that follows from others is written: then something stands in it."""
+        if there and getattr(node, name) is None:
+            self.state.fill(node, name, blank)
+        elif not there and getattr(node, name) is not None:
+            self.state.journal.setdefault((id(node), name), (node, getattr(node, name)))
+            setattr(node, name, None)
+        return there
+
+    def wanted(
+        self,
+        value: object,
+        name: str,
+        test: Callable[[], bool],
+        solve: Solve | None = None,
+        sizes: Solve | None = None,
+    ) -> bool:
+        """Whether a field is written: its condition holds, or is made to hold as there is a value.
+
+        Without a value it is made not to hold, by its flag, or by its size. Raises: EncodeError.
+        """
+        there, given = test(), value is not None
+        if there == given:
+            if solve is not None:
+                self.state.satisfied(given, solve)
+            return there
+        if solve is not None:
+            reason = "given, but its condition does not hold" if given else "not given"
+            self.state.settle(name, given, there, solve, reason)
+        elif sizes is not None and not given:
+            with contextlib.suppress(EncodeError):
+                self.state.settle(name, 0, None, sizes, "not given")
+        there = test()
+        if given and not there:
+            if self.state.strict or sizes is None:
+                raise EncodeError(name, "given, but its condition does not hold", have=value)
+            # its size may make it hold
+            self.state.doubtful = True
+            return True
+        return there
 
     def bits_be(self, value: Any, width: int, name: str) -> None:
         self._bits = self._bits << width | fitting(value, width, name)
@@ -603,18 +938,38 @@ class ByteSink:
         """A stream of `size` bytes within this one, to be given to `put`; None if that is unknown."""
         if size is not None and size < 0:
             raise EncodeError(name, "negative size", have=size)
-        known = own_bytes(value)
-        return ByteSink(self.state, len(known) if size is None and known is not None else size)
+        limit = self.state.sizes.get(id(value), size)
+        known = own_bytes(value) if limit is None else None
+        return ByteSink(self.state, limit if known is None else len(known))
 
-    def put(self, part: ByteSink, size: int | None, value: object, name: str) -> None:
+    def put(
+        self,
+        part: ByteSink,
+        size: int | None,
+        value: object,
+        name: str,
+        solve: Solve | None = None,
+        of: str = "",
+    ) -> None:
         """Append a part, which must be `size` bytes where that is said."""
-        self.out += self.whole(part, size, value, name)
+        self.out += self.whole(part, size, value, name, solve, of)
 
-    def whole(self, part: ByteSink, size: int | None, value: object, name: str) -> bytes:
+    def whole(
+        self,
+        part: ByteSink,
+        size: int | None,
+        value: object,
+        name: str,
+        solve: Solve | None = None,
+        of: str = "",
+    ) -> bytes:
         """The bytes of a part, which must be `size` where that is said."""
-        data = part.finish(value, size)
-        if size is not None and len(data) != size:
-            raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(data)} bytes")
+        try:
+            data = part.finish(value, size, grows=solve is not None)
+        except EncodeError as error:
+            raise error.within(name) from error.__cause__
+        if size is not None:
+            self.sized(len(data), size, name, solve, of)
         return data
 
     def seek(self, pos: int, name: str) -> ByteSink:
@@ -623,17 +978,34 @@ class ByteSink:
             raise EncodeError(name, "negative position", have=pos)
         return ByteSink(self.state, owner=self.owner, base=pos)
 
-    def place(self, name: str) -> None:
+    def put_at(self, name: str, node: StreamNode, solve: Solve | None = None) -> None:
         """Put an instance, written to what `seek` gave, at its position."""
         self.align()
+        owner = self.owner
         stop = self.base + len(self.out)
-        if self.owner.done is None:
-            self.owner.placed.append((self.base, self.out, self._unnamed, name))
+        node._span(name, self, self.base, stop)
+        read = None if node._places is None else node._places.get(name)
+        placed = _Placed(self.base, self.out, self._unnamed, name, solve, read)
+        if read is not None and placed.blank(self.state):
+            if read[0] != self.base:
+                # where it was read is as good as any other place
+                self.state.settle(name, read[0], self.base, solve, "its position")
+                return
+            self.state.satisfied(self.base, solve)
+        if owner.done is None:
+            owner.placed.append(placed)
             return
-        _fill(self.out, self.base, self._unnamed, self.owner.done)
-        if self.owner.done[self.base : stop] != self.out:
-            raise EncodeError(name, "differs from what is written at its position", have=self.base)
-        self.owner._settle(self.owner.done)
+        _fill(self.out, self.base, self._unnamed, owner.done)
+        if owner.done[self.base : stop] != self.out or placed.shrunk(len(owner.done)):
+            # that stream is whole already: it is written again with this in it
+            others = self.state.inserted.setdefault(id(owner.value), {})
+            before = others.get((id(node), name))
+            if owner.value is None or (before is not None and before.data == self.out):
+                raise EncodeError(name, "differs from what is written at its position", have=self.base)
+            others[id(node), name] = placed
+            self.state.changes.append(((id(node), name), None, bytes(self.out), name))
+            return
+        owner._settle(owner.done)
 
     def write(
         self,
@@ -644,8 +1016,12 @@ class ByteSink:
         index: int | None = None,
         root: StreamNode | None = None,
         params: dict[str, Any] | None = None,
+        solve: dict[str, Solve] | None = None,
     ) -> None:
-        """Write an object of a class next in this stream; `params` are what its parameters must be."""
+        """Write an object of a class next in this stream.
+
+        `params` are what its parameters must be, `solve` has what these follow from.
+        """
         if not isinstance(node, kind):
             reason = "not given" if node is None else f"not a {kind.__name__}"
             raise EncodeError("", reason, have=node).within(name, index)
@@ -653,13 +1029,25 @@ class ByteSink:
             raise EncodeError("", "an object holds itself").within(name, index)
         if params is not None:
             for key, value in params.items():
-                setattr(node, key, value)
+                before = getattr(node, key)
+                if before is not value:
+                    self.state.journal.setdefault((id(node), key), (node, before))
+                    setattr(node, key, value)
         node._link(parent, root)
         node._out = self
-        self.state.nodes.add(id(node))
+        node._taught = solve
+        state = self.state
+        state.nodes.add(id(node))
+        for field, blank in node._follows.items():
+            if blank is not None and getattr(node, field) is None:
+                state.fill(node, field, blank)
+        self._stands(node)
         marks, node._marks = node._marks, None
         try:
             node._write(self)
+            node._span("", self, state.starts[id(node)][1], self.pos)
+            if node._calculated is not None:
+                state.calculated.append(node)
         except EncodeError as error:
             raise error.within(name, index) from error.__cause__
         except RecursionError:
@@ -667,6 +1055,23 @@ class ByteSink:
         finally:
             node._marks = marks
             self.state.nodes.discard(id(node))
+
+    def _stands(self, node: StreamNode) -> None:
+        """Remember where an object is written, and where it was read."""
+        state, pos = self.state, self.pos
+        state.starts[id(node)] = self.owner, pos
+        source = node._io
+        if source is None:
+            return
+        node._find_places()
+        before = node._start - source.base
+        if self is self.owner:
+            state.known.setdefault((id(source.buf), source.base, before, type(node)), node)
+        if before != pos:
+            state.moved.setdefault((id(source.buf), source.base), {}).setdefault(before, pos)
+        if node._positions:
+            state.placed.append(node)
+            node._origins(state)
 
     def told(self, node: Any, param: str, value: object, name: str) -> None:
         """See that a parameter of what was written is what its field says now. Raises: EncodeError."""
@@ -727,8 +1132,10 @@ class ByteSink:
         terminator: bytes | None,
         include: bool,
         name: str,
+        solve: Solve | None = None,
+        of: str = "",
     ) -> bytes:
-        """Bytes with what fills them up to `size`."""
+        """Bytes with what fills them up to `size`; it changes where they need more."""
         if not isinstance(value, (bytes, bytearray)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         data = bytes(value)
@@ -739,7 +1146,13 @@ class ByteSink:
             size = len(data) if terminator is None or include else len(data) + len(terminator)
         room = size - len(data)
         if room < 0:
-            raise EncodeError(name, "wrong size", need=f"at most {size} bytes", have=f"{len(data)} bytes")
+            least = len(data) if terminator is None or include else len(data) + len(terminator)
+            if solve is None:
+                raise EncodeError(name, "wrong size", need=f"at most {size} bytes", have=f"{len(data)} bytes")
+            self.state.settle(name, least, size, solve, "wrong size", " bytes")
+            size, room = least, least - len(data)
+        else:
+            self.state.satisfied(size, solve)
         if terminator is not None and not include and room >= len(terminator):
             data += terminator
         fill = 0 if pad is None else pad
@@ -757,58 +1170,193 @@ class ByteSink:
         """The bytes to store, of which `process` makes `data`."""
         return encode(process, data, args, name=name)
 
-    def refuse(self, name: str, reason: str, need: object, have: object) -> NoReturn:
-        """Raise EncodeError for a value that a rule does not allow."""
+    def refuse(self, name: str, reason: str, need: object, have: object) -> None:
+        """Raise EncodeError for a value that a rule does not allow, once all that rules ask for is known."""
+        if (self.state.guesses or self.state.blank) and not self.state.strict and have is not None:
+            self.state.doubtful = True
+            return
         raise EncodeError(name, "not given" if have is None else reason, need=need, have=have)
 
-    def finish(self, value: object, size: int | None = None) -> bytes:
+    def finish(self, value: object, size: int | None = None, *, grows: bool = False) -> bytes:
         """All bytes of this stream: what was written, instances at their positions, and in between what stood
-        there when `value` was read.
+        there when `value` was read. `grows`: whether it may become larger than `size`.
 
         Raises: EncodeError if an instance contradicts what stands at its position.
         """
         self.align()
+        self.value = value
         out = self.out
         written = len(out)
         known = own_bytes(value)
-        if known is not None and isinstance(value, StreamNode):
-            same = value._io is not None and value._stop - value._io.base == written
-            if size is None or len(known) == size:
-                if same:
+        self.placed += self.state.inserted.get(id(value), {}).values()
+        if known is not None and isinstance(value, StreamNode) and value._io is not None:
+            before = value._stop - value._io.base
+            if before == written:
+                if size is None or len(known) == size or grows:
                     _fill(out, 0, self._unnamed, known)
-                if len(known) > written and same:
                     out += known[written:]
-                elif len(known) > written and not self.placed and size is None:
-                    reason = "bytes after it that the schema does not describe have no place any more"
-                    raise EncodeError(
-                        "", reason, need=value._stop - value._io.base if value._io else 0, have=written
-                    )
-        done = [(0, written)]
-        for pos, data, unnamed, name in self.placed:
-            stop = pos + len(data)
-            if not data:
-                continue
-            if stop - len(out) > _MOST_ZEROS:
-                raise EncodeError(
-                    name, "too far behind what is written", need=len(out) + _MOST_ZEROS, have=pos
-                )
-            _fill(data, pos, unnamed, out)
-            if len(out) < stop:
-                if size is not None and stop > size:
-                    raise EncodeError(name, "past the end of its stream", need=size, have=stop)
-                out += bytes(stop - len(out))
-            for start, end in done:
-                low, high = max(start, pos), min(end, stop)
-                if low < high and out[low:high] != data[low - pos : high - pos]:
-                    raise EncodeError(name, "differs from what is written at its position", have=pos)
-            out[pos:stop] = data
-            done.append((pos, stop))
+            elif len(known) > before and value._tail_moves and not self.placed:
+                out += known[before:]
+            elif len(known) > before and (
+                id(value) not in self.state.touched or not self._described(before, known, value)
+            ):
+                if id(value) not in self.state.touched:
+                    # what stands there has to be read before it can move
+                    self.state.unread.append(value)
+                reason = "bytes after it that the schema does not describe have no place any more"
+                raise EncodeError("", reason, need=before, have=written)
+        if self.placed:
+            self._put_instances(out, written, known, value, None if grows else size)
         if self._used and self.limit is not None and len(out) != self.limit:
-            reason = "the size of the stream, with which the schema computes, has changed"
-            raise EncodeError("", reason, need=self.limit, have=len(out))
+            if self.state.sizes.get(id(value)) == len(out):
+                reason = "the size of the stream, with which the schema computes, has changed"
+                raise EncodeError("", reason, need=self.limit, have=len(out))
+            self.state.sizes[id(value)] = len(out)
+            self.state.changes.append(((id(value), ""), None, repr(len(out)), "its size"))
         self._settle(out)
         self.done = bytes(out)
         return self.done
+
+    def _described(self, start: int, known: bytes, value: StreamNode) -> bool:
+        """Whether bytes after what was read in sequence are those of instances, or zeros between them."""
+        placed = [(each.read[0], each.read_stop) for each in self.placed if each.read is not None]
+        return _covered(start, known, placed) or _covered(start, known, value._ranges(known))
+
+    def _put_instances(
+        self, out: bytearray, written: int, known: bytes | None, value: object, size: int | None
+    ) -> None:
+        """Put instances at their positions; at the end where they have no room there any more."""
+        state = self.state
+        sequence = written
+        if known is not None and isinstance(value, StreamNode) and value._io is not None:
+            sequence = value._stop - value._io.base
+        for each in self.placed:
+            each.compare(known, out)
+        end = max([len(out), *(each.stop for each in self.placed if not each.blank(state))])
+        done = [(0, written)]
+        for each in sorted(self.placed, key=lambda each: (each.same, -len(each.data))):
+            pos, data, blank = each.pos, each.data, each.blank(state)
+            if not data and not blank:
+                continue
+            over = each.differs(out, done[:1])
+            clash = over or each.differs(out, done[1:])
+            if clash and each.same and each.read is not None and not (over and each.read[0] >= sequence):
+                # it is a view, which nobody changed, of what is written here otherwise
+                continue
+            if each.solve is not None and (clash or blank or each.grown(len(out))):
+                if each.moved(state):
+                    # another one with the same position is
+                    continue
+                to = end + -end % _alignment(4 if each.read is None else pos)
+                state.settle(each.name, to, pos, each.solve, "has no room at its position")
+                end = to + len(data)
+                continue
+            if clash:
+                raise EncodeError(each.name, "differs from what is written at its position", have=pos)
+            if each.grown(len(out)):
+                reason = "larger than what was read at its position, which is fixed"
+                raise EncodeError(each.name, reason, need=each.read_stop - pos, have=len(data))
+            state.satisfied(pos, each.solve)
+            if each.stop - len(out) > _MOST_ZEROS:
+                raise EncodeError(
+                    each.name, "too far behind what is written", need=len(out) + _MOST_ZEROS, have=pos
+                )
+            if len(out) < each.stop:
+                if size is not None and each.stop > size:
+                    raise EncodeError(each.name, "past the end of its stream", need=size, have=each.stop)
+                out += bytes(each.stop - len(out))
+            out[pos : each.stop] = data
+            done.append((pos, each.stop))
+        if known is not None and any(each.shrunk(len(known)) for each in self.placed):
+            del out[max([written, *(each.stop for each in self.placed)]) :]
+
+
+def _covered(start: int, known: bytes, ranges: list[tuple[int, int]]) -> bool:
+    """Whether ranges cover all bytes from `start` on but zeros."""
+    behind = [each for each in sorted(ranges) if each[1] > start]
+    for first, stop in behind:
+        if any(known[start:first]):
+            return False
+        start = max(start, stop)
+    return bool(behind) and not any(known[start:])
+
+
+class _Placed:
+    """An instance with its position, and that at which it was read, with the source that read it."""
+
+    __slots__ = ("data", "name", "pos", "read", "same", "solve", "unnamed")
+
+    def __init__(
+        self,
+        pos: int,
+        data: bytearray,
+        unnamed: list[_Unnamed],
+        name: str,
+        solve: Solve | None,
+        read: tuple[int, ByteSource] | None,
+    ) -> None:
+        self.pos, self.data, self.unnamed, self.name, self.solve, self.read = (
+            pos, data, unnamed, name, solve, read,
+        )  # fmt: skip
+        self.same = False
+
+    @property
+    def stop(self) -> int:
+        return self.pos + len(self.data)
+
+    def compare(self, known: bytes | None, out: bytearray) -> None:
+        """Fill what no field names, and see whether it is `same` as what was read."""
+        was = None if known is None or self.read is None else known[self.read[0] : self.read_stop]
+        if was is not None and len(was) == len(self.data):
+            moved = [(start - self.pos, stop - self.pos, others) for start, stop, others in self.unnamed]
+            _fill(self.data, 0, moved, was)
+        else:
+            _fill(self.data, self.pos, self.unnamed, out)
+        self.same = bytes(self.data) == was
+
+    def differs(self, out: bytearray, ranges: list[tuple[int, int]]) -> bool:
+        """Whether other bytes are written in its place already."""
+        for start, end in ranges:
+            low, high = max(start, self.pos), min(end, self.stop)
+            if low < high and out[low:high] != self.data[low - self.pos : high - self.pos]:
+                return True
+        return False
+
+    def shrunk(self, size: int) -> bool:
+        """Whether it reached to the end of its stream, of `size` bytes, and does not any more."""
+        return self.read is not None and self.read[0] == self.pos and self.stop < self.read_stop == size
+
+    def grown(self, size: int) -> bool:
+        """Whether it is longer than what was read at its position, with something behind it."""
+        return (
+            self.read is not None
+            and self.read[0] == self.pos
+            and self.read_stop < self.stop
+            and self.read_stop < size
+        )
+
+    @property
+    def read_stop(self) -> int:
+        """The end of what was read."""
+        return 0 if self.read is None else self.read[1].at - self.read[1].base
+
+    def moved(self, state: _Writing) -> bool:
+        """Whether its position was changed in this pass."""
+        changed = {key for key, *_ in state.changes}
+        ways = [] if self.solve is None else state.ways(self.solve(self.pos))
+        return any((id(node), field) in changed for way in ways for node, field, _, _ in way)
+
+    def blank(self, state: _Writing) -> bool:
+        """Whether nobody said where it is."""
+        if not state.blank or self.solve is None:
+            return False
+        ways = state.ways(self.solve(self.pos))
+        return any((id(node), field) in state.blank for way in ways for node, field, _, _ in way)
+
+
+def _alignment(pos: int) -> int:
+    """The largest power of two, up to 16, that a position is a multiple of."""
+    return min(pos & -pos, 16) or 16
 
 
 _Unnamed = tuple[int, int, int]
@@ -882,15 +1430,24 @@ class StreamNode:
         "_parent",
         "_places",
         "_root",
+        "_spans",
         "_start",
         "_stop",
+        "_taught",
         "_values",
     )
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
+    _instances: ClassVar[tuple[str, ...]] = ()
     _each: ClassVar[tuple[str, ...]] = ()
     _native: ClassVar[Any] = None
+    _tail_moves: ClassVar[bool] = False
+    _follows: ClassVar[dict[str, Any]] = {}
+    _solvers: ClassVar[dict[str, Any]] = {}
+    _positions: ClassVar[dict[str, tuple[Any, Any, Any, Any]]] = {}
+    # whether fields are derived of bytes: True where these are the object's own
+    _calculated: ClassVar[bool | None] = None
     _io: ByteSource | None
     _out: ByteSink | None
     _parent: Any
@@ -903,7 +1460,9 @@ class StreamNode:
         self._is_le: bool | None = None
         # these are made when they are needed, which is seldom
         self._values: dict[str, Any] | None = None
-        self._places: dict[str, int] | None = None
+        self._places: dict[str, tuple[int, ByteSource]] | None = None
+        self._spans: dict[str, tuple[Any, int, int]] | None = None
+        self._taught: dict[str, Solve] | None = None
         self._marks: dict[str, Any] | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -997,7 +1556,10 @@ class StreamNode:
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
-        return ByteSource.of(_whole(data), opt).read(cls(*arguments, **named), None, "")
+        io = ByteSource.of(_whole(data), opt)
+        found = io.read(cls(*arguments, **named), None, "")
+        io.state.check()
+        return found
 
     @classmethod
     def each_of(
@@ -1014,24 +1576,110 @@ class StreamNode:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
         yield from io.each_in(cls(*arguments), None, "", tuple(name.split(".")))
+        io.state.check()
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""
         if self._part and self._parent is None and self._root is self:
             raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
-        known = own_bytes(self) if self._parent is None else None
         state = _Writing()
-        out = ByteSink(state, None if known is None else len(known))
         try:
-            out.write(self, type(self), self._parent, "", root=self._root)
-            # instances in other streams, which are there now
-            for write in state.later:
-                write()
-            return out.finish(self)
+            return self._written(state)
         except FormatError as error:
             raise EncodeError(error.path, f"cannot be computed: {error}") from error
         finally:
+            state.restore()
             state.active = False
+
+    def _written(self, state: _Writing) -> bytes:
+        """The bytes, in as many passes as it takes until nothing changes."""
+        before: list[Any] = []
+        for _ in range(_MOST_PASSES):
+            state.begin()
+            try:
+                data = self._pass(state)
+                if not state.changes:
+                    state.relocate()
+                if not state.changes:
+                    state.calculate()
+            except (EncodeError, FormatError):
+                if state.unread:
+                    for each in state.unread:
+                        each._touch()
+                        state.touched.add(id(each))
+                    continue
+                if not state.changes:
+                    if state.try_another():
+                        continue
+                    raise
+                data = b""
+            if not state.changes and state.doubtful and not state.strict:
+                state.strict = True
+                continue
+            if not state.changes:
+                for path in state.blank.values():
+                    raise EncodeError(path, "not given, and it does not follow from what is written")
+                return data
+            if state.changes == before:
+                self._contradicted(state)
+            before = state.changes
+        return self._contradicted(state)
+
+    def _pass(self, state: _Writing) -> bytes:
+        known = own_bytes(self) if self._parent is None else None
+        limit = state.sizes.get(id(self), None if known is None else len(known))
+        out = ByteSink(state, limit)
+        out.write(self, type(self), self._parent, "", root=self._root)
+        # instances in other streams, which are there now
+        for write in state.later:
+            write()
+        return out.finish(self)
+
+    def _contradicted(self, state: _Writing) -> NoReturn:
+        """Raise EncodeError for a field that several things want to be different."""
+        for key, *_ in state.changes:
+            names = list(dict.fromkeys(by for other, _, _, by in state.changes if other == key and by))
+            if key in state.journal:
+                node, old = state.journal[key]
+                who = " and ".join(names)
+                raise EncodeError(
+                    f"{type(node).__name__}.{key[1]}", f"no value of it is right for {who}", have=old
+                )
+        raise EncodeError("", "what it is computed of changes with it")
+
+    def _nodes(self) -> Iterator[StreamNode]:
+        """This object and all that it holds, also in instances that were read."""
+        seen, todo = set[int](), [self]
+        while todo:
+            at: Any = todo.pop()
+            if isinstance(at, (list, tuple)):
+                todo += at
+            elif isinstance(at, StreamNode) and id(at) not in seen:
+                seen.add(id(at))
+                yield at
+                todo += [getattr(at, each.name) for each in fields(at) if each.compare]
+                todo += list((at._values or {}).values())
+
+    def _touch(self) -> None:
+        """Read every instance in this object, so that it is written."""
+        for node in self._nodes():
+            for name in node._instances:
+                with contextlib.suppress(FormatError):
+                    getattr(node, name)
+
+    def _ranges(self, data: bytes) -> list[tuple[int, int]]:
+        """Where instances stand in the bytes that this object was read from, whatever became of it since."""
+        assert self._io is not None
+        if self._part or self._parent is not None:
+            return []
+        try:
+            read = type(self).from_bytes(data, opt=self._io.state.opt)
+        except (FormatError, TypeError):
+            # what has parameters cannot be read again without them
+            return []
+        read._touch()
+        places = [place for node in read._nodes() for place in (node._places or {}).values()]
+        return [(pos, source.at) for pos, source in places if source.buf is data and source.base == 0]
 
     @property
     def _stream(self) -> Any:
@@ -1045,8 +1693,29 @@ class StreamNode:
         """Whether an instance was read or given."""
         return self._values is not None and self._values.get(name) is not None
 
+    def _writes(self, name: str, io: ByteSink, solve: Solve | None = None) -> bool:
+        """Whether an instance is written at its position: it was read or given, and is not elsewhere."""
+        if not self._has(name):
+            return False
+        assert self._values is not None
+        state = io.state
+        place = state.starts.get(id(self._values[name]))
+        if place is None or id(self._values[name]) in state.own:
+            state.own.add(id(self._values[name]))
+            return True
+        if solve is not None and place[0] is io.owner:
+            here = type(self)._positions[name][0](self)
+            if here != place[1]:
+                state.settle(name, place[1], here, solve, "its position")
+            else:
+                state.satisfied(here, solve)
+        return False
+
     def _give(self, name: str, value: object) -> None:
-        """Set an instance."""
+        """Set an instance. What stood there is read first: its place is known then."""
+        if self._io is not None and (self._places is None or name not in self._places):
+            with contextlib.suppress(FormatError, AttributeError):
+                getattr(self, name)
         if self._values is None:
             self._values = {}
         self._values[name] = value
@@ -1069,9 +1738,9 @@ class StreamNode:
             raise Malformed(name, "its stream was not read", at=self._start)
         if self._places is None:
             self._places = {}
-        self._places[name] = pos
         before = stream.current
         found = stream.seek(pos, name)
+        self._places[name] = pos, found
         self._io.state.sought.append((found, before))
         return found
 
@@ -1079,7 +1748,149 @@ class StreamNode:
         """Where an instance was read that depends on where the stream stood then."""
         if self._places is None or name not in self._places:
             raise EncodeError(name, "its position depends on where the stream stood when it was read")
-        return self._places[name]
+        return self._places[name][0]
+
+    def _find_places(self) -> None:
+        """Have the places of instances that the native reader read, which keeps none."""
+        for name in self._instances if self._values else ():
+            if self._has(name) and (self._places is None or name not in self._places):
+                with contextlib.suppress(FormatError, AttributeError):
+                    getattr(self, f"_read_{name}")()
+
+    def _origins(self, state: _Writing) -> None:
+        """Remember where instances were before anything is changed."""
+        for name, (position, *_) in self._positions.items():
+            key = (id(self), name)
+            if key not in state.origins:
+                state.origins[key] = None
+                with contextlib.suppress(FormatError, EncodeError):
+                    state.origins[key] = position(self)
+
+    # -- what is computed of bytes ----------------------------------------------------------------
+
+    def _begin(self, name: str, io: ByteSource | ByteSink) -> None:
+        """A field whose bytes are asked for begins."""
+        self._span(name, io, io.place, io.place)
+
+    def _end(self, name: str, io: ByteSource | ByteSink) -> None:
+        assert self._spans is not None
+        self._spans[name] = io, self._spans[name][1], io.place
+
+    def _span(self, name: str, io: ByteSource | ByteSink, start: int, stop: int) -> None:
+        if self._spans is None:
+            self._spans = {}
+        self._spans[name] = io, start, stop
+
+    def _bytes_of(self, name: str) -> tuple[Any, int, int]:
+        """The stream and the range of a field or an instance; of this object where `name` is empty."""
+        writing = self._out is not None and self._out.state.active
+        found = None if self._spans is None else self._spans.get(name)
+        if found is not None and (not writing or isinstance(found[0], ByteSink)):
+            return found
+        if not name and self._io is not None:
+            return self._io, self._start - self._io.base, self._stop - self._io.base
+        if getattr(self, name) is not None and self._places is not None and name in self._places:
+            pos, source = self._places[name]
+            return source, pos, source.at - source.base
+        raise self._wrong(name, "its bytes are needed, and it is not there")
+
+    def _computed(
+        self,
+        function: str,
+        owner: StreamNode,
+        first: str,
+        last: str,
+        *,
+        own: str = "",
+        byte: int = 0,
+        unpack: str = "",
+        where: Callable[[Any], bool] | None = None,
+    ) -> Any:
+        """What a `-derive` computes of bytes, from one field to another. Raises: FormatError."""
+        if where is not None:
+            spans = [each for each in getattr(owner, first) or () if where(each)]
+            if function == "count_of":
+                return len(spans)
+            if not spans:
+                return 0
+            start_of, stop_of = spans[0]._bytes_of(""), spans[-1]._bytes_of("")
+        elif function == "count_of":
+            return len(self._given(getattr(owner, first), first))
+        else:
+            start_of, stop_of = owner._bytes_of(first), owner._bytes_of(last)
+        io, start, _ = start_of
+        stop = stop_of[2]
+        if function == "position_of":
+            return start
+        data = io.between(start, stop)
+        if data is None:
+            raise self._wrong(first, "its bytes are needed before they are written")
+        if own and self._spans is not None and own in self._spans:
+            _, low, high = self._spans[own]
+            low, high = max(low, start), min(high, stop)
+            if low < high:
+                data = data[: low - start] + bytes([byte]) * (high - low) + data[high - start :]
+        if unpack:
+            limit = (DEFAULT_READ if self._io is None else self._io.state.opt).decompressed_bytes
+            made = unpacked(unpack, data, limit)
+            if made is None:
+                raise self._wrong(first, f"it is no whole {unpack} stream")
+            data = made
+        return len(data) if function == "length_of" else CHECKSUMS[function](data)
+
+    def _calculate(self) -> Iterable[tuple[str, Any, bool, str]]:
+        return ()
+
+    def _check(self) -> None:
+        """Compare what follows from bytes with what was read. Raises: CrcMismatch, Malformed."""
+        assert self._io is not None
+        opt = self._io.state.opt
+        for name, value, checksum, verify in self._unkept(self._calculate):
+            have: Any = self
+            for part in name.split("."):
+                have = None if have is None else getattr(have, part)
+            if have is None or verify == "no" or not (opt.check_crc if checksum else opt.verify):
+                continue
+            if have == value or (verify == "at_least" and have >= value):
+                continue
+            if checksum and isinstance(value, int):
+                raise CrcMismatch(name, at=self._start, need=have, have=value)
+            raise Malformed(name, "not what it is derived from", at=self._start, need=value, have=have)
+
+    def _grouped(self, number: int, bits: int, held: str, member: str) -> list[Any]:
+        """A number as groups of its bits, in the order in which the instance `member` gives it back."""
+        parts: list[int] = []
+        rest = number
+        while rest > 0 or not parts:
+            parts.append(rest & ((1 << bits) - 1))
+            rest >>= bits
+        more = 1 << bits
+        for ordered in (parts, parts[::-1]):
+            data = bytes([*(part | more for part in ordered[:-1]), ordered[-1]])
+            with contextlib.suppress(FormatError):
+                made = type(self).from_bytes(data)
+                if getattr(made, member) == number:
+                    groups: list[Any] = getattr(made, held)
+                    return groups
+        raise self._wrong(member, "no groups of bits are this number", number)
+
+    def _unkept(self, compute: Callable[[], Iterable[T]]) -> list[T]:
+        """What is computed, without the instances that were read for it: nobody asked for them."""
+        before = dict(self._values or {})
+        try:
+            return list(compute())
+        finally:
+            if self._values is not None and self._values != before:
+                self._values = before
+
+    def _digits(self, number: int, base: int, like: Any) -> str:
+        """A number as text of as many characters as there were."""
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+        found, rest = "", max(number, 0)
+        while rest or not found:
+            rest, digit = divmod(rest, base)
+            found = digits[digit] + found
+        return found.rjust(len(like) if isinstance(like, str) else 0, "0")
 
     # -- what can fail in an expression ---------------------------------------------------------
 
@@ -1163,6 +1974,9 @@ class StreamNode:
         values = self._values
         if values is None:
             values = self._values = {}
+        if self._out is not None and self._out.state.active and (same := self._same(name)) is not None:
+            written: T = same
+            return written
         found: Any = values.get(name, self)
         if found is not self:
             if found is _READING:
@@ -1194,6 +2008,18 @@ class StreamNode:
             # what is absent may be there at its next use
             values[name] = value
         return value
+
+    def _same(self, name: str) -> Any:
+        """The object that is written in sequence where an instance was read, which is what it shows then."""
+        found = self._positions.get(name)
+        assert self._out is not None
+        pos = self._out.state.origins.get((id(self), name))
+        if found is None or pos is None or found[3] is None:
+            return None
+        source = found[1](self)
+        if source is None:
+            return None
+        return self._out.state.known.get((id(source.buf), source.base, pos, found[3]()))
 
     def _mark(self, name: str, compute: Callable[[], T]) -> T:
         """A value that depends on where the stream stands: that of its first use."""

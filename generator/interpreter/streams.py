@@ -19,6 +19,7 @@ from kodec.generator.plan.steps import (
     FixedNumber,
     InstancePlan,
     Many,
+    Mark,
     Nested,
     Octets,
     One,
@@ -265,6 +266,9 @@ class StreamReader:
                     self._rules(rules, found, at, name, _width(element))
                 case Many():
                     self._list(step, at)
+                case Mark():
+                    # only what is derived of bytes needs it, which a reader may leave alone
+                    pass
                 case _:
                     raise TypeError(step)
 

@@ -14,7 +14,13 @@ from kodec.generator.passes.names import check_names
 from kodec.generator.passes.nesting import check_nesting
 from kodec.generator.passes.order import check_order
 from kodec.generator.passes.prune_invalid import prune_invalid
-from kodec.generator.passes.record_subset import check_record_subset, extension_key, prefers_streams
+from kodec.generator.passes.record_subset import (
+    check_record_subset,
+    derives,
+    extension_key,
+    only_derives,
+    prefers_streams,
+)
 from kodec.generator.passes.rows import check_rows
 from kodec.generator.passes.shapes import check_columns, check_shapes
 from kodec.generator.passes.sizes import check_sizes
@@ -36,19 +42,20 @@ _STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
 _OF_LAYOUTS = (check_order, check_conditions, check_derivations, check_sizes)
 
 
-def run_passes(model: Model, found: Problems | None = None) -> Model:
+def run_passes(model: Model, found: Problems | None = None, *, streams: bool = False) -> Model:
     """As `check`. Raises SchemaError with all problems found, and those that were `found` before."""
     problems = Problems() if found is None else found
-    model = check(model, problems)
+    model = check(model, problems, streams=streams)
     problems.raise_if_any()
     return model
 
 
-def check(model: Model, problems: Problems) -> Model:
+def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
     """Run every check. Gives the model without what is wrong; each schema in it shows whether it is streamed.
 
     Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
-    schema says, it is streamed, unless it has extension keys, which need layouts.
+    schema says, it is streamed, unless it has extension keys other than `-derive`, which need layouts. With
+    `streams`, all others are streamed.
     """
     nesting = Problems()
     check_nesting(model, nesting)
@@ -70,9 +77,11 @@ def check(model: Model, problems: Problems) -> Model:
         part = Model(schemas)
         lacking = _layouts(part)
         key = extension_key([model.schema(each.id) for each in schemas])
-        if not lacking and (key is not None or not prefers_streams(schemas)):
+        kept = key is not None or (derives(schemas) and not streams)
+        if not lacking and (kept or not (streams or prefers_streams(schemas))):
             continue
-        if key is not None:
+        if key is not None or (lacking and only_derives(schemas, lacking) and not streams):
+            # what is wrong with a derivation is so in streams too
             problems.found += lacking
             continue
         check_streamed(part, schemas, problems)

@@ -9,13 +9,13 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 from kodec.generator.passes.common import instance_sizes, path_of
-from kodec.generator.problems import Place, Problems
+from kodec.generator.problems import Place, Problems, SchemaProblem
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["check_record_subset", "extension_key", "prefers_streams"]
+__all__ = ["check_record_subset", "derives", "extension_key", "only_derives", "prefers_streams"]
 
 _KEYS = {
     "terminator": "use a length field and `size`",
@@ -54,7 +54,6 @@ def extension_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
 
 _OWN = (
     *(
-        "-derive",
         "-default",
         "-nullable",
         "-nullable-versions",
@@ -67,6 +66,21 @@ _OWN = (
         "-column",
     ),
 )
+
+
+def derives(schemas: Sequence[Schema]) -> bool:
+    """Whether fields are derived, which layouts do too."""
+    fields = (field for schema in schemas for struct in schema.structs for field in struct.fields)
+    return any(field.derive is not None for field in fields)
+
+
+def only_derives(schemas: Sequence[Schema], lacking: Sequence[SchemaProblem]) -> bool:
+    """Whether all that layouts refuse are derivations, of the forms that they have."""
+    fields = [field for schema in schemas for struct in schema.structs for field in struct.fields]
+    derived = [field for field in fields if field.derive is not None]
+    places = {field.at("-derive") for field in derived}
+    known = all(field.derive is not None and field.derive.kind != "computed" for field in derived)
+    return known and all(problem.place in places for problem in lacking)
 
 
 def prefers_streams(schemas: Sequence[Schema]) -> bool:
@@ -121,6 +135,8 @@ def _struct(model: Model, struct: Struct, problems: Problems) -> None:
             text = "too long with the instances that it uses"
             bad(instance.at("value"), instance.id, text, "use fewer of them")
 
+    if struct.tail is not None:
+        bad(struct.at("-tail"), "", "`-tail` is not supported", "a `size-eos` field has such bytes")
     if struct.endian is not None:
         bad(
             struct.place,
@@ -160,6 +176,8 @@ def _field(model: Model, struct: Struct, field: Field, bad: _Bad) -> None:
     for key, hint in _KEYS.items():
         if key in field.places:
             bad(field.at(key), field.id, f"`{key}` is not supported", hint)
+    if field.derive is not None and field.derive.kind == "computed":
+        bad(field.at("-derive"), field.id, "this `-derive` is not supported", "one function, and `+ n`")
     if field.id.startswith("_"):
         bad(field.place, field.id, "a field needs an id", "lower_snake_case")
     kinds = [field.type]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kodec.generator.passes.common import path_of
-from kodec.generator.problems import Place, Problems
+from kodec.generator.plan.follows import call_kinds, owners_of
+from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scope, UnknownName, a, types_in
 from kodec.generator.schema.hints import like_name
 from kodec.generator.schema.model import (
     Bits,
     Bytes,
+    Derive,
+    DeriveCall,
     Field,
     Instance,
     Model,
@@ -97,6 +100,7 @@ class _Checker:
         self.shape(field)
         self.types(field, inner, index)
         self.valid(field, item)
+        self.derive(field)
 
     def types(self, field: Field, scope: Scope, index: int | None) -> None:
         place = field.at("type")
@@ -175,6 +179,79 @@ class _Checker:
         self.need(place, field.id, "valid", valid.expr, scope, ("boolean",))
         if valid.in_enum and field.enum is None:
             self.bad(place, field.id, "`in-enum` needs an `enum`")
+
+    def derive(self, field: Field) -> None:
+        """What a field is derived from: members whose bytes begin and end with whole ones."""
+        place = field.at("-derive")
+        if field.derive is None:
+            return
+        if field.repeat is not None or field.contents is not None:
+            self.bad(place, field.id, "only one value can be derived", "leave `-derive` out")
+        for derive in field.derive.each:
+            self.derivation(field, derive, place)
+
+    def derivation(self, field: Field, derive: Derive, place: Place) -> None:
+        calls, value = derive.parts
+        if value is None:
+            text = f"`{derive.kind}` is not supported in a streamed schema"
+            hint = "a flag or a count follows by itself" if derive.kind == "presence_of" else "items.last.x"
+            self.bad(place, field.id, text, hint)
+            return
+        for call in calls:
+            self.call(field, call, place)
+        scope = Scope(self.struct, call_kinds(calls))
+        found = self.need(place, field.id, "-derive", value, scope, ())
+        own = self.kinds.element(field)
+        if derive.into is not None:
+            struct = self.kinds.struct(own.full) if own.name == "type" and own.full else None
+            instance = None if struct is None else struct.instance(derive.into)
+            if struct is None or instance is None or instance.value is None:
+                self.bad(place, field.id, f"`into`: `{field.id}` has no value instance `{derive.into}`")
+                return
+            own = self.kinds.of_instance(struct, instance)
+        if found is not None and not _alike(own, found):
+            self.bad(place, field.id, f"`-derive` gives {a(found)}, the field is {a(own)}")
+        self.need(place, field.id, "when", derive.when, Scope(self.struct), ("boolean",))
+
+    def call(self, field: Field, call: DeriveCall, place: Place) -> None:
+        try:
+            owners = owners_of(self.kinds, self.struct, call)
+        except KindError as error:
+            self.bad(place, field.id, f"`-derive`: {error}", error.hint)
+            return
+        for owner in owners:
+            order = [each.id for each in owner.fields]
+            for name in dict.fromkeys((call.first, call.last)):
+                spec = owner.field(name)
+                parsed = owner.instance(name)
+                if spec is None and (parsed is None or parsed.reads is None):
+                    self.bad(
+                        place,
+                        field.id,
+                        f"`-derive`: `{owner.id}` has no field `{name}`",
+                        nearest(name, order),
+                    )
+                    return
+                if spec is not None and isinstance(spec.type, Bits):
+                    self.bad(
+                        place, field.id, f"`-derive`: `{name}` is bits", "begin and end with whole bytes"
+                    )
+                if spec is None and call.first != call.last:
+                    self.bad(place, field.id, f"`-derive`: `{name}` is an instance", "a range is of fields")
+            first, parsed = owner.field(call.first), owner.instance(call.first)
+            if call.first != call.last and order.index(call.last) < order.index(call.first):
+                self.bad(place, field.id, f"`-derive`: the range {call.first}..{call.last} runs backwards")
+            listed = first if parsed is None else parsed.reads
+            if listed is not None and listed.repeat is None and (call.where or call.function == "count_of"):
+                self.bad(place, field.id, f"`{call.function}`: `{call.first}` is not repeated")
+            elif call.where is not None and first is not None:
+                if not isinstance(first.type, Ref):
+                    self.bad(place, field.id, f"`where`: the elements of `{call.first}` are no objects")
+                    continue
+                kind = self.kinds.element(first)
+                self.need(
+                    place, field.id, "where", call.where, Scope(self.struct).with_names(_=kind), ("boolean",)
+                )
 
     def instance(self, instance: Instance) -> None:
         scope = Scope(self.struct)

@@ -20,6 +20,7 @@ __all__ = [
     "Bits",
     "Bounds",
     "ByteOrder",
+    "Calculated",
     "Case",
     "Chars",
     "CheckCount",
@@ -48,6 +49,7 @@ __all__ = [
     "SetNull",
     "Size",
     "Slot",
+    "Solution",
     "Step",
     "Stored",
     "Streamed",
@@ -86,6 +88,22 @@ class Rule:
             assert isinstance(self.wanted[0], Constant)
             return str(self.wanted[0].value)
         return shown if self.need == "equal" else f"{_NEEDS.get(self.need, self.need)} {shown}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A field that a size, a count, a position or a condition follows from, and what it has to be.
+
+    `target` becomes `value`, whose `Item` is the size that is wanted, where all `tests` hold. It is a field,
+    a parameter or an instance, of the object itself or of another, or an element of a list.
+
+    `also` are further ones that have to change with it: the other digits of a number.
+    """
+
+    target: Value
+    value: Value
+    tests: tuple[Value, ...] = ()
+    also: tuple[Solution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +175,7 @@ class Size:
 
     value: Value
     implied: bool
+    solved: tuple[Solution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +198,7 @@ class Bounds:
             value, `consume` that it is read, `needed` that it must be there.
         pad: what fills the value up to its size.
         process: what becomes of the bytes then.
+        solved: the fields from which `size` is computed, each with what it has to be for another size.
     """
 
     contents: bytes | None = None
@@ -191,6 +211,7 @@ class Bounds:
     needed: bool = True
     pad: int | None = None
     process: Process | None = None
+    solved: tuple[Solution, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -235,6 +256,7 @@ class Nested:
     Attributes:
         parent: what the object has as its parent; None is nothing.
         rooted: whether it has the same root; else it is its own.
+        told: for each argument the fields that it is computed from.
     """
 
     unit: str
@@ -244,6 +266,7 @@ class Nested:
     bounds: Bounds | None = None
     parent: Value | None = None
     rooted: bool = False
+    told: tuple[tuple[Solution, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +358,14 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Steps that are taken where `test` holds. Fields that they would set keep what is there without them."""
+    """Steps that are taken where `test` holds. Fields that they would set keep what is there without them.
+
+    `solved` are flags from which `test` is computed.
+    """
 
     test: Value
     steps: tuple[Step, ...]
+    solved: tuple[Solution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,6 +566,7 @@ class InstancePlan:
         step: how it is read.
         position: where, in bytes from the start of the stream; None is where the stream stands.
         stream: which one, if not that of the object.
+        solved: the fields from which `value`, or else `position`, is computed.
     """
 
     name: str
@@ -548,6 +576,27 @@ class InstancePlan:
     step: One | Many | None = None
     position: Value | None = None
     stream: Value | None = None
+    solved: tuple[Solution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Calculated:
+    """A field that is computed once all bytes are there (`-derive`), and compared when they were read.
+
+    Attributes:
+        value: what it is.
+        when: where it is so; elsewhere it is what was given.
+        checksum: whether it is one, which readers may be told not to compare.
+        verify: `equal`, `at_least`, or `no` where readers do not compare it.
+        into: the instance of the field's object that is that value; empty where it is the field itself.
+    """
+
+    name: str
+    value: Value
+    when: Value | None
+    checksum: bool
+    verify: str = "equal"
+    into: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,12 +608,20 @@ class Streamed:
         loose: whether types of the model may end within a byte, so that what is read in bytes drops the
             bits that are left of one first.
         each: the lists, and the fields with such lists inside, whose elements can be given one by one.
+        follows: the fields that a writer computes of others where they are null, or do not fit these.
+        calculated: those that follow from bytes.
+        marked: the fields and instances whose bytes are asked for.
+        tail_moves: whether undescribed bytes after it stay after it when it grows.
     """
 
     instances: tuple[InstancePlan, ...]
     part: bool
     loose: bool
     each: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
+    calculated: tuple[Calculated, ...] = ()
+    marked: tuple[str, ...] = ()
+    tail_moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

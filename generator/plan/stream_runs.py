@@ -144,7 +144,7 @@ def _whole_bytes(fields: list[Field]) -> Iterator[Group | Field]:
         part, width = [], 0
 
 
-def _each(struct: Struct, when: Set[str], *, bits: bool) -> Iterator[Group | Field]:
+def _each(struct: Struct, when: Set[str], alone: Set[str], *, bits: bool) -> Iterator[Group | Field]:
     """The fields in order, in groups where they can be. `bits`: whether bits can be."""
     for order, found in groupby(
         struct.fields, lambda spec: spec.type.endian if isinstance(spec.type, Bits) else None
@@ -152,17 +152,21 @@ def _each(struct: Struct, when: Set[str], *, bits: bool) -> Iterator[Group | Fie
         fields = list(found)
         if order is None:
             for spec in fields:
-                yield (_alone(spec) if _plain(spec, when) else None) or spec
-        elif bits and all(_plain(spec, when) for spec in fields):
+                joined = _plain(spec, when) and spec.id not in alone
+                yield (_alone(spec) if joined else None) or spec
+        elif bits and all(_plain(spec, when) and spec.id not in alone for spec in fields):
             yield from _whole_bytes(fields)
         else:
             yield from fields
 
 
-def groups_of(struct: Struct, when: Set[str], *, loose: bool) -> Iterator[list[Group] | Field]:
+def groups_of(
+    struct: Struct, when: Set[str], alone: Set[str], *, loose: bool
+) -> Iterator[list[Group] | Field]:
     """The fields in order; those of fixed width that stand next to each other in one order are joined.
 
-    `when` are the `timely` names. Where types may end within a byte (`loose`), bits are taken one by one.
+    `when` are the `timely` names; those of `alone` are not joined. Where types may end within a byte
+    (`loose`), bits are taken one by one.
     """
     pending: list[Group] = []
     order = ""
@@ -174,7 +178,7 @@ def groups_of(struct: Struct, when: Set[str], *, loose: bool) -> Iterator[list[G
             yield from (group.fields[0] for group in pending)
         pending.clear()
 
-    for group in _each(struct, when, bits=not loose):
+    for group in _each(struct, when, alone, bits=not loose):
         if isinstance(group, Group):
             if (order and group.order and group.order != order) or len(pending) == MOST_JOINED:
                 yield from flush()

@@ -66,7 +66,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.widths import bits_of
 from kodec.generator.wire import encoding_named
 
-__all__ = ["Here", "StreamBinder", "StreamTypes", "is_real", "number_of"]
+__all__ = ["Here", "StreamBinder", "StreamTypes", "either", "is_real", "number_of"]
 
 _COMPARED = ("==", "!=", "<", "<=", ">", ">=")
 _PLACE = Whole(0, (1 << 63) - 1)
@@ -203,12 +203,14 @@ class Here:
         at_hand: whether `_io` is the stream that is read or written there, rather than that of the object.
         unread: whether fields of the type itself may not have been read yet.
         item: the type of `_`.
+        calls: what the names `_d0`, `_d1` of a derivation stand for.
     """
 
     scope: Scope
     at_hand: bool = False
     unread: bool = False
     item: Type | None = None
+    calls: tuple[Value, ...] = ()
 
     def with_item(self, kind: Kind, item: Type) -> Here:
         """The same place, where `_` is a value of this kind and type."""
@@ -326,6 +328,8 @@ class StreamBinder:
                 return Around(None, name[1:], self._around(ex.Name(name), here))
             case "_sizeof":
                 return _constant((bits_of(self.model, struct.name) + 7) // 8)
+        if here.calls and name.startswith("_d"):
+            return here.calls[int(name[2:])]
         return FieldOf(name, self.types.member(struct, name))
 
     def _around(self, expr: ex.Expr, here: Here) -> Type:

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 
+from kodec.generator.plan.follows import derived_of, followed, marked_in
+from kodec.generator.plan.solve import presence, solutions
 from kodec.generator.plan.steps import (
     Align,
     Bits,
     Bounds,
     ByteOrder,
+    Calculated,
     Case,
     Chars,
     Choice,
@@ -20,6 +23,7 @@ from kodec.generator.plan.steps import (
     FixedNumber,
     InstancePlan,
     Many,
+    Mark,
     Nested,
     Octets,
     One,
@@ -29,6 +33,7 @@ from kodec.generator.plan.steps import (
     Rule,
     Size,
     Slot,
+    Solution,
     Step,
     Streamed,
     Unit,
@@ -53,9 +58,11 @@ from kodec.generator.plan.values import (
     Enumerated,
     EnumOf,
     FieldOf,
+    Grouped,
     Item,
     ListOf,
     Maybe,
+    MemberOf,
     ObjectOf,
     Required,
     SizeOf,
@@ -93,8 +100,10 @@ __all__ = ["asks_stream", "known_size", "streams_of", "written"]
 def streams_of(model: Model, kinds: Kinds) -> Program:
     """The units of all streamed schemas."""
     builder = _Builder(model, kinds)
-    return Program(
-        {unit.name: unit for schema in model.schemas if schema.streamed for unit in builder.units(schema)}
+    return followed(
+        Program(
+            {unit.name: unit for schema in model.schemas if schema.streamed for unit in builder.units(schema)}
+        )
     )
 
 
@@ -109,6 +118,7 @@ class _Builder:
         self.loose = loose(model)
         self.timely = timely(model)
         self.ending = ending(model)
+        self.marked = marked_in(model, kinds)
 
     def units(self, schema: Schema) -> Iterator[Unit]:
         each = self._one_by_one(schema.root)
@@ -126,6 +136,9 @@ class _Builder:
                     part=self.kinds.needs_others(struct),
                     loose=self.loose,
                     each=each.get(struct.name, ()),
+                    calculated=tuple(self._calculated(struct)),
+                    tail_moves=struct.tail == "moves",
+                    marked=tuple(sorted(self.marked.get(struct.name, ()))),
                 ),
             )
 
@@ -195,15 +208,21 @@ class _Builder:
                 ),
                 other=next((order == "le" for case, order in cases if case is None), None),
             )
-        for found in groups_of(struct, self.timely, loose=self.loose):
+        marked = self.marked.get(struct.name, frozenset())
+        for found in groups_of(struct, self.timely, marked, loose=self.loose):
             if isinstance(found, list):
                 yield self._run(found, here)
                 continue
-            step = self._read(struct, found, here)
-            if found.condition is None:
+            step: Step = self._read(struct, found, here)
+            if found.condition is not None:
+                test = self.bind.value(found.condition, here)
+                step = When(test, (step,), presence(test))
+            if found.id in marked:
+                yield Mark(found.id)
                 yield step
+                yield Mark(found.id, end=True)
             else:
-                yield When(self.bind.value(found.condition, here), (step,))
+                yield step
 
     def _run(self, groups: list[Group], here: Here) -> Fixed:
         slots: list[Slot] = []
@@ -239,7 +258,8 @@ class _Builder:
             return One(spec.id, kind, element, rules)
         count = None
         if spec.repeat_expr is not None:
-            count = Size(self.bind.value(spec.repeat_expr, here), implied=False)
+            number = self.bind.value(spec.repeat_expr, here)
+            count = Size(number, implied=False, solved=solutions(number))
         until = None
         if spec.repeat_until is not None:
             until = _so_far(spec.id, self.bind.value(spec.repeat_until, inner))
@@ -262,9 +282,11 @@ class _Builder:
             case Ref(target, args):
                 sized = spec.size is not None or spec.size_eos or spec.terminator is not None
                 parent, rooted = self._parent(struct, kind, here)
+                given = tuple(self.bind.argument(each, here) for each in args)
                 return Nested(
                     unit=target,
-                    arguments=tuple(self.bind.argument(each, here) for each in args),
+                    arguments=given,
+                    told=tuple(presence(each) if each.type == FLAG else solutions(each) for each in given),
                     bounds=self._bounds(kind, spec, here) if sized else None,
                     parent=parent,
                     rooted=rooted,
@@ -326,9 +348,11 @@ class _Builder:
         if spec.process is not None:
             given = tuple(self.bind.value(each, here) for each in spec.process.args)
             process = Process(spec.process.name, given)
+        size = None if spec.size is None else self.bind.value(spec.size, here)
         return Bounds(
             contents=spec.contents,
-            size=None if spec.size is None else self.bind.value(spec.size, here),
+            size=size,
+            solved=solutions(size),
             rest=spec.size_eos,
             early=self.loose and asks_for(spec.size, self.ending),
             terminator=end,
@@ -392,17 +416,51 @@ class _Builder:
             if instance.enum is not None:
                 value = self.bind.value(instance.value, before)
                 value = Enumerated(value, EnumOf(instance.enum, number_of(value.type)))
-            return InstancePlan(instance.id, kind, test, value=value)
+            solved = presence(value) if kind == FLAG else solutions(value)
+            groups = self._groups(struct)
+            if groups is not None and any(isinstance(part, MemberOf) for part in values_in(value)):
+                target = FieldOf(groups.list, groups.type)
+                solved = (Solution(target, replace(groups, member=instance.id)),)
+            return InstancePlan(instance.id, kind, test, value=value, solved=solved)
         stream = None if instance.io == ex.Name("_io") else instance.io
         here = Here(Scope(struct), at_hand=stream is None, unread=unread)
+        position = given(instance.position)
         return InstancePlan(
             name=instance.id,
             type=kind,
             test=test,
             step=self._read(struct, spec, here),
-            position=given(instance.position),
+            position=position,
             stream=given(stream),
+            solved=() if asks_stream(position) else solutions(position),
         )
+
+    def _groups(self, struct: Struct) -> Grouped | None:
+        """How a number is made of the one field of a type, where that is a list of groups of its bits."""
+        if len(struct.fields) != 1 or not isinstance(struct.fields[0].type, Ref):
+            return None
+        spec = struct.fields[0]
+        assert isinstance(spec.type, Ref)
+        match spec.repeat_until:
+            case ex.Unary("not", ex.Attr(ex.Name("_"), flag)):
+                pass
+            case _:
+                return None
+        held = self.model.struct(spec.type.target).fields
+        bits = {each.id: each.type.width for each in held if isinstance(each.type, BitsType)}
+        if len(held) != 2 or len(bits) != 2 or bits.get(flag) != 1 or sum(bits.values()) != 8:
+            return None
+        number = next(name for name in bits if name != flag)
+        item = Item(Whole(0, (1 << 64) - 1))
+        return Grouped(
+            item, spec.type.target, flag, number, bits[number], spec.id, "", self.types.field(spec)
+        )
+
+    def _calculated(self, struct: Struct) -> Iterator[Calculated]:
+        """The derivations of the fields of a type."""
+        for spec in struct.fields:
+            for derive in spec.derive.each if spec.derive is not None else ():
+                yield derived_of(self.bind, struct, spec, derive)
 
 
 def _so_far(name: str, until: Value) -> Value:

@@ -30,14 +30,17 @@ __all__ = [
     "Binary",
     "Cast",
     "Choose",
+    "Computed",
     "Constant",
     "Counter",
     "Decoded",
+    "Digits",
     "EdgeOf",
     "ElementOf",
     "EnumOf",
     "Enumerated",
     "FieldOf",
+    "Grouped",
     "IsNull",
     "Item",
     "ListOf",
@@ -337,6 +340,57 @@ class Decoded:
 
 
 @dataclass(frozen=True, slots=True)
+class Digits:
+    """A number as text of digits to `base`, in as many characters as the text `like` has."""
+
+    of: Value
+    base: int
+    like: Value
+    type: Type = TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A number as a list of objects of `unit`: of each the field `number` has `bits` bits of it, and `flag`
+    is true if another one follows. The instance `member` of what has the list gives the number back, which
+    decides the order.
+    """
+
+    of: Value
+    unit: str
+    flag: str
+    number: str
+    bits: int
+    list: str
+    member: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What a `-derive` computes: `function` of the bytes from the start of `first` to the end of `last`.
+
+    These are fields or instances of `of` (the object itself, if None).
+
+    Attributes:
+        function: length_of, count_of, position_of, or the name of a checksum.
+        own: the field that is derived, whose bytes count as `byte` where they are among them.
+        unpack: how the bytes are decompressed first; empty where they are not.
+        where: `first` is a list, and this is the condition for its `Item`.
+    """
+
+    function: str
+    of: Value | None
+    first: str
+    last: str
+    own: str
+    byte: int | None
+    unpack: str
+    type: Type
+    where: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reversed:
     """A text from its end to its start."""
 
@@ -459,6 +513,9 @@ Value = (
     | Enumerated
     | Shown
     | Decoded
+    | Digits
+    | Grouped
+    | Computed
     | Reversed
     | Substring
     | Listed
@@ -672,6 +729,11 @@ def text_of(value: Value, binds: int = -1) -> str:
             return text_of(of, binds)
         case ElementOf(of, at):
             return f"{text_of(of, 9)}[{text_of(at)}]"
+        case Digits(of) | Grouped(of):
+            return text_of(of, binds)
+        case Computed(function, of, first, last):
+            owner = "" if of is None else f"{text_of(of, 9)}."
+            return f"{function}({owner}{first}{'' if first == last else f'..{last}'})"
         case Listed(items):
             return f"[{', '.join(map(text_of, items))}]"
         case Substring(of, start, stop):

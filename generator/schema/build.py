@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from kodec.generator.problems import Place, Problems
+from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
 from kodec.generator.schema.files import IDENT, Unit, load_unit
@@ -52,14 +53,17 @@ _PARSED = frozenset(
 WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 
-def build(folder: Path, problems: Problems) -> Model:
-    """Read every .ksy under `folder`; where there are problems, something harmless stands in the model."""
+def build(folder: Path, problems: Problems, overlays: Mapping[str, Path] | None = None) -> Model:
+    """Read every .ksy under `folder`; where there are problems, something harmless stands in the model.
+
+    `overlays` are files with further keys, by the id of the schema; one beside a schema is found by itself.
+    """
     files = sorted(folder.rglob("*.ksy"))
     if not files:
         problems.add(Place(folder.name, 1, 1), "", "no .ksy file in this folder")
     units: dict[str, Unit] = {}
     for file in files:
-        unit = load_unit(file, file.relative_to(folder).as_posix(), folder, problems)
+        unit = load_unit(file, file.relative_to(folder).as_posix(), folder, problems, overlays)
         if unit is None:
             continue
         if unit.id in units:
@@ -67,6 +71,10 @@ def build(folder: Path, problems: Problems) -> Model:
                 unit.root.place, unit.id, f"two files have the id: the other is {units[unit.id].path}"
             )
         units[unit.id] = unit
+    for ident, overlay in (overlays or {}).items():
+        if ident not in units:
+            text = f"an overlay of `{ident}`, which is not in {folder.name}"
+            problems.add(Place(str(overlay), 1, 1), "schema", text, nearest(ident, units))
     builder = Builder(units, problems)
     schemas = [builder.schema(unit) for unit in units.values()]
     return Model(tuple(sorted(schemas, key=lambda schema: schema.path)))
@@ -155,6 +163,7 @@ class Builder(Fields):
             endian,
             self._message(node, path),
             self.words(node, "-orig-id"),
+            self.word(node, "-tail", path, ("moves",)),
             {str(key): place for key, place in node.keys.items()},
         )
 

@@ -501,6 +501,13 @@ class Kinds:
                         yield kind.parent
             if spec.valid is not None:
                 yield from spec.valid.rules
+            for derive in spec.derive.each if spec.derive is not None else ():
+                calls, value = derive.parts
+                yield from (each for each in (derive.when, value) if each is not None)
+                for call in calls:
+                    yield from (each for each in (call.of, call.where) if each is not None)
+                    # of what is named in a range, the bytes are asked for
+                    yield from map(ex.Name, (call.first, call.last))
         for instance in struct.instances:
             parts = (instance.value, instance.position, instance.io, instance.condition)
             yield from (part for part in parts if part is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kodec.generator.problems import Place, nearest
 from kodec.generator.schema import expr as ex
@@ -12,6 +13,7 @@ from kodec.generator.schema.model import (
     Codec,
     Column,
     Derive,
+    DeriveCall,
     Field,
     Process,
     Switch,
@@ -20,6 +22,7 @@ from kodec.generator.schema.model import (
     Valid,
 )
 from kodec.generator.schema.types import Types
+from kodec.generator.wire import CHECKSUMS
 
 __all__ = ["Fields"]
 
@@ -27,6 +30,15 @@ _DERIVE = re.compile(
     r"\s*(length_of|count_of|presence_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
     r"(?:\s*\.\.\s*([a-z][a-z0-9_]*)|\.([a-z][a-z0-9_]*))?\s*\)\s*(?:\+\s*(.+))?\Z"
 )
+
+FUNCTIONS = ("length_of", "count_of", "position_of", *CHECKSUMS)
+"""What `-derive` can ask of bytes."""
+_PATH = r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)*"
+_CALL = re.compile(
+    rf"(?<![\w.])({'|'.join(sorted(FUNCTIONS, key=len, reverse=True))})"
+    rf"\(\s*({_PATH})\s*(?:\.\.\s*({_PATH})|\bwhere\b\s*((?:[^()]|\([^()]*\))+))?\s*\)"
+)
+_FORMS = "length_of(x), count_of(x), position_of(x), crc32(a..b) or another checksum, in an expression"
 
 
 def _cases(node: Node) -> dict[str, Place]:
@@ -184,24 +196,44 @@ class Fields(Types):
         child = node.get("-derive")
         if child is None:
             return None
+        if not isinstance(child.value, list):
+            return self._derivation(child, path)
+        found = [made for item in child.items if (made := self._derivation(item, path)) is not None]
+        if not found:
+            self.bad(child, path, "`-derive` cannot be read", _FORMS)
+            return None
+        first = replace(found[0], more=tuple(found[1:]))
+        # layouts have one derivation for a field
+        return first if first.kind == "computed" or not first.more else self._in_streams(first)
+
+    @staticmethod
+    def _in_streams(derive: Derive) -> Derive:
+        calls, value = derive.parts
+        return replace(derive, kind="computed", calls=calls, value=value)
+
+    def _derivation(self, child: Node, path: str) -> Derive | None:
         when: ex.Expr | None = None
-        verify = "equal"
+        verify, own, unpack, into = "equal", None, None, None
         text_node: Node | None = child
         if isinstance(child.value, dict):
             self.known(child, "-derive", path)
             text_node = child.get("value")
             when = self.expr(child.get("when"), path)
-            verify = self.word(child, "verify", path, ("equal", "at_least")) or "equal"
-        match = _DERIVE.match(str(text_node.value)) if text_node else None
+            verify = self.word(child, "verify", path, ("equal", "at_least", "no")) or "equal"
+            own = self._byte(child, "own", path)
+            unpack = self.word(child, "unpack", path, ("deflate", "zlib", "gzip"))
+            into = self.text(child, "into")
+        text = str(text_node.value) if text_node else ""
+        match = _DERIVE.match(text)
+        if match is not None and (verify == "no" or own is not None or unpack or into):
+            match = None
         if match is None:
-            self.bad(
-                text_node or child,
-                path,
-                "`-derive` cannot be read",
-                "length_of(x), length_of(a..b), count_of(x), presence_of(x), crc32(a..b), crc32c(a..b), "
-                "last(x.y) or max(x.y), then `+ n`",
-            )
-            return None
+            calls, value = self._calls(text, text_node or child, path)
+            if value is None or any(isinstance(part, ex.Call) for part in ex.walk(value)):
+                self.bad(text_node or child, path, "`-derive` cannot be read", _FORMS)
+                return None
+            first = calls[0].first if calls else "computed"
+            return Derive("computed", first, None, None, None, verify, when, calls, value, own, unpack, into)
         kind, first, last, member, plus = match.groups()
         wants_member = kind in ("last", "max")
         if wants_member != (member is not None) or (
@@ -216,6 +248,26 @@ class Fields(Types):
             return None
         extra = self.expr(Node(plus, child.place, {}), path) if plus else None
         return Derive(kind, first, last, member, extra, verify, when)
+
+    def _calls(self, text: str, node: Node, path: str) -> tuple[tuple[DeriveCall, ...], ex.Expr | None]:
+        """The calls in a derivation, and its expression with a name in the place of each."""
+        calls: list[DeriveCall] = []
+
+        def named(match: re.Match[str]) -> str:
+            function, first, last, where = match.groups()
+            of, _, name = first.rpartition(".")
+            around, _, end = (last or first).rpartition(".")
+            if around not in ("", of):
+                self.bad(node, path, f"`{match[0]}` begins and ends in different objects", "crc32(a.b..c)")
+            owner = self.expr(Node(of, node.place, {}), path) if of else None
+            condition = self.expr(Node(where, node.place, {}), path) if where else None
+            calls.append(DeriveCall(function, owner, name, end, condition))
+            return f"_d{len(calls) - 1}"
+
+        rest = _CALL.sub(named, text)
+        if not rest.strip():
+            return (), None
+        return tuple(calls), self.expr(Node(rest, node.place, {}), path)
 
     def _codec(self, node: Node, scope: str, path: str) -> Codec | None:
         child, inner = node.get("-codec"), node.get("-inner")

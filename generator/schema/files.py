@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generator.problems import Problems
 from kodec.generator.schema.load import Node, load_file, word_of
+from kodec.generator.schema.overlay import apply_overlay, overlay_beside
 
 __all__ = ["IDENT", "Unit", "load_unit"]
 
@@ -29,7 +31,11 @@ class Unit:
     enums: dict[str, Node]
 
 
-def load_unit(file: Path, name: str, folder: Path, problems: Problems) -> Unit | None:
+def load_unit(
+    file: Path, name: str, folder: Path, problems: Problems, overlays: Mapping[str, Path] | None = None
+) -> Unit | None:
+    """One schema file, with the overlay beside it, and that of `overlays` by its id."""
+    overlays = overlays or {}
     shown = (Path(folder.name) / name).as_posix()
     root, data = load_file(file, shown, problems)
     if root is None:
@@ -59,6 +65,11 @@ def load_unit(file: Path, name: str, folder: Path, problems: Problems) -> Unit |
     types: dict[str, Node] = {}
     enums: dict[str, Node] = {}
     _collect(root, ident.value, types, enums, problems)
+    for overlay in (overlay_beside(file), overlays.get(ident.value)):
+        if overlay is not None:
+            beside = overlay.parent == file.parent
+            shown = (Path(folder.name) / name).with_name(overlay.name).as_posix() if beside else str(overlay)
+            data += apply_overlay(root, ident.value, overlay, shown, problems)
     digest = hashlib.sha256(data).hexdigest()
     return Unit(ident.value, name, digest, root, tuple(imports), types, enums)
 

@@ -28,7 +28,7 @@ def _keys(text: str) -> Keys:
 
 _TYPE = (
     "doc doc-ref to-string params seq instances types enums -wire -row -versions -flexible -topic -message "
-    "-orig-id"
+    "-orig-id -tail"
 )
 KEYS: Mapping[str, Keys] = {
     "meta": _keys(
@@ -51,7 +51,7 @@ KEYS: Mapping[str, Keys] = {
     "enum value": _keys("id doc doc-ref -orig-id -since -until"),
     "switch": _keys("switch-on cases"),
     "valid": _keys("eq min max any-of expr in-enum"),
-    "-derive": _keys("value verify when"),
+    "-derive": _keys("value verify when own unpack into"),
     "-codec": _keys("field replace when"),
     "-column": _keys("name type value"),
     "-row": _keys("columns unless bounds head"),

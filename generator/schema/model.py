@@ -26,6 +26,7 @@ __all__ = [
     "Codec",
     "Column",
     "Derive",
+    "DeriveCall",
     "Endian",
     "Enum",
     "EnumItem",
@@ -152,11 +153,29 @@ class Endian:
 
 
 @dataclass(frozen=True, slots=True)
+class DeriveCall:
+    """`function` of the bytes from `first` to `last`, members of `of` (the type itself, if None); of a list
+    with `where`, of the elements for which that holds.
+    """
+
+    function: str
+    of: Expr | None
+    first: str
+    last: str
+    where: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Derive:
     """How the writer computes a field, and the reader checks it.
 
     `kind` of `first` (to `last`, or its members' `member`), `plus` something; checked `verify`
-    (`equal`, or `at_least`) where `when` holds. `presence_of` gives 1, or what `-nullable` says is null.
+    (`equal`, `at_least`, `no`) where `when` holds. `presence_of` gives 1, or what `-nullable` says is null.
+
+    `kind` is `computed` where only streamed schemas can say it: it is `value` then, in which the names `_d0`,
+    `_d1` are what `calls` give. Bytes of the field itself count as `own`; `unpack` is the format of
+    bytes that are decompressed first. `into` is the instance of the field's object that has the value.
+    `more` are derivations for other cases.
     """
 
     kind: str
@@ -166,6 +185,26 @@ class Derive:
     plus: Expr | None = None
     verify: str = "equal"
     when: Expr | None = None
+    calls: tuple[DeriveCall, ...] = ()
+    value: Expr | None = None
+    own: int | None = None
+    unpack: str | None = None
+    into: str | None = None
+    more: tuple[Derive, ...] = ()
+
+    @property
+    def each(self) -> tuple[Derive, ...]:
+        """This one, and those that hold where other conditions do."""
+        return self, *self.more
+
+    @property
+    def parts(self) -> tuple[tuple[DeriveCall, ...], Expr | None]:
+        """The calls and the value, also of what layouts can say; None of what streamed schemas cannot."""
+        if self.kind in ("presence_of", "last", "max", "computed"):
+            return self.calls, self.value
+        name = Name("_d0")
+        value = name if self.plus is None else Binary("+", name, self.plus)
+        return (DeriveCall(self.kind, None, self.first, self.last or self.first),), value
 
     @property
     def is_checksum(self) -> bool:
@@ -356,7 +395,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A type. `name` is full (`schema::type`); `wire` names the primitive it stands for, if any."""
+    """A type. `name` is full (`schema::type`); `wire` names the primitive it stands for, if any.
+
+    `tail` is `moves` where bytes that nothing describes, behind what the type has, stay there when it grows.
+    """
 
     name: str
     place: Place = field(compare=False)
@@ -378,6 +420,7 @@ class Struct:
     endian: Endian | None = None
     message: Message | None = None
     orig_id: Text = NO_TEXT
+    tail: str | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, key: str) -> Place:

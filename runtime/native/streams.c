@@ -21,7 +21,7 @@ static struct {
   PyTypeObject *source, *state, *node;
   struct { Py_ssize_t bits, left, stand, at, base, buf, end, state; } in_source;
   struct { Py_ssize_t depth, empty, native, opt, room; } in_state;
-  struct { Py_ssize_t depth, io, is_le, marks, out, parent, places, root, start, stop, values; } in_node;
+  struct { Py_ssize_t depth, io, is_le, marks, out, parent, places, root, spans, start, stop, taught, values; } in_node;
   PyObject *native, *depth, *elements, *pos, *size, *eof, *read, *root, *zero;
 } ks;
 
@@ -810,6 +810,8 @@ static PyObject *ks_made(ks_run *run, const ks_at *at, ks_stream *io, ks_element
   ks_initial(node, ks.in_node.values, Py_None);
   ks_initial(node, ks.in_node.places, Py_None);
   ks_initial(node, ks.in_node.marks, Py_None);
+  ks_initial(node, ks.in_node.spans, Py_None);
+  ks_initial(node, ks.in_node.taught, Py_None);
   if (ks_put_whole(node, ks.in_node.start, start) < 0 || ks_put_whole(node, ks.in_node.depth, run->depth + 1) < 0)
     goto failed;
   ks_initial(node, ks.in_node.stop, ks.zero);
@@ -1397,6 +1399,7 @@ static int ks_import(void) {
       {&ks.node, "_parent", &ks.in_node.parent},   {&ks.node, "_places", &ks.in_node.places},
       {&ks.node, "_root", &ks.in_node.root},       {&ks.node, "_start", &ks.in_node.start},
       {&ks.node, "_stop", &ks.in_node.stop},       {&ks.node, "_values", &ks.in_node.values},
+      {&ks.node, "_spans", &ks.in_node.spans},     {&ks.node, "_taught", &ks.in_node.taught},
   };
   static const struct {
     const char *text;

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 from pathlib import Path
 
+from kodec.generator.driver import overlay_files
 from kodec.generator.problems import Problems, SchemaError
 from kodec.generator.schema.load import load_file
+from kodec.generator.schema.overlay import overlay_beside
 
-__all__ = ["collect"]
+__all__ = ["add_overlays", "collect"]
 
 MOST_FILES = 1000
 
@@ -30,6 +33,15 @@ def collect(schema: Path) -> tuple[str, dict[str, bytes]]:
     raise problems[0]
 
 
+def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
+    """Put overlays beside the schemas that they are of. Raises: ValueError for one of another schema."""
+    for ident, place in overlay_files(list(overlays)).items():
+        found = [name for name in files if posixpath.basename(name) == f"{ident}.ksy"]
+        if not found:
+            raise ValueError(f"{place} is an overlay of `{ident}`, which the schema does not use")
+        files[posixpath.join(posixpath.dirname(found[0]), place.name)] = place.read_bytes()
+
+
 def _closure(folder: Path, first: str) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     todo = [first]
@@ -40,6 +52,9 @@ def _closure(folder: Path, first: str) -> dict[str, bytes]:
             continue
         root, data = load_file(folder / name, name, problems)
         found[name] = data
+        beside = overlay_beside(folder / name)
+        if beside is not None:
+            found[posixpath.join(posixpath.dirname(name), beside.name)] = beside.read_bytes()
         meta = root.get("meta") if root else None
         imports = meta.get("imports") if meta else None
         for item in imports.items if imports else []:

@@ -101,13 +101,14 @@ class Format:
         ('sensor_log', ('blocks',))
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, overlays: Iterable[str] = ()) -> None:
         from kodec.formats.cache import modules_of
-        from kodec.formats.collect import collect
+        from kodec.formats.collect import add_overlays, collect
         from kodec.formats.shapes import Shapes
         from kodec.generator.driver import load
 
         name, files = collect(path)
+        add_overlays(files, overlays)
         self._modules = modules_of(files)
         self._model = load(self._modules.schemas)
         self._schema: Schema = next(each for each in self._model.schemas if each.path == name)
@@ -268,7 +269,7 @@ class Format:
         return _reader(columns, path, {}, batches, backend="native")
 
 
-def load_schema(path: str | os.PathLike[str]) -> Format:
+def load_schema(path: str | os.PathLike[str], overlays: Iterable[str] = ()) -> Format:
     """The format that a Kaitai schema describes: its modules are generated once, into the user's cache.
 
     `path` is that of a .ksy file; its imports are searched for around it. If there is a C compiler and
@@ -276,9 +277,12 @@ def load_schema(path: str | os.PathLike[str]) -> Format:
 
     Args:
         path: of a `.ksy` file; the schemas that it imports are found around it.
+        overlays: files with further keys (`x.overlay.yaml`), or ids of schemas for which kodec has one. An
+            overlay beside a schema is found by itself.
 
     Returns: the format; its `scan` reads files.
-    Raises: SchemaError (a KodecError) with all problems of the schema; MissingDependency; OSError.
+    Raises: SchemaError (a KodecError) with all problems of the schema; ValueError for an overlay
+        that does not exist or is of another schema; MissingDependency; OSError.
 
     Example:
         >>> import kodec
@@ -289,7 +293,7 @@ def load_schema(path: str | os.PathLike[str]) -> Format:
     try:
         import pyarrow  # noqa: F401  # said here rather than at the first file
 
-        return Format(Path(path))
+        return Format(Path(path), overlays)
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise

@@ -12,13 +12,16 @@ from kodec.generator.plan.values import (
     Around,
     Binary,
     Cast,
+    Computed,
     Constant,
     Counter,
     Decoded,
+    Digits,
     EdgeOf,
     ElementOf,
     Enumerated,
     EnumOf,
+    Grouped,
     Listed,
     ListOf,
     Named,
@@ -124,6 +127,13 @@ class Expressions(PythonSpelling):
             case Decoded(of, encoding):
                 form = ENCODINGS[encoding]
                 return atom, f'self._text({self(of, atom)}, "{form.python}", "{form.errors}")'
+            case Digits(of, base, like):
+                return atom, f"self._digits({self(of)}, {base}, {self(like)})"
+            case Grouped(of, _, _, _, bits, held, member):
+                names = f'"{attribute(held)}", "{attribute(member)}"'
+                return atom, f"self._grouped({self(of)}, {bits}, {names})"
+            case Computed():
+                return atom, self._computed(value)
             case Reversed(of):
                 return atom, f"{self(of, atom)}[::-1]"
             case Substring(of, start, stop):
@@ -144,6 +154,19 @@ class Expressions(PythonSpelling):
             case Binary(op, left, right) if value.fails:
                 return atom, f"self._shifted({self(left)}, {'-' * (op == '>>')}{self(right, atom)})"
         return super().spelled(value)
+
+    def _computed(self, value: Computed) -> str:
+        """A call that computes something of bytes that are there."""
+        owner = "self" if value.of is None else self(value.of)
+        given = [f'"{value.function}"', owner, f'"{attribute(value.first)}"', f'"{attribute(value.last)}"']
+        if value.byte is not None:
+            given.append(f'own="{attribute(value.own)}", byte={value.byte}')
+        if value.unpack:
+            given.append(f'unpack="{value.unpack}"')
+        if value.where is not None:
+            inner = type(self).at(self.module, self.where.of_value("each"))
+            given.append(f"where=lambda each: {inner(value.where)}")
+        return f"self._computed({', '.join(given)})"
 
 
 def _member(module: Context, enum: str, number: int) -> str:

@@ -12,6 +12,7 @@ from kodec.generator.plan.steps import (
     Chars,
     Choice,
     Element,
+    FieldPlan,
     Fixed,
     FixedNumber,
     InstancePlan,
@@ -21,9 +22,11 @@ from kodec.generator.plan.steps import (
     One,
     Rule,
     Slot,
+    Solution,
     Step,
     Unit,
     When,
+    steps_in,
 )
 from kodec.generator.plan.stream_values import is_real
 from kodec.generator.plan.streams import asks_stream, known_size, written
@@ -31,19 +34,28 @@ from kodec.generator.plan.values import (
     FLAG,
     OCTETS,
     TEXT,
+    Around,
     Binary,
+    Cast,
+    Computed,
     Constant,
+    ElementOf,
     EnumOf,
+    FieldOf,
+    Grouped,
     Item,
     ListOf,
     Maybe,
+    MemberOf,
     ObjectOf,
     OneOf,
     Real,
+    Required,
     This,
     Type,
     Value,
     Whole,
+    text_of,
     values_in,
 )
 from kodec.generator.targets.python.context import BIT_CODES, Context
@@ -327,6 +339,116 @@ class Printer:
             return f"not {left} {test.op} {right}"
         return f"{left} {_FAILS[test.op]} {right}"
 
+    # -- what follows from what is written ----------------------------------------------------------
+
+    def solve(self, solutions: Sequence[Solution], at: Where) -> str:
+        """A function of the size that is wanted: each field that it follows from, and what that has to be."""
+        if not solutions:
+            return "None"
+        return f"lambda n: ({', '.join(self._solution(each, at) for each in solutions)},)"
+
+    def solved(self, solutions: Sequence[Solution], at: Where, key: str = "solve") -> str:
+        """The same as the end of a call."""
+        return f", {key}={self.solve(solutions, at)}" if solutions else ""
+
+    def follows(self, value: Value | None, solutions: Sequence[Solution], at: Where) -> str:
+        """The end of a call: what a size follows from, or else the fields to set so that it fits."""
+        if solutions or value is None:
+            return self.solved(solutions, at)
+        fields = [text_of(each) for each in values_in(value) if isinstance(each, (FieldOf, MemberOf))]
+        names = [
+            each
+            for each in dict.fromkeys(fields)
+            if not any(each in other for other in fields if other != each)
+        ]
+        return f", of={', '.join(f'`{each}`' for each in names)!r}" if names else ""
+
+    def solver(self, solutions: Sequence[Solution]) -> str:
+        """The same of an instance, as a function of its object."""
+        return self.solve(solutions, self.writing).replace("lambda n:", "lambda self, n:", 1)
+
+    def _solution(self, solution: Solution, at: Where) -> str:
+        here = at.of_value("n")
+        target, index = solution.target, ""
+        if isinstance(target, ElementOf):
+            index = f", {self.text(target.at, at)}"
+            target = target.of
+            while isinstance(target, (Required, Cast)):
+                target = target.of
+        assert isinstance(target, (FieldOf, MemberOf))
+        owner = "self" if isinstance(target, FieldOf) else self.text(target.of, at)
+        made = f'({owner}, "{attribute(target.name)}", {self.text(solution.value, here)}{index})'
+        if solution.also:
+            made = f"[{', '.join([made, *(self._solution(each, at) for each in solution.also)])}]"
+        if not solution.tests:
+            return made
+        tests = " and ".join(self.text(each, at, BINDS["|"]) for each in solution.tests)
+        return f"{made} if {tests} else None"
+
+    @property
+    def blanks(self) -> dict[str, str]:
+        """What each field that follows from others is until that is known; None of one that may be absent."""
+        fields = [self.unit.field(name) for name in self.streamed.follows]
+        return {
+            attribute(each.name): "None" if isinstance(each.type, Maybe) else self._blank_of(each)
+            for each in fields
+        }
+
+    def blank(self, name: str) -> str | None:
+        """The same of one that may be absent; None of a field that follows from nothing."""
+        if name not in self.streamed.follows:
+            return None
+        return self._blank_of(self.unit.field(name))
+
+    def _blank_of(self, spec: FieldPlan) -> str:
+        for instance in self.streamed.instances:
+            for value in (each.value for each in instance.solved):
+                if isinstance(value, Grouped) and value.list == spec.name:
+                    kind = self.module.class_of(self.unit.name)
+                    return f"lambda: {kind}.from_bytes(bytes(1)).{attribute(spec.name)}"
+        size = next(map(_stored_size, self._elements(spec.name)), None)
+        blank = self._blank(spec.type)
+        return repr(blank) if size is None or not isinstance(blank, (str, bytes)) else f"{blank!r} * {size}"
+
+    def _elements(self, name: str) -> Iterator[Element]:
+        """The element of a field that is read by itself."""
+        for step in steps_in(self.unit.steps):
+            if isinstance(step, (One, Many)) and step.name == name:
+                yield step.element
+
+    def _blank(self, kind: Type) -> object:
+        kind = kind.of if isinstance(kind, Maybe) else kind
+        if isinstance(kind, ListOf):
+            return []
+        blanks: dict[Type, object] = {FLAG: False, TEXT: "0", OCTETS: b"\0"}
+        return blanks.get(kind, 0)
+
+    def sizes(self, step: When) -> Sequence[Solution]:
+        """The fields that say how much there is of what stands under a condition."""
+        inner = self.inner(step)
+        if isinstance(inner, Many):
+            return () if inner.count is None else inner.count.solved
+        bounds = getattr(inner.element, "bounds", None)
+        return () if bounds is None else bounds.solved
+
+    def local(self) -> bool:
+        """Whether all that is calculated of an object is of its own bytes."""
+        return not any(
+            isinstance(part, (MemberOf, Around))
+            or (isinstance(part, Computed) and (part.of is not None or not self._has_field(part.first)))
+            or (isinstance(part, FieldOf) and self._is_read(part.name))
+            for each in self.streamed.calculated
+            for value in (each.value, each.when)
+            if value is not None
+            for part in values_in(value)
+        )
+
+    def _has_field(self, name: str) -> bool:
+        return any(each.name == name for each in self.unit.fields)
+
+    def _is_read(self, name: str) -> bool:
+        return any(each.name == name and each.step is not None for each in self.streamed.instances)
+
     # -- writing ----------------------------------------------------------------------------------
 
     def values(self, step: Fixed) -> str:
@@ -335,7 +457,7 @@ class Printer:
 
     def known(self, bounds: Bounds, at: Where) -> str:
         """The size where it is written, if it is known then."""
-        if bounds.size is None or not known_size(bounds.size, self.unit):
+        if bounds.size is None or not (bounds.solved or known_size(bounds.size, self.unit)):
             return "None"
         return self.text(bounds.size, at)
 
@@ -346,6 +468,16 @@ class Printer:
     def is_timed(self, bounds: Bounds) -> bool:
         """Whether a process depends on where the stream stands."""
         return bounds.process is not None and any(map(self.asks_stream, bounds.process.arguments))
+
+    def taught(self, element: Nested, at: Where) -> str:
+        """What each argument follows from, as the end of a call."""
+        parameters = self.units[element.unit].parameters
+        found = [
+            f'"{attribute(param.name)}": {self.solve(solved, at)}'
+            for param, solved in zip(parameters, element.told, strict=False)
+            if solved
+        ]
+        return f", solve={{{', '.join(found)}}}" if found else ""
 
     def told(self, element: Nested, sized: bool, at: Where) -> tuple[str, list[tuple[str, str]]]:
         """What an object is given as it is written, as the end of a call; and what is known after it only."""
@@ -387,11 +519,27 @@ class Printer:
             return f'self._place("{instance.name}")'
         return self.text(instance.position, self.writing)
 
+    def placed(self, instance: InstancePlan) -> str:
+        """Functions of an object: the position of an instance, its stream as it was read, the way back."""
+        assert instance.position is not None
+        stream = "self._io" if instance.stream is None else self.text(instance.stream, self.of_instance)
+        position = self.text(instance.position, self.reading)
+        held = instance.step.element if isinstance(instance.step, One) else None
+        kind = f"lambda: {self.module.class_of(held.unit)}" if isinstance(held, Nested) else "None"
+        return f"lambda self: {position}, lambda self: {stream}, {self.solver(instance.solved)}, {kind}"
+
     def inner(self, step: When) -> One | Many:
         """The one step under a condition."""
         (found,) = step.steps
         assert isinstance(found, (One, Many))
         return found
+
+
+def _stored_size(element: Element) -> int | None:
+    """The bytes that are stored for text or bytes, where they are always as many."""
+    bounds = getattr(element, "bounds", None)
+    kind = None if bounds is None or bounds.size is None else bounds.size.type
+    return kind.low if isinstance(kind, Whole) and kind.low == kind.high else None
 
 
 def _code(slot: Slot) -> str:

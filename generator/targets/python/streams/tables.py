@@ -84,6 +84,9 @@ class NativeUnit:
 
 def native_unit(printer: Printer, name: str) -> NativeUnit | None:
     """The entry of a unit whose class is `name`; None where it is read in Python alone."""
+    if printer.streamed.marked:
+        # what is derived of bytes needs to know where they are
+        return None
     table = _Table(printer)
     try:
         return NativeUnit(name, table.parts(), [table.step(each) for each in printer.unit.steps])

@@ -55,6 +55,13 @@ def generate(
         list[str] | None,
         Option(metavar="NAME=VALUE", help="For a target: package=orders, or go.package=orders."),
     ] = None,
+    overlay: Annotated[
+        list[str] | None,
+        Option(help="Further keys for a schema: x.overlay.yaml, or the id of one that kodec has."),
+    ] = None,
+    streams: Annotated[
+        bool, Option("--streams", help="Modules with instances and derived fields, of every schema.")
+    ] = False,
     check: Annotated[bool, Option("--check", help="Write nothing; show what would change.")] = False,
     watch: Annotated[
         bool, Option("--watch", help="Keep running, and generate again when a schema changes.")
@@ -138,6 +145,8 @@ def generate(
                 kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
                 targets=targets,
                 options=said,
+                overlays=overlay or (),
+                streams=streams,
                 check=check,
                 notes=notes,
             )

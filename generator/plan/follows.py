@@ -1,0 +1,297 @@
+"""Which fields of streamed units follow from others, and what of the bytes a writer needs for them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kodec.generator.plan.steps import (
+    Bounds,
+    Calculated,
+    InstancePlan,
+    Nested,
+    Program,
+    Size,
+    Solution,
+    Unit,
+    When,
+    values_of,
+)
+from kodec.generator.plan.stream_values import Here, StreamBinder, either
+from kodec.generator.plan.values import (
+    OCTETS,
+    Cast,
+    Computed,
+    ElementOf,
+    FieldOf,
+    MemberOf,
+    ObjectOf,
+    OneOf,
+    Required,
+    Type,
+    Value,
+    Whole,
+    bare,
+)
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scope
+from kodec.generator.schema.model import Derive, DeriveCall, Field, Model, Struct
+from kodec.generator.wire import CHECKSUMS
+
+__all__ = ["call_kinds", "derived_of", "followed", "marked_in", "owners_of"]
+
+_Key = tuple[str, str]
+
+
+# -- what `-derive` says --------------------------------------------------------------------------------
+
+
+def owners_of(kinds: Kinds, struct: Struct, call: DeriveCall) -> list[Struct]:
+    """The types whose members a call names. Raises KindError."""
+    if call.of is None:
+        return [struct]
+    found = kinds.of(call.of, Scope(struct))
+    if found.name != "type":
+        raise KindError(f"`{ex.text_of(call.of)}` is no object")
+    return [kinds.struct(found.full)] if found.full else kinds.parents_of(call.of, Scope(struct))
+
+
+def call_kinds(calls: Iterable[DeriveCall]) -> dict[str, Kind]:
+    """The kinds of the names that stand for the calls of a derivation."""
+    return {
+        f"_d{index}": Kind("integer" if CHECKSUMS.get(call.function, 64) else "bytes")
+        for index, call in enumerate(calls)
+    }
+
+
+def marked_in(model: Model, kinds: Kinds) -> dict[str, frozenset[str]]:
+    """By type, the fields and instances whose bytes a derivation asks for, and those that are derived."""
+    found: dict[str, set[str]] = {}
+    for schema in model.schemas:
+        for struct in schema.structs if schema.streamed else ():
+            for spec in struct.fields:
+                each = spec.derive.each if spec.derive is not None else ()
+                for call in [call for derive in each for call in derive.parts[0]]:
+                    found.setdefault(struct.name, set()).add(spec.id)
+                    for owner in owners_of(kinds, struct, call):
+                        found.setdefault(owner.name, set()).update((call.first, call.last))
+    return {name: frozenset(names) for name, names in found.items()}
+
+
+def derived_of(bind: StreamBinder, struct: Struct, spec: Field, derive: Derive) -> Calculated:
+    """A derivation with its expression bound."""
+    calls, value = derive.parts
+    assert value is not None
+    bound = tuple(_call(bind, struct, spec, derive, call) for call in calls)
+    here = Here(Scope(struct, call_kinds(calls)), calls=bound)
+    return Calculated(
+        name=spec.id,
+        value=bind.value(value, here),
+        when=None if derive.when is None else bind.value(derive.when, Here(Scope(struct))),
+        checksum=any(call.function in CHECKSUMS for call in calls),
+        verify=derive.verify,
+        into=derive.into or "",
+    )
+
+
+def _call(bind: StreamBinder, struct: Struct, spec: Field, derive: Derive, call: DeriveCall) -> Computed:
+    here = Here(Scope(struct))
+    bits = CHECKSUMS.get(call.function, 63)
+    where = None
+    if call.where is not None:
+        owners = owners_of(bind.kinds, struct, call)
+        lists = [member for owner in owners if (member := owner.field(call.first)) is not None]
+        kind = bind.kinds.element(lists[0])
+        where = bind.value(
+            call.where, here.with_item(kind, either(bind.types.element(each) for each in lists))
+        )
+    return Computed(
+        function=call.function,
+        of=None if call.of is None else bind.value(call.of, here),
+        first=call.first,
+        last=call.last,
+        own=spec.id,
+        byte=derive.own,
+        unpack=derive.unpack or "",
+        type=Whole(0, (1 << bits) - 1) if bits else OCTETS,
+        where=where,
+    )
+
+
+# -- what follows from what -----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Follows:
+    """The members of all units that a size, a count, a position or a condition can change."""
+
+    program: Program
+    found: set[_Key]
+    holders: dict[str, list[tuple[Unit, Nested]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for unit in self.program.units.values():
+            for part in values_of(unit):
+                if isinstance(part, Nested) and part.told:
+                    self.holders.setdefault(part.unit, []).append((unit, part))
+
+    def owners(self, unit: Unit, value: Value) -> Iterator[_Key]:
+        """The members that a target is, by unit."""
+        if isinstance(value, (Required, Cast, ElementOf)):
+            yield from self.owners(unit, value.of)
+        elif isinstance(value, FieldOf):
+            yield unit.name, value.name
+        elif isinstance(value, MemberOf):
+            for name in _units_of(value.of.type):
+                yield name, value.name
+
+    def solutions(self, key: _Key) -> Iterator[tuple[Unit, Solution]]:
+        """What a value instance or a parameter is computed of in turn; nothing of a field."""
+        name, member = key
+        unit = self.program.units.get(name)
+        if unit is None or unit.streamed is None:
+            return
+        for instance in unit.streamed.instances:
+            if instance.name == member and instance.value is not None:
+                yield from ((unit, each) for each in instance.solved)
+        for index, parameter in enumerate(unit.parameters):
+            if parameter.name == member:
+                for other, part in self.holders.get(name, ()):
+                    yield from ((other, each) for each in part.told[index])
+
+    def fields(self, unit: Unit, solution: Solution, seen: frozenset[_Key] = frozenset()) -> set[_Key]:
+        """The fields that a solution changes in the end."""
+        found: set[_Key] = set()
+        for other in solution.also:
+            found |= self.fields(unit, other, seen)
+        for key in self.owners(unit, solution.target):
+            if key in seen:
+                continue
+            inner = list(self.solutions(key))
+            if not inner and self._is_field(key):
+                found.add(key)
+            for owner, each in inner:
+                found |= self.fields(owner, each, seen | {key})
+        return found
+
+    def _is_field(self, key: _Key) -> bool:
+        unit = self.program.units.get(key[0])
+        if unit is None or unit.streamed is None:
+            return False
+        read = [each.name for each in unit.streamed.instances if each.step is not None]
+        return key[1] in read or any(each.name == key[1] for each in unit.fields)
+
+    def follow(self, unit: Unit, solution: Solution) -> None:
+        """Note the members that a solution goes through."""
+        for other in solution.also:
+            self.follow(unit, other)
+        for key in self.owners(unit, solution.target):
+            if key not in self.found:
+                self.found.add(key)
+                for owner, each in self.solutions(key):
+                    self.follow(owner, each)
+
+
+def _units_of(kind: Type) -> list[str]:
+    kind = bare(kind)
+    types = kind.types if isinstance(kind, OneOf) else (kind,)
+    return [each.unit for each in types if isinstance(each, ObjectOf)]
+
+
+def _asked(unit: Unit) -> Iterator[tuple[Solution, ...]]:
+    """The solutions of each size, count, position and condition of a unit."""
+    for part in values_of(unit):
+        if isinstance(part, (Bounds, Size, When)) or (
+            isinstance(part, InstancePlan) and part.step is not None
+        ):
+            yield part.solved
+
+
+def followed(program: Program) -> Program:
+    """The program in which each size knows the field that it follows from, and units the fields that follow.
+
+    Where a size could follow from several fields, those that something else determines alone are not among
+    them: of `total - 4 * words`, where `words` is the size of something else, it is `total`.
+    """
+    search = _Follows(program, set())
+    calculated = {
+        (unit.name, each.name)
+        for unit in program.units.values()
+        if unit.streamed is not None
+        for each in unit.streamed.calculated
+        if not each.into
+    }
+    alone = set(calculated)
+    for unit in program.units.values():
+        for solved in _asked(unit):
+            fields = [search.fields(unit, each) for each in solved]
+            if len(fields) == 1 and len(fields[0]) == len(solved[0].also) + 1:
+                alone |= fields[0]
+
+    def chosen(unit: Unit, solved: tuple[Solution, ...]) -> tuple[Solution, ...]:
+        kept = [each for each in solved if search.fields(unit, each)]
+        free = [each for each in kept if search.fields(unit, each) - alone]
+        return tuple(free if free and len(kept) > 1 else kept)
+
+    def shortened(unit: Unit) -> Callable[[Any], Any]:
+        def change(part: Any) -> Any:
+            sought = isinstance(part, InstancePlan) and part.step is None
+            if isinstance(part, (Bounds, Size, When, InstancePlan)) and part.solved and not sought:
+                return replace(part, solved=chosen(unit, part.solved))
+            return part
+
+        return change
+
+    units = {name: _changed(unit, shortened(unit)) for name, unit in program.units.items()}
+    search = _Follows(Program(units), set())
+    for unit in units.values():
+        assert unit.streamed is not None
+        for each in unit.streamed.calculated:
+            for name in _units_of(unit.field(each.name).type) if each.into else ():
+                target = MemberOf(FieldOf(each.name, unit.field(each.name).type), each.into, ObjectOf(name))
+                search.follow(unit, Solution(target, target))
+    for unit in units.values():
+        for solved in _asked(unit):
+            for each in solved:
+                search.follow(unit, each)
+
+    def pruned(unit: Unit) -> Callable[[Any], Any]:
+        def change(part: Any) -> Any:
+            if isinstance(part, InstancePlan) and part.step is None:
+                return part if (unit.name, part.name) in search.found else replace(part, solved=())
+            if isinstance(part, Nested):
+                names = [each.name for each in units[part.unit].parameters] if part.unit in units else []
+                told = tuple(
+                    each if (part.unit, name) in search.found else ()
+                    for name, each in zip(names, part.told, strict=False)
+                )
+                return replace(part, told=told if any(told) else ())
+            return part
+
+        return change
+
+    found = {name: _changed(unit, pruned(unit)) for name, unit in units.items()}
+    return Program({name: _with_follows(unit, search.found | calculated) for name, unit in found.items()})
+
+
+def _with_follows(unit: Unit, found: set[_Key]) -> Unit:
+    assert unit.streamed is not None
+    names = tuple(each.name for each in unit.fields if (unit.name, each.name) in found)
+    return replace(unit, streamed=replace(unit.streamed, follows=names))
+
+
+def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy of a part of the plan in which `change` was made to all that it is made of."""
+    if isinstance(part, tuple):
+        made = tuple(_changed(each, change) for each in part)
+        return part if all(one is two for one, two in zip(part, made, strict=True)) else made
+    if not dataclasses.is_dataclass(part) or isinstance(part, type):
+        return part
+    # values hold no steps
+    given = {each.name: getattr(part, each.name) for each in dataclasses.fields(part) if each.init}
+    new = {name: _changed(each, change) for name, each in given.items()}
+    if any(new[name] is not given[name] for name in given):
+        part = replace(part, **new)
+    return change(part)
