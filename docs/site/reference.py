@@ -197,7 +197,7 @@ def _with_pictures(text: str, page: Page) -> str:
         first = (
             f"| {table.rows[0].offset} | {table.rows[0].size} | {table.rows[0].name} | {table.rows[0].type} |"
         )
-        head = "| at | bytes | field | type | |\n|---|---|---|---|---|\n"
+        head = "| at | bytes | field | type | description |\n|---|---|---|---|---|\n"
         if drawn:
             block = f"```{{raw}} html\n{drawn}\n```\n\n{head}{first}"
             text = text.replace(head + first, block, 1)

@@ -140,7 +140,7 @@ CASES = (
     *(Compacted(f"c-{codec}", f"duplicates and tombstones in {codec}", _plain(codec)) for codec in CODECS),
     Compacted("c-keyless", "records without a key among them", _keyless),
     Compacted("c-idempotent", "idempotent producers of the last hour: empty batches stay", _idempotent),
-    Compacted("c-long-ago", "idempotent producers that are forgotten", _long_ago),
+    Compacted("c-long-ago", "idempotent producers that have expired", _long_ago),
     Compacted(
         "c-transactions", "transactions: committed, aborted, one open", _with_an_open_one, blocked=True
     ),
@@ -162,7 +162,7 @@ CASES = (
     ),
     Compacted(
         "c-again",
-        "cleaned by the broker before, tombstones and markers whose time is over",
+        "cleaned before by the broker; expired tombstones and markers",
         _transactions,
         ("delete.retention.ms=1",),
         arguments={"delete_retention_ms": 1},

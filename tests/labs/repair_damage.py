@@ -13,7 +13,7 @@ import kodec
 from kodec.log.files.listing import SegmentFiles, list_partition
 
 PAGE = 512
-HIDES = "a broker keeps it, takes its offsets for the end of the log, and hides the records above them"
+HIDES = "a broker keeps it, reads its offset as the end of the log, and hides the records above them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def _cleaned(folder: Path) -> None:
 
 
 DAMAGES = (
-    Damage("b-killed", "nothing but the kill", _nothing),
+    Damage("b-killed", "the kill alone", _nothing),
     Damage("b-forgotten", "the kill, and the recovery point lost", _nothing, forgotten=True),
     Damage("b-cut-entry", "blocks lost: the end of the last entry", _cut_last_entry),
     Damage("b-cut-header", "blocks lost: the log ends in an entry's header", _cut_in_header),
@@ -217,19 +217,19 @@ DAMAGES = (
     Damage("b-empty-closed", "blocks lost: all of a closed segment", _empty_closed),
     Damage("b-lost-log", "blocks lost: the last log, not its indexes", _lost_log),
     Damage("b-flip", "a bit of a closed segment flipped", _flip_in_closed),
-    Damage("b-noise", "nonsense appended: random bytes", _noise),
-    Damage("b-zeros", "nonsense appended: zeros", _zeros),
-    Damage("b-long", "nonsense appended: a header that promises a megabyte", _long_entry),
-    Damage("b-wrong", "nonsense appended: an entry with a wrong checksum", _wrong_entry),
-    Damage("b-old", "nonsense appended: an entry that is there already", _old_entry, hides=HIDES),
-    Damage("b-no-indexes", "indexes gone", _without(".index", ".timeindex", ".txnindex"), forgotten=True),
-    Damage("b-no-snapshots", "producer snapshots gone", _without(".snapshot"), forgotten=True),
-    Damage("b-no-epochs", "leader epochs gone", _without("leader-epoch-checkpoint"), forgotten=True),
+    Damage("b-noise", "garbage appended: random bytes", _noise),
+    Damage("b-zeros", "garbage appended: zeros", _zeros),
+    Damage("b-long", "garbage appended: a header that claims a megabyte", _long_entry),
+    Damage("b-wrong", "garbage appended: an entry with a wrong checksum", _wrong_entry),
+    Damage("b-old", "garbage appended: a copy of an existing entry", _old_entry, hides=HIDES),
+    Damage("b-no-indexes", "indexes missing", _without(".index", ".timeindex", ".txnindex"), forgotten=True),
+    Damage("b-no-snapshots", "producer snapshots missing", _without(".snapshot"), forgotten=True),
+    Damage("b-no-epochs", "leader epochs missing", _without("leader-epoch-checkpoint"), forgotten=True),
     Damage("b-noise-indexes", "noise in the indexes", _noise_indexes, forgotten=True),
-    Damage("b-txnindex-version", "transaction indexes of a version to come", _txnindex_version, fatal=True),
+    Damage("b-txnindex-version", "transaction indexes of a future version", _txnindex_version, fatal=True),
     Damage("b-noise-snapshots", "noise in the producer snapshots", _noise_in(".snapshot"), forgotten=True),
-    Damage("b-swap", "a replacement of segments to complete", _swap),
-    Damage("b-cleaned", "a replacement of segments to take back", _cleaned),
+    Damage("b-swap", "an interrupted replacement of segments, to complete", _swap),
+    Damage("b-cleaned", "an interrupted replacement of segments, to roll back", _cleaned),
 )
 SETTINGS = ("internal.segment.bytes=2048", "index.interval.bytes=256")
 

@@ -143,7 +143,7 @@ def judge_dump(root: Path, texts: Path, topic: str, like: Path | None = None) ->
             own = None if like is None else like / name
             if own is None or not own.is_file() or own.read_bytes() != file.read_bytes():
                 raise Differs(f"{name}: {error}") from None
-            remarks.append(f"it finds fault with Kafka's own {file.suffix} too, which is the same")
+            remarks.append(f"it also reports an error in Kafka's own {file.suffix}, which has the same bytes")
     return "; ".join(sorted(set(remarks)))
 
 

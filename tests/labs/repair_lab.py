@@ -60,7 +60,7 @@ from repair_writer import Read
 SETTINGS = "metadata.log.dir={metadata}\n"
 # A line whose topics can be kept in v0 and v1.
 OLD_LINE = "2.8"
-BLOCKED = "nothing more of it can be cleaned"
+BLOCKED = "nothing is left to clean"
 SMALL_ROUND = ("b-forgotten", "b-cut-entry", "b-zero-end", "b-flip", "b-noise", "b-no-indexes", "b-swap")
 VERBOSE = ("kafka.log", "org.apache.kafka.storage.internals.log")
 

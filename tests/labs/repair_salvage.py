@@ -146,15 +146,17 @@ CASES = (
     Salvaged("f-first", "the first batch of the log is zeros", _first),
     Salvaged("f-noise", "noise over three batches", _noise),
     Salvaged("f-header", "zeros over the header of a batch", _zeros),
-    Salvaged("f-cut", "one batch and a half cut out, what follows has moved", _cut_out),
-    Salvaged("f-segment", "a segment in the middle is gone", _lost_segment, ends=True),
-    Salvaged("f-torn", "the end of the last batch is gone", _torn, ends=True),
+    Salvaged("f-cut", "one and a half batches cut out, so later bytes have moved", _cut_out),
+    Salvaged("f-segment", "a segment in the middle is missing", _lost_segment, ends=True),
+    Salvaged("f-torn", "the end of the last batch is missing", _torn, ends=True),
     Salvaged("f-marker", "the end of the last transaction is lost", _lost_end, ends=True),
-    Salvaged("f-several", "three damages in several segments", _several),
+    Salvaged("f-several", "damage at three places in several segments", _several),
 )
 # For a line that keeps these formats.
 OLD = tuple(
-    Salvaged(f"f-v{magic}-{codec}", f"messages v{magic} in {codec}, three damages", _several, magic, codec)
+    Salvaged(
+        f"f-v{magic}-{codec}", f"messages v{magic} in {codec}, damage at three places", _several, magic, codec
+    )
     for magic in (0, 1)
     for codec in LEGACY_CODECS
 )

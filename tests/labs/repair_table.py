@@ -114,14 +114,14 @@ topic that the broker had created; its folder was replaced while the broker was 
 
     python tests/labs/run.py --repair            # all of it, a few minutes
     python tests/labs/run.py --repair --update   # replaces the committed results, this page too
-    python tests/labs/repair_table.py            # makes this page again of the committed results
+    python tests/labs/repair_table.py            # makes this page again from the committed results
 
 A cell that *passed* means:
 
-- **broker**: The broker's own log has no warning, no error and no INFO line that it finds, truncates or
-  deletes anything in the topic. After a clean shutdown it does not read the segments again either.
-  Afterwards the closed segments and their indexes have the same bytes (written logs, trimmed and converted
-  logs).
+- **broker**: The broker's own log has no warning, no error, and no INFO line about anything found,
+  truncated or deleted in the topic. After a clean shutdown it does not read the segments again either.
+  For written, trimmed and converted logs, the closed segments and their indexes
+  then still have the same bytes.
 - **Java consumer**: Offsets, timestamps, keys, values and headers are equal, in `read_uncommitted` and in
   `read_committed`.
 - **kafka-dump-log**: The tool finds no fault in `.log` with `--deep-iteration`; in `.index` and

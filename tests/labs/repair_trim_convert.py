@@ -50,7 +50,7 @@ TRIMMED = (
         ("--retention-ms", str(5 * DAY)),
         (f"retention.ms={5 * DAY}",),
     ),
-    Trimmed("d-all", "retention by time: all goes", ("--retention-ms", "60000"), ("retention.ms=60000",)),
+    Trimmed("d-all", "retention by time: all segments", ("--retention-ms", "60000"), ("retention.ms=60000",)),
 )
 CONVERTED = (
     *(
@@ -67,8 +67,8 @@ CONVERTED = (
         lost=1,
         committed=True,
     ),
-    Converted("d-v1-to-v2", "that v1 to v2", ("--magic", "2"), "d-to-v1", lost=1),
-    Converted("d-v0-to-v1", "that v0 to v1", ("--magic", "1"), "d-to-v0", lost=0),
+    Converted("d-v1-to-v2", "the converted v1 back to v2", ("--magic", "2"), "d-to-v1", lost=1),
+    Converted("d-v0-to-v1", "the converted v0 to v1", ("--magic", "1"), "d-to-v0", lost=0),
 )
 
 

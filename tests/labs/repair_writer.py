@@ -137,7 +137,7 @@ CASES = (
         1,
         SMALL | {"cleanup.policy": "compact", "min.compaction.lag.ms": str(100 * DAY)},
     ),
-    Case("a-epochs", "two leader epochs, the log opened anew in between", 1, SMALL),
+    Case("a-epochs", "two leader epochs, the log reopened in between", 1, SMALL),
     Case("a-start", "a log that starts at offset 1000", 1, SMALL),
     Case("a-append.time", "LogAppendTime", 1, {"message.timestamp.type": "LogAppendTime"}),
     Case("a-gaps", "offsets with gaps, as a follower gets them", 1, SMALL),
@@ -302,7 +302,9 @@ def transactions(script: Script, now: int) -> None:
 
 # ------------------------------------------------------------------ a writer that is killed
 
-KILLED = Case("k-killed", "idempotent producers in all codecs; the writer is killed amid an append", 1, SMALL)
+KILLED = Case(
+    "k-killed", "idempotent producers in all codecs; the writer is killed during an append", 1, SMALL
+)
 
 
 def endless(folder: Path) -> Iterator[Script]:

@@ -38,7 +38,7 @@ from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Choices", "EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
 
-_ORDER = {"be": "big-endian", "le": "little-endian", "by": "in the byte order at hand"}
+_ORDER = {"be": "big-endian", "le": "little-endian", "by": "in the byte order of its type"}
 _MOST_CASES = 4
 
 
@@ -230,17 +230,17 @@ class _Pages:
         for source in struct.doc_ref:
             yield f"Source: {cell(source)}"
         if struct.wire in INTRINSICS:
-            yield f"Stands for its value: {WIRE[struct.wire].document}."
+            yield f"Represented by its value: {WIRE[struct.wire].document}."
         elif struct.wire in TRANSPARENT:
-            yield "Stands for the value that it holds."
+            yield "Represented by its value."
         elif struct.wire == "tags":
             yield "A section of tagged fields."
         if struct.versions:
-            yield f"Versions {struct.versions}, by {code(struct.version_field)}."
+            yield f"Versions {struct.versions}, in {code(struct.version_field)}."
         if struct.flexible is not None:
             yield f"Flexible versions: {struct.flexible}."
         if struct.topic:
-            yield f"In the topic {cell(struct.topic)}."
+            yield f"Topic: {cell(struct.topic)}."
         if struct.endian is not None:
             yield streams.endian(struct.endian, self.shown)
         for param in struct.params:
@@ -251,14 +251,14 @@ class _Pages:
         for each in struct.instances:
             if each.peek_type is not None and not self.schema.streamed:
                 where = f"{self.plain(each.peek_type)} at byte {each.peek_at}"
-                yield f"{code(each.id)}: looked at before all is read, {where}. {cell(each.doc)}".strip()
+                yield f"{code(each.id)}: read ahead, {where}. {cell(each.doc)}".strip()
             elif each.value is not None and struct.wire not in INTRINSICS:
                 enum = f", {self.link(each.enum)}" if each.enum is not None else ""
-                when = f", where {self.shown(each.condition)}" if each.condition is not None else ""
+                when = f", if {self.shown(each.condition)}" if each.condition is not None else ""
                 yield f"{code(each.id)} is {self.shown(each.value)}{enum}{when}. {cell(each.doc)}".strip()
         if struct.row:
             names = [each.name if isinstance(each, Column) else each for each in struct.columns]
-            yield f"One value is one row{': ' + ', '.join(map(code, names)) if names else ''}."
+            yield f"Each value is a row{': ' + ', '.join(map(code, names)) if names else ''}."
 
     def _is_schema(self, name: str) -> bool:
         return any(schema.id == name for schema in self.model.schemas)
@@ -330,7 +330,7 @@ class _Pages:
             case Str(encoding):
                 return f"text, {encoding}"
             case Ref(target, args):
-                given = f" of {', '.join(self.shown(arg) for arg in args)}" if args else ""
+                given = f" with {', '.join(self.shown(arg) for arg in args)}" if args else ""
                 return self.link(target) + given
             case Switch(on, cases, _):
                 parts = [f"{self.shown(case)}: {self.plain(each)}" for case, each in cases]
@@ -344,9 +344,9 @@ class _Pages:
             said = cell(spec.doc)
             yield said if said[-1:] in ".!?:" else f"{said}."
         if spec.condition is not None:
-            yield f"Only where {self.shown(spec.condition)}."
+            yield f"Only if {self.shown(spec.condition)}."
         if spec.nullable is not None:
-            yield f"Null where {self.shown(spec.nullable)}."
+            yield f"Null if {self.shown(spec.nullable)}."
         if spec.valid is not None:
             yield f"Must be {_allowed(spec.valid, self.shown)}."
         if spec.derive is not None:
@@ -354,19 +354,19 @@ class _Pages:
         if self.schema.streamed:
             yield from streams.ends(spec, self.shown)
         if spec.codec is not None:
-            yield f"Compressed as {self.shown(spec.codec.by)} says."
+            yield f"Compressed with the codec in {self.shown(spec.codec.by)}."
             for old, new in spec.codec.replace:
-                when = "" if spec.codec.when is None else f" where {self.shown(spec.codec.when)}"
-                yield f"{code(new)} stands in for {code(old)}{when}."
+                when = "" if spec.codec.when is None else f" if {self.shown(spec.codec.when)}"
+                yield f"{code(new)} replaces {code(old)}{when}."
         for tag in spec.tags:
-            default = "" if tag.default is None else f", {self.shown(tag.default)} where it is absent"
+            default = "" if tag.default is None else f", {self.shown(tag.default)} if absent"
             doc = f" {cell(tag.doc)}" if tag.doc else ""
             yield f"Tag {tag.number} is {code(tag.id)}: {self.plain(tag.type)}{default}.{doc}"
         if spec.default is not None:
             yield f"Default: {self.shown(spec.default)}."
         yield from _since(spec.since, spec.until)
-        if spec.orig_id:
-            yield f"Elsewhere called {cell(spec.orig_id)}."
+        if spec.orig_id and spec.orig_id != spec.id:
+            yield f"Original name: {cell(spec.orig_id)}."
 
 
 def _is_long(kind: TypeRef) -> bool:
@@ -419,4 +419,4 @@ def _derived(derive: Derive) -> str:
 def _checked(derive: Derive, show: Callable[[ex.Expr], str]) -> str:
     """How strictly, and when."""
     least = ", or more" if derive.verify == "at_least" else ""
-    return least + ("" if derive.when is None else f", where {show(derive.when)}")
+    return least + ("" if derive.when is None else f", if {show(derive.when)}")

@@ -13,7 +13,7 @@ __all__ = ["LEGEND", "bits", "endian", "ends", "places", "position", "size_of"]
 
 LEGEND = (
     "Positions and sizes are in bytes. `_io` is the stream that a type is read from, `_parent` what holds "
-    "it, `_root` the outermost type, `_` the value that a rule is about, `_index` its number in a list."
+    "it, `_root` the outermost type, `_` the value that a rule checks, `_index` its number in a list."
 )
 _Show = Callable[[ex.Expr], str]
 
@@ -48,7 +48,7 @@ def size_of(spec: Field, known: int | None, show: _Show) -> str:
 
 def position(instance: Instance, show: _Show) -> str:
     """The cell that shows where an instance is read."""
-    at = "where the stream stands" if instance.position is None else show(instance.position)
+    at = "the current position" if instance.position is None else show(instance.position)
     return at if instance.io is None else f"{at} of {show(instance.io)}"
 
 
@@ -57,15 +57,15 @@ def ends(spec: Field, show: _Show) -> Iterator[str]:
     terminator = _terminator(spec)
     if terminator is not None:
         shown = " ".join(f"{byte:02x}" for byte in terminator)
-        kept = "which is a part of it" if spec.include else "which is no part of it"
-        kept += "" if spec.consume else ", and with which what follows starts"
+        kept = "which is part of the value" if spec.include else "which is not part of the value"
+        kept += "" if spec.consume else ", and stays in the stream"
         missing = "" if spec.eos_error else "; it may be missing at the end of the stream"
         yield f"Ends at `{shown}`, {kept}{missing}."
     if spec.pad_right is not None:
-        yield f"Filled up with `{spec.pad_right:02x}`."
+        yield f"Padded with `{spec.pad_right:02x}`."
     if spec.process is not None:
         arguments = f"({', '.join(map(ex.text_of, spec.process.args))})" if spec.process.args else ""
-        yield f"Stored as {show(ex.Name(spec.process.name.replace('__', '.') + arguments))} has it."
+        yield f"Encoded with {show(ex.Name(spec.process.name.replace('__', '.') + arguments))}."
 
 
 def _terminator(spec: Field) -> bytes | None:
@@ -81,7 +81,7 @@ def endian(order: Endian, show: _Show) -> str:
     """How bytes say the order of bytes."""
     names = {"le": "little-endian", "be": "big-endian"}
     parts = [
-        f"{names[word]} where it is {show(case)}" if case is not None else f"else {names[word]}"
+        f"{names[word]} if it is {show(case)}" if case is not None else f"else {names[word]}"
         for case, word in order.cases
     ]
     return f"Byte order by {show(order.on)}: {', '.join(parts)}."
