@@ -7,7 +7,7 @@ OUT ?= out/demo
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign edits wheels lock
 .PHONY: program sbom maven image
-.PHONY: clean suite languages conform setup java clients node sparks connector s3 kills lake docs site
+.PHONY: clean suite languages conform setup java clients node sparks connector s3 stores kills lake docs site
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ sparks: java ## run the source for the JVM in each supported version of Spark (f
 
 s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
 	@$(BIN)/python tests/labs/s3_lab.py
+
+stores: setup ## read and write log directories in a real server of the S3 API and in Azure's emulator (needs Go, npm)
+	@$(BIN)/python tests/labs/store_lab.py
 
 lake: java ## append logs to tables of Iceberg and Delta that DuckDB and Spark read, and Spark compacts (fetches both)
 	@$(BIN)/python tests/labs/lake_lab.py

@@ -68,7 +68,8 @@ def test_a_folder_and_a_link_to_it_are_one_log(log_dir: Path, tmp_path: Path) ->
     ("options", "message"),
     [
         ({}, "say what to read"),
-        ({"path": "s3://bucket/logs"}, "only local paths"),
+        ({"path": "hdfs://name/logs"}, "only local paths"),
+        ({"path": "s3://key:secret@bucket/logs"}, "a URL with credentials is refused"),
         (
             {"path": "/", "mode": "lenient"},
             "mode: expected failfast or permissive or quarantine; not 'lenient'",

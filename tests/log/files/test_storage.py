@@ -279,6 +279,24 @@ def test_no_such_bucket(folder: StorePath) -> None:
         list(path_of("s3://other/d").iterdir())
 
 
+def test_a_forked_process_is_told_so(server: Server, folder: StorePath) -> None:
+    server.objects["d/a"] = b"1"
+    assert [each.name for each in folder.iterdir()] == ["a"]
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            list(folder.iterdir())
+            text = "it was read"
+        except BaseException as error:
+            text = repr(error)
+        os.write(write, text.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        assert b"spawn or forkserver" in pipe.read()
+
+
 # -- URLs -------------------------------------------------------------------------------------------
 
 

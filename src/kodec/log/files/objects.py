@@ -70,6 +70,8 @@ _NO_RANGE = re.compile(r"InvalidRange|\b416\b|Invalid range|not satisfiable", re
 
 _pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
+# Whether this process has asked a store, and whether it is the child of one that had.
+_is_used = _is_orphan = False
 
 
 def _threads() -> ThreadPoolExecutor:
@@ -87,8 +89,14 @@ def object_storage(scheme: str, bucket: str) -> Storage:
 
     Raises: MissingDependency; ValueError where the environment's settings cannot be used.
     """
+    global _is_used
+    if _is_orphan:
+        reason = "a forked process cannot use its parent's connections: start it by spawn or forkserver"
+        raise OSError(errno.ENOTSUP, reason, f"{scheme}://{bucket}")
     try:
-        return ObjectStorage(_store(scheme, bucket), f"{scheme}://{bucket}")
+        found = ObjectStorage(_store(scheme, bucket), f"{scheme}://{bucket}")
+        _is_used = True
+        return found
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise
@@ -96,9 +104,9 @@ def object_storage(scheme: str, bucket: str) -> Storage:
 
 
 def _forget() -> None:
-    """After a fork: threads and connections are the parent's."""
-    global _pool, _pool_lock
-    _pool, _pool_lock = None, threading.Lock()
+    """After a fork: threads and connections are the parent's, and obstore would wait for them without end."""
+    global _pool, _pool_lock, _is_orphan
+    _pool, _pool_lock, _is_orphan = None, threading.Lock(), _is_orphan or _is_used
     object_storage.cache_clear()
 
 

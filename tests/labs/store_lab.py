@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""Reads and writes log directories in real stores on loopback: a server of the S3 API, and Azure's emulator.
+
+The first is Versity's gateway, which Go builds here, the other is Azurite, by npm; both are pinned by hash.
+Between kodec and each a proxy counts requests and bytes.
+
+Usage: store_lab.py [--megabytes N] [--delay MS]
+Exit code: 0 where all is as it must be, 1 where not, 2 where a server cannot be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import hmac
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+from kafka_lab import (
+    CACHE,
+    HERE,
+    Unusable,
+    find_program,
+    free_ports,
+    run,
+    say,
+    step,
+    stop_on_signal,
+    wait_for,
+)
+from s3_lab import KEY, SECRET, Meter, Wrong, fetch_gateway, is_open, require, server
+
+import kodec
+from kodec.cli.main import main as kodec_main
+from kodec.log.files import objects
+from kodec.log.files.storage import StorePath, path_of
+from kodec.log.files.upload import upload
+
+ROOT = HERE.parent.parent
+DATA = ROOT / "tests" / "data"
+# Azurite's own, which its documentation has.
+ACCOUNT = "devstoreaccount1"
+ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+
+def fetch_azurite(work: Path) -> Path:
+    """The emulator's program. Raises Unusable."""
+    program = work / "node_modules" / ".bin" / "azurite-blob"
+    lock = HERE / "azurite" / "package-lock.json"
+    known = work / "package-lock.json"
+    if not (program.exists() and known.is_file() and known.read_bytes() == lock.read_bytes()):
+        npm = find_program("npm", "Azure's emulator runs on Node (https://nodejs.org)")
+        with step("Installing Azurite through npm"):
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(HERE / "azurite" / name, work)
+            run(
+                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(work)],
+                "npm failed",
+            )
+    return program
+
+
+@contextmanager
+def azurite(program: Path, folder: Path) -> Iterator[int]:
+    """The port of an emulator with its files in a folder."""
+    (port,) = free_ports(1)
+    folder.mkdir()
+    words = [program, "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", folder, "--silent"]
+    with (folder.parent / "azurite.out").open("wb") as out:
+        process = subprocess.Popen([*words, "--skipApiVersionCheck"], stdout=out, stderr=subprocess.STDOUT)
+    try:
+        wait_for("the emulator", lambda: is_open(port), 30)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def make_container(port: int, name: str) -> None:
+    """By the API, signed: obstore makes none."""
+    date, version = formatdate(usegmt=True), "2021-08-06"
+    headers = f"x-ms-date:{date}\nx-ms-version:{version}\n"
+    text = f"PUT\n\n\n\n\n\n\n\n\n\n\n\n{headers}/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
+    digest = hmac.new(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256).digest()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/{ACCOUNT}/{name}?restype=container",
+        method="PUT",
+        headers={
+            "x-ms-date": date,
+            "x-ms-version": version,
+            "Authorization": f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}",
+            "Content-Length": "0",
+        },
+    )
+    with urllib.request.urlopen(request) as answer:
+        require("the container", answer.status, 201)
+
+
+class Store:
+    """A store that is tried, through the meter.
+
+    Attributes: url, under which all is; delete, which removes an object behind kodec's back.
+    """
+
+    def __init__(self, url: str, meter: Meter) -> None:
+        self.url = url
+        self.meter = meter
+
+    def upload(self, folder: Path, name: str) -> str:
+        target = path_of(f"{self.url}/{name}")
+        assert isinstance(target, StorePath)
+        upload(folder, target)
+        return str(target)
+
+    def delete(self, url: str) -> None:
+        from kodec.log.files.storage import storage_of
+
+        storage_of(path_of(url)).remove(path_of(url))
+
+    def counted(self, work: Callable[[], Any]) -> tuple[Any, int, int]:
+        """What it returns, the requests, and the bytes."""
+        self.meter.reset()
+        found = work()
+        return found, sum(self.meter.requests.values()), self.meter.bytes
+
+
+def same_rows(store: Store) -> None:
+    """Each corpus has the rows of the files."""
+    records = 0
+    for logs in sorted(DATA.glob("kafka-*/logs")):
+        url = store.upload(logs, f"corpora/{logs.parent.name}")
+        here, there = kodec.LogDirectory(logs), kodec.LogDirectory(url)
+        require(f"topic-partitions of {logs}", there.topic_partitions, here.topic_partitions)
+        for log in here:
+            found = list(there.partition(*log.topic_partition).records(control=True))
+            require(f"records of {log.path}", found == list(log.records(control=True)), True)
+            records += len(found)
+    say(f"{store.url}: {records} records of all corpora as on the disk")
+
+
+def lookups(store: Store, large: Path, url: str) -> None:
+    """Cold lookups take at most four requests."""
+    local = kodec.PartitionLog(large)
+    most, bytes_most = 0, 0
+    for offset in random.Random(0).sample(range(local.end_offset), 20):
+        here = local.find(offset)
+        found, requests, size = store.counted(lambda at=offset: kodec.PartitionLog(url).find(at))
+        require(f"offset {offset}", (found[1], requests <= 4), (here[1], True))
+        most, bytes_most = max(most, requests), max(bytes_most, size)
+    say(f"{store.url}: 20 cold lookups by offset, at most {most} requests and {bytes_most >> 10} KiB each")
+    timed = kodec.PartitionLog(url).segments[-1]
+    time_of = next(local.segments[-1].records()).timestamp + 100
+    found, requests, _ = store.counted(lambda: timed.find_timestamp(time_of))
+    require("a time", (found, requests <= 3), (local.segments[-1].find_timestamp(time_of), True))
+    say(f"{store.url}: a lookup by time in a listed segment, {requests} requests")
+
+
+def changes(store: Store, large: Path) -> None:
+    """What goes or changes in the middle of a scan is an error; what ends is never taken for the end."""
+    for what in ("goes", "changes"):
+        url = store.upload(large, f"large-that-{what}/large-0")
+        name = sorted(path.name for path in large.glob("*.log"))[-1]
+        rows = kodec.PartitionLog(url).records()
+        next(rows)
+        store.delete(f"{url}/{name}")
+        if what == "changes":
+            objects.object_storage(path_of(url).scheme, path_of(url).bucket).create(  # type: ignore[attr-defined]
+                path_of(f"{url}/{name}"), (large / name).read_bytes()[:-1] + b"x"
+            )
+        try:
+            list(rows)
+        except kodec.errors.ReadFailed as error:
+            require("the reason", "since it was listed or opened" in str(error), True)
+        else:
+            require("an error where the last segment " + what, False, True)
+    say(f"{store.url}: an object that goes or changes during a scan is reported")
+
+
+def writes(store: Store) -> None:
+    """Verbs write there, once."""
+    logs = DATA / "kafka-4.3.1" / "logs"
+    for verb, *words in (
+        ["export", "--topic", "orders"],
+        ["compact-view", "--topic", "compacted"],
+        ["convert", "--topic", "orders", "--compression", "gzip", "--apply"],
+        ["salvage", "--topic", "orders", "--apply"],
+    ):
+        target = f"{store.url}/made/{verb}"
+        require(verb, kodec_main([verb, str(logs), "--to", target, *words]), 0)
+        require(f"{verb} again", kodec_main([verb, str(logs), "--to", target, *words]), 1)
+    for verb in ("convert", "salvage"):
+        found = list(kodec.PartitionLog(f"{store.url}/made/{verb}/orders-0").records())
+        require(verb, found == list(kodec.PartitionLog(logs / "orders-0").records()), True)
+    say(f"{store.url}: export, compact-view, convert and salvage write there, and replace nothing")
+
+
+def many_names(store: Store, work: Path) -> None:
+    """A folder of more names than a page has."""
+    folder = work / "many" / "many-0"
+    folder.mkdir(parents=True)
+    for number in range(1_200):
+        (folder / f"{number:020}.snapshot").touch()
+    (folder / f"{0:020}.log").touch()
+    url = store.upload(folder, "many/many-0")
+    found, requests, _ = store.counted(lambda: kodec.PartitionLog(url).files)
+    require("names", (len(found.snapshots), len(found.segments), requests), (1_200, 1, requests))
+    say(f"{store.url}: 1,201 names in {requests} requests")
+
+
+def rate(store: Store, large: Path, url: str, rounds: int) -> None:
+    """A scan beside plain GETs of the same objects, in turn, and the files of this machine."""
+    size = sum(path.stat().st_size for path in large.glob("*.log"))
+    bucket = objects.object_storage(path_of(url).scheme, path_of(url).bucket)
+    keys = [path.key for path in path_of(url).glob("*.log")]  # type: ignore[attr-defined]
+
+    def plain() -> None:
+        for key in keys:
+            for chunk in bucket._store.get(key).stream():  # type: ignore[attr-defined]
+                len(chunk)
+
+    def scan(at: str) -> None:
+        for batch in kodec.scan_table(at, columns=["offset", "timestamp", "key", "value"]):
+            len(batch)
+
+    best = {"plain GETs": 1e9, "scan of the store": 1e9, "scan of the files": 1e9}
+    for _ in range(rounds):
+        for name, work in (
+            ("plain GETs", plain),
+            ("scan of the store", lambda: scan(url)),
+            ("scan of the files", lambda: scan(str(large))),
+        ):
+            begun = time.perf_counter()
+            work()
+            best[name] = min(best[name], time.perf_counter() - begun)
+    cores = len(os.sched_getaffinity(0))
+    told = ", ".join(f"{name} {size / seconds / 1e6:,.0f} MB/s" for name, seconds in best.items())
+    ratio = best["plain GETs"] / best["scan of the store"]
+    say(f"{store.url}, {cores} cores, {size >> 20} MiB: {told}; {ratio:.0%} of plain GETs")
+
+
+def large_log(folder: Path, megabytes: int) -> Path:
+    """A log of segments of 64 MiB."""
+    content = random.Random(0)
+    values = [content.randbytes(1000) for _ in range(512)]
+    with kodec.LogWriter(folder / "large-0", config=kodec.LogConfig(segment_bytes=64 << 20)) as writer:
+        for number in range(0, megabytes * 1000, 100):
+            writer.append(
+                [
+                    kodec.Record(key=b"%d" % at, value=values[at % 512], timestamp=1_700_000_000_000 + at)
+                    for at in range(number, number + 100)
+                ]
+            )
+    return folder / "large-0"
+
+
+def trial(store: Store, work: Path, large: Path, delay: float) -> None:
+    same_rows(store)
+    url = store.upload(large, "large/large-0")
+    lookups(store, large, url)
+    changes(store, large)
+    writes(store)
+    many_names(store, work / store.url.partition(":")[0])
+    store.meter.delay = delay
+    every = os.sched_getaffinity(0)
+    for cores in sorted({1, len(every)}):
+        os.sched_setaffinity(0, sorted(every)[:cores])
+        rate(store, large, url, 3)
+    os.sched_setaffinity(0, every)
+    store.meter.delay = 0
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, stop_on_signal)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=256, help="of the large log")
+    parser.add_argument("--delay", type=int, default=0, help="ms that each request of the rates waits")
+    given = parser.parse_args()
+    tools, work = CACHE / "store", CACHE / "work" / "store"
+    for folder in (tools, CACHE / "s3"):
+        folder.mkdir(parents=True, exist_ok=True)
+    gateway, emulator = fetch_gateway(CACHE / "s3"), fetch_azurite(tools)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    begun = time.monotonic()
+    try:
+        large = large_log(work, given.megabytes)
+        with server(gateway, work / "buckets") as port:
+            (work / "buckets" / "logs").mkdir()
+            meter = Meter(port)
+            os.environ |= {
+                "AWS_ENDPOINT_URL": f"http://127.0.0.1:{meter.port}",
+                "AWS_ACCESS_KEY_ID": KEY,
+                "AWS_SECRET_ACCESS_KEY": SECRET,
+                "AWS_REGION": "us-east-1",
+            }
+            trial(Store("s3://logs", meter), work, large, given.delay / 1000)
+            os.environ["AWS_SECRET_ACCESS_KEY"] = "wrong"
+            objects.object_storage.cache_clear()
+            require("ls with a wrong key", kodec_main(["ls", "s3://logs/corpora"]), 1)
+        with azurite(emulator, work / "azurite") as port:
+            make_container(port, "logs")
+            meter = Meter(port)
+            os.environ |= {
+                "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{meter.port}/{ACCOUNT}",
+                "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,
+                "AZURE_STORAGE_ACCOUNT_KEY": ACCOUNT_KEY,
+            }
+            trial(Store("az://logs", meter), work, large, given.delay / 1000)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    say(f"all in {time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Wrong as problem:
+        print(f"wrong: {problem}", file=sys.stderr)
+        sys.exit(1)
+    except Unusable as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(2)
