@@ -47,8 +47,8 @@ INDEX_WHOLE = 16 << 20
 """An index of up to so many: brokers make them of 10 MiB, and a search in one reads here and there."""
 _LOOK = 256 << 10
 """What a read elsewhere asks for at least: a round trip takes as long as these bytes."""
-_AHEAD = 4 << 20
-_MOST_AHEAD = 4
+_AHEAD = 8 << 20
+_MOST_AHEAD = 3
 """How large the ranges are that are read ahead, and how many."""
 _INDEXES = (".index", ".timeindex", ".txnindex")
 
@@ -218,7 +218,10 @@ def _changed(path: Path, at: int) -> ReadFailed:
 
 
 def _status(meta: ObjectMeta) -> Status:
-    return Status(meta["size"], _nanoseconds(meta["last_modified"]), meta["e_tag"])
+    # Azure's listings have it without quotes, its answers with them. A weak one identifies no bytes.
+    tag = meta["e_tag"]
+    known = None if tag is None or tag.startswith("W/") else tag.strip('"')
+    return Status(meta["size"], _nanoseconds(meta["last_modified"]), known)
 
 
 def _nanoseconds(time: datetime) -> int:
@@ -363,8 +366,8 @@ class ObjectStorage:
         Raises ReadFailed where it is another one than is known; FileNotFoundError where nothing is.
         """
         options: dict[str, Any] = {"range": (start, end)}
-        if known is not None and known.tag is not None and not known.tag.startswith("W/"):
-            options["if_match"] = known.tag
+        if known is not None and known.tag is not None:
+            options["if_match"] = f'"{known.tag}"'
         with _translated(path, start, known):
             found: GetResult = self._store.get(_key(path), options=options)  # type: ignore[arg-type]
             status = _status(found.meta)
@@ -479,7 +482,8 @@ class ObjectFile(io.RawIOBase):
 
     def _fetch(self, size: int) -> None:
         at, end = self._at, self._known.size
-        reads_on = len(self._held) > 0 and at == self._held_at + len(self._held)
+        # Lookups ask for less than a scan's window.
+        reads_on = size >= WHOLE or (len(self._held) > 0 and at == self._held_at + len(self._held))
         self._held = memoryview(b"")
         while self._ahead and self._ahead[0][0] != at:
             self._ahead.popleft()[2].cancel()
