@@ -7,6 +7,7 @@ from struct import Struct
 from typing import Any, NoReturn
 
 from kodec.generator.interpreter.reader import OPERATIONS
+from kodec.generator.plan.follows import is_local
 from kodec.generator.plan.steps import (
     Align,
     Bits,
@@ -39,6 +40,7 @@ from kodec.generator.plan.values import (
     Binary,
     Cast,
     Choose,
+    Computed,
     Constant,
     Counter,
     Decoded,
@@ -67,7 +69,8 @@ from kodec.generator.plan.values import (
     Whole,
 )
 from kodec.generator.wire import ENCODINGS, WIRE
-from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.checksums import CHECKSUMS, unpacked
+from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions, too_many
 from kodec.runtime.process import decode
 from kodec.runtime.streams import trimmed
@@ -158,6 +161,8 @@ class Node:
     little: bool | None = None
     found: dict[str, Any] = field(default_factory=dict)
     marks: dict[str, Any] = field(default_factory=dict)
+    spans: dict[str, tuple[Stream, int, int]] = field(default_factory=dict)
+    stop: int = 0
     path: tuple[str | int, ...] = ()
 
 
@@ -207,9 +212,14 @@ class StreamReader:
         self.sought: list[Stream] = []
         self.reads: list[Read] = []
         self._within: list[str | int] = []
+        # objects with fields that are derived of what is around them
+        self._unchecked: list[Node] = []
 
     def read(self, name: str, arguments: tuple[Any, ...] = ()) -> Node:
-        return self._object(name, arguments, self.stream, None, None, "", None)
+        found = self._object(name, arguments, self.stream, None, None, "", None)
+        for node in reversed(self._unchecked):
+            self._check(node)
+        return found
 
     def _object(
         self,
@@ -236,6 +246,12 @@ class StreamReader:
         around, self._within = self._within, list(node.path)
         try:
             self._steps(unit.steps, _At(node, io))
+            node.stop = io.at
+            if unit.streamed is not None and unit.streamed.calculated:
+                if is_local(unit):
+                    self._check(node)
+                else:
+                    self._unchecked.append(node)
         except FormatError as error:
             raise error.within(shown, index) from None
         finally:
@@ -266,9 +282,10 @@ class StreamReader:
                     self._rules(rules, found, at, name, _width(element))
                 case Many():
                     self._list(step, at)
-                case Mark():
-                    # only what is derived of bytes needs it, which a reader may leave alone
-                    pass
+                case Mark(name, end=False):
+                    at.node.spans[name] = at.io, at.io.at, at.io.at
+                case Mark(name):
+                    at.node.spans[name] = at.io, at.node.spans[name][1], at.io.at
                 case _:
                     raise TypeError(step)
 
@@ -491,6 +508,67 @@ class StreamReader:
             if not self.value(rule.test, replace(at, item=value)):
                 raise Malformed(name, "value not allowed", at=at.io.at - back, need=rule.need, have=value)
 
+    # -- what is derived of bytes -----------------------------------------------------------------
+
+    def _check(self, node: Node) -> None:
+        """Compare what follows from bytes with what was read."""
+        assert node.unit.streamed is not None
+        at = _At(node, node.stream)
+        for each in node.unit.streamed.calculated:
+            if each.when is not None and not self.value(each.when, at):
+                continue
+            wanted = self.value(each.value, at)
+            have = node.values.get(each.name)
+            if each.into and have is not None:
+                have = self.member(have, each.into)
+            if have is None or each.verify == "no":
+                continue
+            if not (self.opt.check_crc if each.checksum else self.opt.verify):
+                continue
+            if have == wanted or (each.verify == "at_least" and have >= wanted):
+                continue
+            if each.checksum and isinstance(wanted, int):
+                raise CrcMismatch(each.name, at=node.start, need=have, have=wanted)
+            reason = "not what it is derived from"
+            raise Malformed(each.name, reason, at=node.start, need=wanted, have=have)
+
+    def _range(self, node: Node, name: str) -> tuple[Stream, int, int]:
+        """The bytes of a field or an instance; of the object, if `name` is empty."""
+        if not name:
+            return node.stream, node.start, node.stop
+        if name not in node.spans and self.member(node, name) is None:
+            self._wrong(_At(node, node.stream), name, "its bytes are needed, and it is not there")
+        return node.spans[name]
+
+    def _of_bytes(self, value: Computed, at: _At) -> Any:
+        owner = at.node if value.of is None else self.value(value.of, at)
+        if value.where is not None:
+            items = self.member(owner, value.first) or []
+            found = [each for each in items if self.value(value.where, replace(at, item=each))]
+            if value.function == "count_of":
+                return len(found)
+            if not found:
+                return 0
+            (io, start, _), (_, _, stop) = self._range(found[0], ""), self._range(found[-1], "")
+        elif value.function == "count_of":
+            return len(self.member(owner, value.first))
+        else:
+            (io, start, _), (_, _, stop) = self._range(owner, value.first), self._range(owner, value.last)
+        if value.function == "position_of":
+            return start - io.base
+        data = io.buf[start:stop]
+        if value.byte is not None and value.own in at.node.spans:
+            _, low, high = at.node.spans[value.own]
+            low, high = max(low, start), min(high, stop)
+            if low < high:
+                data = data[: low - start] + bytes([value.byte]) * (high - low) + data[high - start :]
+        if value.unpack:
+            made = unpacked(value.unpack, data, self.opt.decompressed_bytes)
+            if made is None:
+                self._wrong(at, value.first, f"it is no whole {value.unpack} stream")
+            data = made
+        return len(data) if value.function == "length_of" else CHECKSUMS[value.function](data)
+
     # -- instances --------------------------------------------------------------------------------
 
     def member(self, node: Node, name: str) -> Any:
@@ -562,10 +640,12 @@ class StreamReader:
             io.stand[0] = io
         target: dict[str, Any] = {}
         around, self._within = self._within, list(node.path)
+        start = io.at
         try:
             self._steps((instance.step,), _At(node, io, target=target))
         finally:
             self._within = around
+        node.spans[instance.name] = io, start, io.at
         return target.get(instance.step.name)
 
     # -- values -----------------------------------------------------------------------------------
@@ -627,6 +707,8 @@ class StreamReader:
                     return self.value(of, at).decode(form.python, form.errors)
                 except UnicodeDecodeError:
                     self._wrong(at, "", "an expression needs text")
+            case Computed():
+                return self._of_bytes(value, at)
             case Reversed(of):
                 return self.value(of, at)[::-1]
             case Substring(of, start, stop):

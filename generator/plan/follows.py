@@ -22,6 +22,7 @@ from kodec.generator.plan.steps import (
 from kodec.generator.plan.stream_values import Here, StreamBinder, either
 from kodec.generator.plan.values import (
     OCTETS,
+    Around,
     Cast,
     Computed,
     ElementOf,
@@ -30,17 +31,19 @@ from kodec.generator.plan.values import (
     ObjectOf,
     OneOf,
     Required,
+    StreamOf,
     Type,
     Value,
     Whole,
     bare,
+    values_in,
 )
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.expression_types import Kind, KindError, Kinds, Scope
 from kodec.generator.schema.model import Derive, DeriveCall, Field, Model, Struct
 from kodec.generator.wire import CHECKSUMS
 
-__all__ = ["call_kinds", "derived_of", "followed", "marked_in", "owners_of"]
+__all__ = ["call_kinds", "derived_of", "followed", "is_local", "marked_in", "owners_of"]
 
 _Key = tuple[str, str]
 
@@ -117,6 +120,22 @@ def _call(bind: StreamBinder, struct: Struct, spec: Field, derive: Derive, call:
         unpack=derive.unpack or "",
         type=Whole(0, (1 << bits) - 1) if bits else OCTETS,
         where=where,
+    )
+
+
+def is_local(unit: Unit) -> bool:
+    """Whether all that is derived of bytes in a unit is of the bytes of its objects themselves."""
+    assert unit.streamed is not None
+    fields = {each.name for each in unit.fields}
+    read = {each.name for each in unit.streamed.instances if each.step is not None}
+    return not any(
+        isinstance(part, (MemberOf, Around, StreamOf))
+        or (isinstance(part, Computed) and (part.of is not None or part.first not in fields))
+        or (isinstance(part, FieldOf) and part.name in read)
+        for each in unit.streamed.calculated
+        for value in (each.value, each.when)
+        if value is not None
+        for part in values_in(value)
     )
 
 

@@ -17,7 +17,10 @@ from typing import Any
 import pytest
 
 from kodec.generator.driver import render_all
+from kodec.generator.interpreter.streams import StreamReader
+from kodec.generator.plan.streams import streams_of
 from kodec.generator.problems import SchemaError, SchemaProblem
+from kodec.generator.schema.expression_types import Kinds
 from kodec.runtime.checksums import CHECKSUMS
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed
 from kodec.runtime.fields import ReadOptions
@@ -276,6 +279,36 @@ def test_a_reader_compares_what_is_derived(codec: Codec) -> None:
     with pytest.raises(Malformed, match="n: not what it is derived from: need 2, have 7"):
         x.X.from_bytes(wrong)
     assert x.X.from_bytes(wrong, opt=ReadOptions(verify=False)).to_bytes() == data
+
+
+AROUND = "seq:\n- {id: h, type: h}\n- {id: l, type: p, repeat: expr, repeat-expr: h.n}\n- {id: a, terminator: 0}\ntypes:\n  h: {seq: [{id: n, type: u1}, {id: c, type: u2, -derive: '{value: crc32(_parent.a) & 0xffff}'}, {id: k, type: u1, -derive: count_of(_parent.l where _.q > 2)}]}\n  p: {seq: [{id: q, type: u1}, {id: s, type: u1, -derive: {value: xor(q..s), own: 1}}]}\n".replace(
+    "'{value: crc32(_parent.a) & 0xffff}'", "{value: crc32(_parent.a) & 0xffff}"
+)
+
+
+@pytest.mark.parametrize("schema", [DERIVED, AROUND], ids=["own bytes", "bytes around"])
+def test_the_interpreter_compares_what_the_generated_reader_compares(
+    schema: str, codec: Codec, model: Callable[..., Any]
+) -> None:
+    x = codec(schema)
+    if schema == DERIVED:
+        data = x.X(a=b"ab", b=[1, 0]).to_bytes()
+    else:
+        data = x.X(h=x.H(), l=[x.P(q=7), x.P(q=1)], a=b"ab").to_bytes()
+    found = model(schema)
+    program = streams_of(found, Kinds(found))
+    for at in range(len(data)):
+        for bit in (0, 3, 6):
+            changed = bytearray(data)
+            changed[at] ^= 1 << bit
+            outcomes = []
+            for read in (x.X.from_bytes, lambda data: StreamReader(program, data).read("x")):
+                try:
+                    read(bytes(changed))
+                    outcomes.append("")
+                except FormatError as error:
+                    outcomes.append(f"{type(error).__name__} {error.path} {error.at}")
+            assert outcomes[0] == outcomes[1], changed
 
 
 CHECKED = {

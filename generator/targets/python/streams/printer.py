@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kodec.generator.plan.follows import is_local
 from kodec.generator.plan.steps import (
     Bits,
     Bounds,
@@ -34,10 +35,8 @@ from kodec.generator.plan.values import (
     FLAG,
     OCTETS,
     TEXT,
-    Around,
     Binary,
     Cast,
-    Computed,
     Constant,
     ElementOf,
     EnumOf,
@@ -92,6 +91,11 @@ class Printer:
         self.units = units
         self.streamed = unit.streamed
         self.loose = unit.streamed.loose
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all that is derived of bytes is of the object's own."""
+        return is_local(self.unit)
 
     @property
     def written(self) -> list[Step]:
@@ -430,24 +434,6 @@ class Printer:
             return () if inner.count is None else inner.count.solved
         bounds = getattr(inner.element, "bounds", None)
         return () if bounds is None else bounds.solved
-
-    def local(self) -> bool:
-        """Whether all that is calculated of an object is of its own bytes."""
-        return not any(
-            isinstance(part, (MemberOf, Around))
-            or (isinstance(part, Computed) and (part.of is not None or not self._has_field(part.first)))
-            or (isinstance(part, FieldOf) and self._is_read(part.name))
-            for each in self.streamed.calculated
-            for value in (each.value, each.when)
-            if value is not None
-            for part in values_in(value)
-        )
-
-    def _has_field(self, name: str) -> bool:
-        return any(each.name == name for each in self.unit.fields)
-
-    def _is_read(self, name: str) -> bool:
-        return any(each.name == name and each.step is not None for each in self.streamed.instances)
 
     # -- writing ----------------------------------------------------------------------------------
 
