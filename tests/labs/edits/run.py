@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -94,9 +95,18 @@ def accepted(case: Case, file: Path, expect: str) -> str:
     return "accepted"
 
 
+def tool(judge: str) -> str:
+    """The tool of a judge's command: a library of Python, or the first program that does not only prepare."""
+    library = re.search(r"sys\.argv\[1\]; (?:import|from) (\w+)", judge)
+    if library is not None:
+        return library[1]
+    programs = (command.split()[0].rpartition("/")[2] for command in re.split(r"&&|;", judge))
+    return next(program for program in programs if program not in ("cp", "(printf"))
+
+
 def examine(schemas: dict[str, Path], name: str, case: Case) -> Result:
     """Make, read, write back, edit and judge one format."""
-    result = Result(name, judge=case.judge.split()[0].rpartition("/")[2])
+    result = Result(name, judge=tool(case.judge))
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         file = folder / f"sample.{case.suffix}"
@@ -148,21 +158,21 @@ def examine(schemas: dict[str, Path], name: str, case: Case) -> Result:
 
 def table(results: Iterable[Result]) -> str:
     """The verdicts as a Markdown table."""
-    lines = ["| format | bytes | written back | edit | verdict of | |", "|---|--:|---|---|---|---|"]
+    lines = [
+        "| format | bytes | written back | accepted edits | other edits | tool |",
+        "|---|--:|---|---|---|---|",
+    ]
     for result in results:
-        for index, (edit, verdict) in enumerate((result.edits or {"": ""}).items()):
-            first = (
-                f"`{result.name}`",
-                f"{result.size:,}" if result.size else "",
-                result.back.partition(":")[0],
-            )
-            cells = (
-                *(first if not index else ("", "", "")),
-                edit,
-                f"`{result.judge}`",
-                verdict.partition(":")[0],
-            )
-            lines.append(f"| {' | '.join(cells)} |")
+        verdicts = {edit: verdict.partition(":")[0] for edit, verdict in result.edits.items()}
+        cells = (
+            f"`{result.name}`",
+            f"{result.size:,}" if result.size else "",
+            result.back.partition(":")[0],
+            "; ".join(edit for edit, verdict in verdicts.items() if verdict == "accepted"),
+            "; ".join(f"{edit}: {verdict}" for edit, verdict in verdicts.items() if verdict != "accepted"),
+            f"`{result.judge}`",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
