@@ -207,7 +207,7 @@ class Reader:
 
 
 def why_stricter(error: FormatError) -> str | None:
-    """The rule of docs/schema-language.md by which we refuse what ksc reads; None if there is none."""
+    """The rule of docs/kaitai-differences.md by which we refuse what ksc reads; None if there is none."""
     have = error.have
     match error:
         case LimitExceeded(limit="bytes present") if error.need > have:  # type: ignore[operator]  # numbers

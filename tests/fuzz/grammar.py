@@ -1,7 +1,7 @@
 """Schemas made up by a grammar that knows types, so that most of them are right.
 
 Expressions are made of a wanted kind from what is in reach where they stand; sizes and counts are kept small.
-What stock ksc and we are known to see differently (docs/schema-language.md) is left out.
+What stock ksc and we are known to see differently (docs/kaitai-differences.md) is left out.
 """
 
 from __future__ import annotations

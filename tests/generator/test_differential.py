@@ -1,6 +1,6 @@
 """Schemas made at random, read by stock ksc's Python and by ours: the same values, or both refuse.
 
-Where ksc is known to take what we refuse (docs/schema-language.md lists it), the test reports it by the
+Where ksc is known to take what we refuse (docs/kaitai-differences.md lists it), the test reports it by the
 reason of our error.
 """
 
