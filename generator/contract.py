@@ -1,7 +1,7 @@
-"""What every generated codec must fulfil: the checks that generated test modules call.
+"""The contract of every generated codec: checks that generated test modules call.
 
-They need only the standard library, so that they run wherever the generated modules do. Codecs of streamed
-schemas have samples: bytes that are repeated, with what must stand in them.
+They need only the standard library, so they run wherever the generated modules do. Codecs of streamed
+schemas are checked with samples: a repeated byte pattern, with the bytes that the schema requires.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "touch",
 ]
 
-# what is checked of one sample: changed bytes may ask for many objects
+# limits of a check of one sample: changed bytes may announce many objects
 _OPTIONS = ReadOptions(elements=2000, decompressed_bytes=1 << 16)
 _MOST_OBJECTS = 2000
 _MOST_DEPTH = 12
@@ -43,7 +43,7 @@ class GeneratedObject(Protocol):
 
 
 def same(given: object, read: object) -> bool:
-    """Whether `read` is what was written: fields left to be derived (None) may have any value."""
+    """Whether `read` equals the written value: fields left to be derived (None) may have any value."""
     if dataclasses.is_dataclass(given) and type(given) is type(read):
         fields = [each for each in dataclasses.fields(given) if each.compare]
         return all(
@@ -59,7 +59,7 @@ def same(given: object, read: object) -> bool:
 
 
 def check_round_trip(value: GeneratedObject, canonical: bool = True) -> bytes:
-    """Write, read, write again: the same value, and (uncompressed) the same bytes. Gives the bytes."""
+    """Write, read, write again: the same value, and (uncompressed) the same bytes. Returns the bytes."""
     read: Callable[[bytes], GeneratedObject] = type(value).from_bytes  # type: ignore[attr-defined]  # see GeneratedObject
     data = value.to_bytes()
     again = read(data)
@@ -76,7 +76,7 @@ def check_round_trip(value: GeneratedObject, canonical: bool = True) -> bytes:
 
 
 def _read(kind: Any, data: bytes) -> Any:
-    """What the bytes hold, with any error; natively and in Python, where there is both, it is the same."""
+    """The value of the bytes, and any error; where native code and Python both read them, the two agree."""
     native = kind.from_bytes
     plain = in_python(native)
     if plain is native:
@@ -96,7 +96,7 @@ def _read(kind: Any, data: bytes) -> Any:
 
 
 def check_truncation(kind: Any, data: bytes) -> None:
-    """Each proper prefix gives our error, or a value that is just that prefix; never a wrong value."""
+    """Each proper prefix raises our error, or is read as a value of exactly that prefix; no wrong value."""
     for size in range(len(data)):
         cut = data[:size]
         try:
@@ -108,7 +108,7 @@ def check_truncation(kind: Any, data: bytes) -> None:
 
 
 def check_flips(kind: Any, data: bytes, covered: range) -> None:
-    """A changed byte gives our error or some value, no other exception; under a checksum, the error."""
+    """A changed byte raises our error or yields a value, no other exception; under a checksum, the error."""
     for at in range(len(data)):
         for mask in (0x01, 0x80, 0xFF):
             changed = bytearray(data)
@@ -117,7 +117,7 @@ def check_flips(kind: Any, data: bytes, covered: range) -> None:
                 _read(kind, bytes(changed))
             except FormatError:
                 continue
-            assert at not in covered, f"byte {at} was changed and nothing noticed"
+            assert at not in covered, f"byte {at} was changed without an error"
 
 
 def covered_by(start: int, data: bytes) -> range:
@@ -135,10 +135,10 @@ class Sample:
     Attributes:
         kind: the class.
         size: how many bytes.
-        fill: what they are, again and again.
-        parts: what stands in them instead, by its place.
+        fill: the bytes that are repeated up to this size.
+        parts: bytes that replace these, by position.
         arguments: the parameters of the type.
-        written: what becomes of them when they are written: the same bytes, other bytes with the same values,
+        written: the result of writing the value: the same bytes, other bytes with the same values,
             or an error (as where a process cannot be undone).
     """
 
@@ -157,14 +157,14 @@ class Sample:
         return bytes(found[: self.size])
 
     def read(self, data: bytes) -> StreamNode:
-        """What the bytes hold, with its instances."""
+        """The value of the bytes, with its instances."""
         value = self.kind.from_bytes(data, *self.arguments, opt=_OPTIONS)
         touch(value)
         return value
 
 
 def check_sample(sample: Sample) -> None:
-    """What was read is written as the sample says, and is read again."""
+    """The value is written as the sample states, and is read again."""
     value = sample.read(sample.data)
     if sample.written == "error":
         try:
@@ -178,13 +178,13 @@ def check_sample(sample: Sample) -> None:
 
 
 def check_sample_cut(sample: Sample) -> None:
-    """Each beginning gives our error, or a value that is just that beginning."""
+    """Each proper prefix raises our error, or is read as a value of exactly that prefix."""
     for size in _places(sample.size):
         _check_any(sample, sample.data[:size], whole=sample.written == "bytes")
 
 
 def check_sample_changed(sample: Sample) -> None:
-    """A changed byte gives our error, or a value that is written as what was read."""
+    """A changed byte raises our error, or yields a value that is written as it was read."""
     for at in _places(sample.size):
         for mask in (0x01, 0xFF):
             changed = bytearray(sample.data)
@@ -194,7 +194,7 @@ def check_sample_changed(sample: Sample) -> None:
 
 
 def check_without_values(kind: type[StreamNode]) -> None:
-    """An object without values is refused, or is written as what is read again."""
+    """Writing an object without values is refused, or its bytes are read as the same object."""
     value = kind()
     try:
         made = value.to_bytes()
@@ -204,7 +204,7 @@ def check_without_values(kind: type[StreamNode]) -> None:
 
 
 def touch(value: object) -> None:
-    """Read every instance, to a depth and a number: one may hold an object like its own for ever."""
+    """Read every instance, up to a depth and a number: instances may nest without end."""
     todo: list[tuple[object, int]] = [(value, 0)]
     for _ in range(_MOST_OBJECTS):
         if not todo:

@@ -1,4 +1,4 @@
-"""Generate: every target in memory first, then compared with, or written to, a folder."""
+"""Generates the files of every target in memory, then compares them with a folder or writes them there."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MANIFEST = "MANIFEST.json"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Everything that the targets give: text by path, relative to the output and the test folder.
+    """All generated texts by path, relative to the output folder and the test folder.
 
-    `patterns` are the names of the files that are the targets' own, if they carry our mark.
+    `patterns` match the names of files that belong to the targets, if they carry our mark.
     """
 
     modules: dict[str, str]
@@ -39,7 +39,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that differs from what the schemas give; `kind` is new, changed or stale."""
+    """A file that differs from the generated text; `kind` is new, changed or stale."""
 
     path: Path
     kind: str
@@ -82,23 +82,23 @@ def render_all(
 
     Args:
         schemas: folder of .ksy files.
-        package: what tests import the modules as; None gives no tests.
+        package: the name under which tests import the modules; None for no tests.
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
-        options: what is said to targets, by name: `package`, or `java.package` to one of them.
-        overlays: files with further keys for schemas, or ids of schemas that such a file comes with.
-        streams: make streamed modules of all schemas that have no key that needs layouts.
-        notes: gets what is worth knowing of the schemas, and stops nothing.
+        options: options of targets, by name: `package` for all, `java.package` for one.
+        overlays: files with further keys for schemas, or ids of schemas that ship with such a file.
+        streams: make streamed modules of all schemas without keys that need layouts.
+        notes: a list to which notes about the schemas are added.
 
-    Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
-    for a package, a kernel, a target or an option that there cannot be.
+    Raises SchemaError with all problems of the schemas, and all that a target cannot express; ValueError
+    for an invalid package, kernel, target or option.
     """
     if package is not None and not all(_importable(part) for part in package.split(".")):
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
     problems = Problems(notes=[] if notes is None else notes)
     model = check(build(schemas, problems, overlay_files(overlays)), problems, streams=streams)
-    # what is wrong is left out of the model: targets say what they lack of the rest
+    # the model is without its invalid parts: targets report what they do not support of the rest
     able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
     named = tuple(name for name in dict.fromkeys(kernels) if name in able)
     request = Request(model, package, named, options_of(chosen, options or {}))
@@ -118,7 +118,7 @@ def render_all(
 
 
 def _without_problems(model: Model, schemas: Path, problems: Problems) -> dict[str, None]:
-    """The ids of the schemas in which nothing is wrong, nor in what they import."""
+    """The ids of the schemas without problems, also in their imports."""
     files = {problem.place.file for problem in problems.found}
     wrong = {each.id for each in model.schemas if (Path(schemas.name) / each.path).as_posix() in files}
     while more := {each.id for each in model.schemas if wrong & set(each.imports)} - wrong:
@@ -131,7 +131,7 @@ def _importable(part: str) -> bool:
 
 
 def _sound(target: Target[Any], file: File, files: dict[tuple[bool, str], File]) -> None:
-    """Raise ValueError for a file that a target must not give."""
+    """Raise ValueError for a file that a target must not produce."""
     path = PurePosixPath(file.path)
     wrong = ""
     if path.is_absolute() or ".." in path.parts or "\\" in file.path or path.as_posix() != file.path:
@@ -139,20 +139,20 @@ def _sound(target: Target[Any], file: File, files: dict[tuple[bool, str], File])
     elif not any(_matches(file.path, pattern) for pattern in target.files):
         wrong = f"its name is none of {', '.join(target.files)}"
     elif MARK not in file.text[:200]:
-        wrong = "its first line does not say that it is generated"
+        wrong = "its first line has no mark of a generated file"
     elif (file.test, file.path) in files or file.path == MANIFEST:
-        wrong = "there is another one of that name"
+        wrong = "another file has that path"
     if wrong:
         raise ValueError(f"target {target.name!r} gives a file {file.path!r}: {wrong}")
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """A pattern with a folder is of the whole path, another of the file's name in any folder."""
+    """A pattern with a folder matches the whole path, any other the file's name in any folder."""
     return fnmatch(path if "/" in pattern else path.rpartition("/")[2], pattern)
 
 
 def _manifest(files: Iterable[File]) -> str:
-    """Which schema each file was made from, and the hashes that say whether it still is."""
+    """The manifest: the schema of each file, with hashes that show whether the file is up to date."""
     document = {
         "//": f"{MARK} {VERSION}",
         "generator": VERSION,
@@ -212,12 +212,12 @@ def generate(
     check: bool = False,
     notes: list[SchemaProblem] | None = None,
 ) -> list[Change]:
-    """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
+    """Bring `out` (and `tests`) in line with the schemas; with `check`, only return what would change.
 
-    `notes` gets what is worth knowing of the schemas, and stops nothing.
+    Notes about the schemas are added to `notes`.
 
-    Raises SchemaError and ValueError as `render_all` does, and ValueError for a file that somebody wrote or
-    that would not be in its folder; then nothing was written.
+    Raises SchemaError and ValueError as `render_all` does, and ValueError before anything is written for a
+    file that somebody wrote by hand, or whose link leads out of the folder.
     """
     output = render_all(
         schemas,
@@ -255,7 +255,7 @@ def generate(
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Raise ValueError if a file that somebody wrote would be lost."""
+    """Raise ValueError if a file written by hand would be lost."""
     text = path.read_text("utf-8", "replace")
     if (
         text.strip()
@@ -273,7 +273,7 @@ def _refuse_outside(path: Path, root: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Put a whole file in place; a link there is replaced, not written through."""
+    """Replace a file in one step; a link at its path is replaced, not followed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f".{path.name}.{os.getpid()}")
     try:

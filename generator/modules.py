@@ -1,4 +1,4 @@
-"""The generated Python modules of a model, imported under a name that nobody else uses, for a while."""
+"""Imports the generated Python modules of a model for a while, under a name that nothing else uses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Modules:
                 path.write_text(file.text, encoding="utf-8")
                 paths.append(file.path)
             importlib.invalidate_caches()
-            # all while the files are there
+            # import all while the files exist
             for name in paths:
                 if not name.endswith("__init__.py"):
                     importlib.import_module(f"{self._name}.{name.removesuffix('.py').replace('/', '.')}")

@@ -1,4 +1,4 @@
-"""What is wrong with a schema: gathered, placed, and printed all at once."""
+"""Problems of schemas: gathered with their places, and printed all at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Place", "Problems", "SchemaError", "SchemaProblem", "cut", "nearest"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where something stands in a schema: 1-based line and column."""
+    """A place in a schema: 1-based line and column."""
 
     file: str
     line: int
@@ -25,7 +25,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SchemaProblem:
-    """One thing that is wrong: where, in which field, what, and what would be right.
+    """One problem: its place, its field, what is wrong, and a hint what would be right.
 
     `severity` is `error`, or `note` for what is worth knowing and changes nothing.
     """
@@ -43,7 +43,7 @@ class SchemaProblem:
 
 
 def printable(text: str) -> str:
-    """The text for a terminal: what a schema may have put into it does nothing there."""
+    """The text for a terminal: characters of a schema that do not print are escaped."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
         for sign in text
@@ -51,7 +51,7 @@ def printable(text: str) -> str:
 
 
 class SchemaError(KodecError):
-    """The schemas cannot be used; `problems` holds every reason found."""
+    """The schemas cannot be used; `problems` lists every reason."""
 
     def __init__(self, problems: Iterable[SchemaProblem]) -> None:
         self.problems = tuple(sorted(set(problems)))
@@ -59,14 +59,14 @@ class SchemaError(KodecError):
 
     @property
     def summary(self) -> str:
-        """How many there are."""
+        """The number of problems and of files with problems."""
         files = len({problem.place.file for problem in self.problems})
         count = len(self.problems)
         return f"{count} problem{'s' * (count != 1)} in {files} file{'s' * (files != 1)}; nothing was written"
 
     @property
     def lines(self) -> list[str]:
-        """What `str` says, line by line."""
+        """The lines of `str`."""
         return str(self).split("\n")
 
     def __str__(self) -> str:
@@ -93,12 +93,12 @@ class Problems:
 
 
 def cut(text: str) -> str:
-    """What a schema says, for a message: its start, where it is long."""
+    """A text of a schema for a message: only its start, if it is long."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint that names the known words closest to `word`; all of them where they are few."""
+    """A hint that names the known words closest to `word`, or all if they are few."""
     names = sorted(set(known))
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
     if close:

@@ -1,4 +1,4 @@
-"""What is wrong with schemas, in the forms that editors, CI and other programs read."""
+"""Problems of schemas in the formats that editors, CI and other programs read."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["FORMS", "Remark", "remarks", "stale"]
 _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _RULES = {
     "schema": "A schema cannot be used as it is.",
-    "stale": "A generated file is not what the schemas give.",
+    "stale": "A generated file is not up to date with the schemas.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One thing to show at a place.
+    """A problem to show at a place.
 
     Attributes:
         file: as a path from the working directory, or as the schema folder was given.
         line, column: from 1.
         severity: `error`, or `note` for what changes nothing.
         rule: `schema`, or `stale` for a generated file.
-        path: the field that it is about, as `x.header.size`; empty if it is about none.
-        text, hint: what is wrong, and what would be right.
+        path: the field, as `x.header.size`; empty if it concerns no single field.
+        text, hint: the problem, and what would be right.
     """
 
     file: str
@@ -51,7 +51,7 @@ class Remark:
 
 
 def remarks(problems: Iterable[SchemaProblem], schemas: Path) -> list[Remark]:
-    """The problems of the schemas in a folder, which their places name by its last part only."""
+    """The problems of the schemas in `folder`, of which their places contain only the last part."""
     found = []
     for each in problems:
         file = Path(os.path.normpath(schemas.parent / each.place.file)).as_posix()
@@ -61,18 +61,18 @@ def remarks(problems: Iterable[SchemaProblem], schemas: Path) -> list[Remark]:
 
 
 def stale(files: Iterable[tuple[Path, str]]) -> list[Remark]:
-    """The files that `--check` finds to differ: of each its path, and whether it is new, changed or stale."""
+    """The files that differ for `--check`: the path of each, and whether it is new, changed or stale."""
     texts = {
         "new": "it is missing",
-        "changed": "it is not what the schemas give",
-        "stale": "no schema gives it any more",
+        "changed": "it is not up to date with the schemas",
+        "stale": "no schema produces it any more",
     }
     hint = "run `kodec generate`"
     return [Remark(path.as_posix(), 1, 1, "error", "stale", "", texts[kind], hint) for path, kind in files]
 
 
 def _lines(found: Sequence[Remark]) -> str:
-    """A line for each; what a terminal would act on is escaped."""
+    """A line for each; terminal control characters are escaped."""
     lines = (f"{each.file}:{each.line}:{each.column}: {each.severity}: {each.message}" for each in found)
     return "".join(f"{printable(line)}\n" for line in lines)
 
@@ -119,7 +119,7 @@ def _sarif(found: Sequence[Remark]) -> str:
 
 
 def _from_here(file: str) -> str:
-    """A path as a repository knows it, where it is inside the working directory."""
+    """A path relative to the working directory, if it is inside it."""
     path, here = Path(file).absolute(), Path.cwd()
     path = Path(os.path.normpath(path))
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
@@ -131,4 +131,4 @@ FORMS: Mapping[str, Callable[[Sequence[Remark]], str]] = {
     "github": _github,
     "sarif": _sarif,
 }
-"""The forms by their name: each gives whole lines. `text` and `github` are nothing if nothing is wrong."""
+"""The formats by name: each returns whole lines. `text` and `github` are empty if there is no problem."""

@@ -1,8 +1,8 @@
-"""Names that a language or generated code has for itself, and what a schema's name becomes where it is one.
+"""Reserved names of a language or of generated code, and how a schema's name avoids them.
 
-Every target says in its `names.py` which words these are: a `Reserved` for each place that has words of its
+Every target lists these words in its `names.py`: a `Reserved` for each place that has words of its
 own. `tests/generator/any_name.py` reads the words from generated code, so that a table without one fails.
-Names that a target makes of a schema's (`startOf_crc`) have a form that no schema's name gets.
+Names that a target derives from a schema's (`startOf_crc`) have a form that no schema's name gets.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ __all__ = ["Reserved", "Taken"]
 
 
 class Reserved:
-    """The words of one place, as the locals of functions or the classes of a module.
+    """The reserved words of one place, such as the locals of functions or the classes of a module.
 
     Args:
-        words: those that no name of a schema can be.
-        prefixes: what no name can start with, as the generator puts names after it.
+        words: words that no name of a schema can be.
+        prefixes: prefixes of generated names, with which no name of a schema can start.
     """
 
     def __init__(self, *words: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
@@ -30,13 +30,13 @@ class Reserved:
 
 
 class Taken:
-    """Names in one scope, each of them given once."""
+    """Names in one scope, each used once."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = set(names)
 
     def claim(self, name: str, suffixes: Iterable[str] = ("",)) -> str:
-        """The name, with as many `_` as it needs to be, with each of the suffixes, nobody else's."""
+        """The name, with as many `_` after it as needed to be unique with each of the suffixes."""
         while any(f"{name}{suffix}" in self.names for suffix in suffixes):
             name += "_"
         self.names.update(f"{name}{suffix}" for suffix in suffixes)

@@ -1,6 +1,6 @@
-"""Bytes that a streamed type is read from, found by trying.
+"""Finds bytes that a streamed type can be read from, by trying.
 
-A reader's error shows what must stand where, and how many bytes it needs.
+A reader's error shows which bytes must be where, and how many it needs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kodec.runtime.errors import FormatError
 
 __all__ = ["Made", "samples"]
 
-# numbers that are sizes and counts as often as not, in both byte orders; spaces and digits for texts
+# numbers that work as sizes and counts, in both byte orders; spaces and digits for texts
 _FILLS = (
     b"\0",
     b"\1",
@@ -33,12 +33,12 @@ _MOST_STEPS = 60
 _MOST_BYTES = 1500
 
 Read = Callable[[bytes], tuple[Any, int]]
-"""What the bytes hold, and where reading stopped. Raises FormatError."""
+"""The value of the bytes, and where reading stopped. Raises FormatError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """So many bytes: `fill` again and again, and in its place what stands at some places."""
+    """`size` bytes: `fill` repeated, and other bytes at some positions."""
 
     size: int
     fill: bytes
@@ -53,7 +53,7 @@ class Made:
 
 
 def samples(model: Model, read: Read) -> Iterator[Made]:
-    """Different bytes that `read` takes; none where they cannot be found out."""
+    """Different bytes that `read` accepts; none if the search fails."""
     search = _Search(model, read)
     seen: set[bytes] = set()
     for fill in _FILLS:
@@ -76,7 +76,7 @@ class _Search:
                         self.numbers.setdefault(spec.id, []).append(spec.type)
 
     def led(self, made: Made) -> Made | None:
-        """The bytes with what their reader asks for; None if that cannot be found out."""
+        """The bytes with what their reader requires; None if the search fails."""
         for _ in range(_MOST_STEPS):
             try:
                 self.read(made.data)
@@ -97,7 +97,7 @@ class _Search:
             if error.reason == "value not allowed":
                 return self._with_number(made, error, need, have)
             if have < need <= _MOST_BYTES:
-                # a list to the end goes on for ever
+                # a list that reads to the end never ends
                 size = error.at + need
                 return replace(made, size=size) if made.size < size <= _MOST_BYTES else None
         return None
@@ -109,7 +109,7 @@ class _Search:
         return replace(made, parts={**made.parts, at: part})
 
     def _with_number(self, made: Made, error: FormatError, need: int, have: int) -> Made | None:
-        """The number that a rule asks for, where the field stands of which the error tells."""
+        """The number that a rule requires, at the position of the error's field."""
         name = error.path.rpartition(".")[2].partition("[")[0]
         for prim in self.numbers.get(name, ()):
             for order in (
@@ -127,7 +127,7 @@ class _Search:
         return None
 
     def _beginning(self, made: Made) -> Made | None:
-        """The longest beginning that can be read: a list to the end stops at an element."""
+        """The longest prefix that can be read: a list to the end stops at an element."""
         for size in range(min(made.size, max(_SIZES)) - 1, 0, -1):
             shorter = replace(made, size=size)
             try:
@@ -138,7 +138,7 @@ class _Search:
         return None
 
     def _shortest(self, made: Made) -> Made:
-        """Without the bytes after what is read, where nothing in it needs them."""
+        """Without the bytes after the value, unless something in it needs them."""
         value, stop = self.read(made.data)
         shorter = replace(made, size=max(1, stop))
         try:

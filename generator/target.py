@@ -1,7 +1,7 @@
-"""What a target is: something that a checked model is turned into, as Python modules or pages of documents.
+"""The interface of a target, which turns a checked model into files: Python modules, pages of documents.
 
-The generator's own are in `targets/`. One of a third party is an entry point of the group `kodec.targets`:
-its name is what `kodec generate --target` calls it, its value is a Target. docs/targets.md shows one.
+The generator's own targets are in `targets/`. Others are entry points of the group `kodec.targets`: the name
+is used by `kodec generate --target`, the value is a Target. docs/targets.md shows one.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ _OWN: Mapping[str, str] = {
 }
 """The generator's own targets, in the order in which they are made."""
 DEFAULT = ("python", "native", "model")
-"""What is made when no target is named."""
+"""The target made if none is named."""
 
 Plan = TypeVar("Plan")
 
 
 def mark(schema: Schema | None = None) -> str:
-    """The words that say of a file that it is generated, and from what: they belong into its first line."""
+    """The mark of a generated file, with its source; it belongs into the file's first line."""
     source = "" if schema is None else f" from {schema.path} (sha256 {schema.sha256[:16]})"
     return f"{MARK} {VERSION}{source}"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a target.
+    """The input of a target.
 
     Attributes:
         model: all schemas, checked.
-        package: what generated tests import the modules as; None if no tests are wanted.
+        package: the name under which generated tests import the modules; None for no tests.
         kernels: ids of the schemas that get a native kernel.
-        options: what was said to single targets, by the target's name and the option's: `go.package`.
+        options: options of single targets, by the names of target and option: `go.package`.
     """
 
     model: Model
@@ -80,18 +80,18 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def option(self, target: str, name: str, default: str) -> str:
-        """What was said to the target, or the default."""
+        """The value of the target's option, or the default."""
         return self.options.get(f"{target}.{name}", default)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it is to be.
+    """A file to generate.
 
     Attributes:
         path: relative to the output folder, or to that of the tests, with forward slashes.
-        text: all of it; its first line holds `mark()`.
-        schema: the one it is made from, for the manifest; None if it is of all, or of none.
+        text: the whole text; its first line contains `mark()`.
+        schema: its schema, for the manifest; None if it depends on all schemas, or on none.
         test: whether it belongs into the folder of the tests.
     """
 
@@ -102,28 +102,27 @@ class File:
 
 
 class Target(Protocol[Plan]):
-    """Turns a model into files: what it cannot express is said first, then all is planned, then printed.
+    """Turns a model into files: it first reports what it cannot express, then plans everything, then prints.
 
     Attributes:
-        name: what it is called on the command line.
-        files: patterns of the names of the files that it writes. A file of such a name that carries our mark,
-            and that the target gives no more, is deleted.
+        name: its name on the command line.
+        files: patterns of the names of the files that it writes. A file with such a name and our mark that
+            the target no longer produces is deleted.
 
-    It may have a `runtime`: the folder in `kodec.runtime` with what its files need next to them and do not
-    bring along. And it may have `options`, a mapping of names to a line of help each: what `--option` may
-    say to it. It reads them by `Request.option`, and raises ValueError in `lacks` for a value that there
-    cannot be.
+    It may have a `runtime`: the folder in `kodec.runtime` with the support code that its files need next to
+    them. And it may have `options`, a mapping of the names for `--option` to a line of help each. It reads
+    them by `Request.option`, and raises ValueError in `lacks` for an invalid value.
     """
 
     name: str
     files: tuple[str, ...]
 
     def lacks(self, request: Request) -> Iterable[SchemaProblem]:
-        """What of the request the target cannot express, each with its place in a schema."""
+        """What the target cannot express of the request, each with its place in a schema."""
         ...
 
     def plan(self, request: Request) -> Plan:
-        """What will be printed, with nothing left to decide. Asked only where nothing is lacking."""
+        """The plan of the output, with nothing left to decide. Called only if `lacks` found nothing."""
         ...
 
     def emit(self, plan: Plan) -> Iterable[File]:
@@ -137,7 +136,7 @@ def known() -> list[str]:
 
 
 def find(name: str) -> Target[Any]:
-    """The target of that name. Raises ValueError if there is none, or where it cannot be loaded."""
+    """The target of that name. Raises ValueError if it does not exist or cannot be loaded."""
     if name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
         own: Target[Any] = getattr(importlib.import_module(module), attribute)
@@ -151,13 +150,13 @@ def find(name: str) -> Target[Any]:
         raise ValueError(f"target {name!r} of {point.value} cannot be loaded: {error}") from error
     wanted = ("name", "files", "lacks", "plan", "emit")
     if missing := [each for each in wanted if not hasattr(found, each)]:
-        raise ValueError(f"target {name!r} of {point.value} is none: it has no {', '.join(missing)}")
+        raise ValueError(f"target {name!r} of {point.value} is not a target: it has no {', '.join(missing)}")
     target: Target[Any] = found
     return target
 
 
 def options_of(targets: Iterable[Target[Any]], given: Mapping[str, str]) -> dict[str, str]:
-    """What was given to targets, by full names; `package` is said to each target that has such an option.
+    """The options of targets, by full names; `package` is passed to each target that has such an option.
 
     Raises: ValueError for an option that none of the targets has.
     """
@@ -171,13 +170,13 @@ def options_of(targets: Iterable[Target[Any]], given: Mapping[str, str]) -> dict
         if name not in all_known:
             has = ", ".join(sorted(each for each in all_known if "." in each)) or "none"
             raise ValueError(f"no option {name!r} of the targets; there are: {has}")
-        # what is said to one target goes before what is said to all
+        # an option of one target overrides one for all
         full |= {each: value for each in all_known[name] if "." in name or each not in given}
     return full
 
 
 def _foreign() -> dict[str, EntryPoint]:
-    """The entry points of others; none can take the name of one of ours."""
+    """The entry points of third parties; none can replace one of our names."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
@@ -185,9 +184,9 @@ def _foreign() -> dict[str, EntryPoint]:
 
 
 def type_prefixes(model: Model, form: Callable[[str], str] = str) -> Iterator[tuple[Schema, str]]:
-    """Each schema, and what the names of its types begin with in one flat namespace.
+    """Each schema with the prefix of its types' names in one flat namespace.
 
-    That is its id in a `form`, or its path where others have the same id.
+    The prefix is the schema's id in a `form`, or its path if others have the same id.
     """
     ids = Counter(form(schema.id) for schema in model.schemas)
     for schema in model.schemas:

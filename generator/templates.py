@@ -1,4 +1,4 @@
-"""Templates of a target to text, through Jinja; the only file that imports jinja2."""
+"""Renders the templates of a target with Jinja; the only file that imports jinja2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Loader(jinja2.BaseLoader):
 
 
 class _Lines(Extension):
-    """`{% lines x %}` prints a text of whole lines, or of none: unlike `{{ x }}` it adds no end of a line."""
+    """`{% lines x %}` prints a text of zero or more whole lines: unlike `{{ x }}` it adds no newline."""
 
     tags = {"lines"}  # noqa: RUF012  # as jinja2 declares it
 
@@ -37,7 +37,7 @@ class _Lines(Extension):
 
 
 def _indented(text: str, by: int | str) -> str:
-    """The lines further in by so many spaces, or by a text, but for empty ones."""
+    """The lines, indented by a number of spaces or by a text; empty ones stay empty."""
     space = " " * by if isinstance(by, int) else by
     return "".join(space + line if line.strip() else line for line in text.splitlines(keepends=True))
 
@@ -45,8 +45,8 @@ def _indented(text: str, by: int | str) -> str:
 class Templates:
     """The templates of a target's package: `Templates("my.target").render("page.md.j2", page=page)`.
 
-    They print text and whole numbers, no more: what a schema's author wrote is Text, which a target puts into
-    words by a function of `text.py` first. A name that is missing is an error.
+    They print only text and whole numbers. A schema author's words are Text, which a target must first
+    convert by a function of `text.py`. A missing name is an error.
     """
 
     def __init__(self, package: str, **names: Any) -> None:
@@ -64,12 +64,14 @@ class Templates:
         self._environment.globals.update(names)
 
     def render(self, template: str, **names: Any) -> str:
-        """The text that a template gives."""
+        """The rendered text of a template."""
         return self._environment.get_template(template).render(**names)
 
 
 def _printable(value: object) -> object:
-    """What a template may print: text that is code already, or a whole number; a schema's Text raises."""
+    """Accept what a template may print: text that is code, or a whole number; a schema's Text raises."""
     if isinstance(value, (str, int, jinja2.Undefined)):
         return value
-    raise TypeError(f"a template prints {type(value).__name__}, which no target has put into words")
+    raise TypeError(
+        f"a template prints {type(value).__name__}: convert it by a function of kodec.generator.text"
+    )

@@ -1,10 +1,9 @@
-"""Words that a schema's author wrote, and the only ways in which they get into a generated file.
+"""Text written by a schema's author, and the only ways in which it gets into a generated file.
 
-Whatever a schema says is one of two things. A name is made of letters, digits and `_`
-(`passes/identifiers.py` refuses a model in which anything else passes for a name), so that it can stand in
-any language's code as it is. All else is Text, which does not turn into a `str` by itself: a template or a
-format string that would print it raises TypeError. Only the functions of this file unwrap it, each into the
-literal or comment of a language.
+A schema contains names and text. A name consists of letters, digits and `_` (`passes/identifiers.py` refuses
+a model with any other name), so it is safe in any language's code. All else is Text, which does not turn into
+a `str` by itself: a template or a format string that would print it raises TypeError. Only the functions of
+this file unwrap it, each into the literal or comment of a language.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ __all__ = [
     "python_literal",
 ]
 
-# They make a text look different from what it is: "Trojan Source", CVE-2021-42574.
+# They make a text look different from its characters: "Trojan Source", CVE-2021-42574.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _LINES = frozenset("\u2028\u2029\ufeff")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of a schema's author: a document for people, never code."""
+    """Text of a schema's author: documentation for people, never code."""
 
     raw: str = ""
 
@@ -54,7 +53,7 @@ class Text:
 
     @classmethod
     def of(cls, *parts: str | Text) -> Text:
-        """One after another; it stays Text, whatever the parts are."""
+        """The parts joined; the result is Text, whatever the parts are."""
         return cls("".join(part.raw if isinstance(part, Text) else part for part in parts))
 
 
@@ -62,12 +61,12 @@ NO_TEXT = Text()
 
 
 def one_line(text: Text) -> Text:
-    """The same words, with a blank between each two and nothing else."""
+    """The same words, separated by single spaces."""
     return Text(" ".join(text.raw.split()))
 
 
 def not_text(raw: str) -> str | None:
-    """What a document for people cannot hold, as `U+202E`: control characters, bidi controls, surrogates."""
+    """A character that documentation cannot contain, as `U+202E`: a control, a bidi control, a surrogate."""
     for sign in raw:
         control = unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\t"
         if control or sign in _BIDI or sign in _LINES:
@@ -93,7 +92,7 @@ def java_literal(text: Text | str) -> str:
     raw = text.raw if isinstance(text, Text) else text
     units = raw.encode("utf-16-be", "surrogatepass")
     plain = "".join(
-        # javac turns a \\u into its character before it looks at anything else: not for quotes
+        # javac replaces \\u escapes before it parses, so quotes need another escape
         chr(unit) if chr(unit) in _PLAIN_JAVA else f"\\u{unit:04x}" if unit > 0xFF else f"\\{unit:03o}"
         for unit in (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2))
     )
@@ -119,7 +118,7 @@ def javadoc(text: Text, indent: str) -> str:
 
 
 def _java_html(text: str) -> str:
-    """Nothing of it ends the comment, is a tag of Javadoc's or of HTML, or an escape that javac knows."""
+    """Escape all that ends the comment, is a tag of Javadoc or HTML, or is an escape of javac."""
     found = ""
     for part in _LITERAL.split(text):
         is_code = part.startswith("`") and len(part) > 1
@@ -157,7 +156,7 @@ def line_comment(text: Text, start: str, width: int = 110) -> str:
 
 
 def block_comment(text: Text, indent: str, width: int = 110) -> str:
-    """A comment between `/**` and `*/`, on one line where it fits; nothing in it ends it."""
+    """A comment between `/**` and `*/`, on one line if it fits; no text in it can end it."""
     lines = line_comment(text, f"{indent} * ", width).replace("*/", "*\\/").splitlines()
     if len(lines) == 1 and len(lines[0]) <= width - 4:
         return f"{indent}/** {lines[0].removeprefix(f'{indent} * ')} */"
@@ -165,8 +164,8 @@ def block_comment(text: Text, indent: str, width: int = 110) -> str:
 
 
 def markdown(text: Text) -> str:
-    """The text in Markdown, paragraphs kept. Between backticks is code, http and https are links; no other
-    sign means anything."""
+    """The text in Markdown, paragraphs kept. Text between backticks is code, http and https URLs are links;
+    all other markup is escaped."""
     lines = "\n".join(line.strip() for line in text.raw.splitlines()).strip()
     return _BLOCK.sub(_escaped_block, "".join(_inline(part) for part in _LITERAL.split(lines)))
 
@@ -185,7 +184,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _escaped_block(found: re.Match[str]) -> str:
-    """A sign that is markup where a line starts."""
+    """Escape a character that is markup at the start of a line."""
     return f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}"
 
 
@@ -201,7 +200,7 @@ def code(text: str) -> str:
 
 
 def _wrap(text: str, indent: str, width: int = 100) -> str:
-    """Paragraphs kept, lines wrapped, nothing that would end the string or be an escape in it."""
+    """Paragraphs kept, lines wrapped; whatever would end the string or be an escape in it is escaped."""
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     parts = []
     for paragraph in text.strip().split("\n\n"):

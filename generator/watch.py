@@ -13,10 +13,10 @@ _State = dict[Path, tuple[int, int, int]]
 
 
 def changes_of(folder: Path, wait: Callable[[float], None] = time.sleep) -> Iterator[None]:
-    """Gives at once, and then whenever a schema in the folder was written, added or removed.
+    """Yields at once, and then whenever a schema in the folder was written, added or removed.
 
-    Files are checked four times a second: that needs nothing of the system, works on every file system, and
-    what an editor saves by renaming is seen too. Something that is still being written is waited for.
+    Files are checked four times a second: this works on every system and file system, and also finds files
+    that an editor saves by renaming. It waits for files that are still being written.
     """
     while True:
         before = _state(folder)
@@ -37,7 +37,7 @@ def _state(folder: Path) -> _State:
             try:
                 stat = path.stat()
             except OSError:
-                continue  # it went away meanwhile
+                continue  # it was deleted meanwhile
             found[path] = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
     except OSError:
         return found

@@ -1,6 +1,6 @@
-"""The table of wire types: what a number, a varint or a UUID is on the wire, and in each language.
+"""The table of wire types: the form of a number, a varint or a UUID on the wire, and in each language.
 
-A wire type more is a row here, its reader and writer in the runtime, and a macro in each target.
+Another wire type needs a row here, a reader and a writer in the runtime, and a macro in each target.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ CHECKSUMS: Mapping[str, int] = {
 class PythonForm:
     """A wire type in Python.
 
-    `code` is that of `struct`, of a number of fixed width; `read` and `write` are functions of the runtime,
-    of what is read by itself.
+    `code` is the format of `struct` for a number of fixed width; `read` and `write` are functions of the
+    runtime for types that are read one by one.
     """
 
     type: str
@@ -63,7 +63,7 @@ class PythonForm:
 
 @dataclass(frozen=True, slots=True)
 class CForm:
-    """A wire type in a kernel: the kind of a struct's member (`kind`), and what a written value must fit."""
+    """A wire type in a kernel: the kind of a struct's member, and the type that a written value must fit."""
 
     kind: str
     fits: str | None = None
@@ -74,12 +74,12 @@ class WireType:
     """One row of the table.
 
     Attributes:
-        name: as schemas call it: a Kaitai number without its byte order, or a `-wire` name.
+        name: its name in schemas: a Kaitai number without its byte order, or a `-wire` name.
         kind: of its values in expressions: integer, float, boolean or UUID.
-        least, most: bytes that a value takes; the same where its width is fixed.
+        least, most: size of a value in bytes; equal if the width is fixed.
         range: the least and the largest value of an integer.
-        python, arrow, document: what it is in Python, in a table, and to a reader of a page.
-        c: what it is in a kernel; None if a kernel does not have it.
+        python, arrow, document: its type in Python, in a table, and its name on a page.
+        c: its type in a kernel; None if kernels do not support it.
         zigzag: whether its sign is in the lowest bit.
         intrinsic: whether it is a type of the schemas with `-wire`, rather than a type of Kaitai.
     """
@@ -98,7 +98,7 @@ class WireType:
 
     @property
     def size(self) -> int | None:
-        """Its bytes, where that is always the same."""
+        """Its size in bytes, if that is fixed."""
         return self.least if self.least == self.most else None
 
     @property
@@ -107,7 +107,7 @@ class WireType:
 
     @property
     def bits(self) -> int:
-        """How wide its values are."""
+        """The width of its values in bits."""
         return 8 * self.most if self.range is None else (self.range[1] - self.range[0]).bit_length()
 
 
@@ -159,7 +159,7 @@ _ROWS = (
 WIRE: Mapping[str, WireType] = {row.name: row for row in _ROWS}
 """Every wire type by its name."""
 INTRINSICS = tuple(row.name for row in _ROWS if row.intrinsic)
-"""The `-wire` types that the generator knows itself: their bodies are for stock Kaitai."""
+"""The `-wire` types built into the generator: their bodies in schemas are for stock Kaitai."""
 VARINTS = tuple(row.name for row in _ROWS if row.intrinsic and row.kind == "integer")
 """Those of them that are whole numbers of variable length."""
 
@@ -168,8 +168,9 @@ VARINTS = tuple(row.name for row in _ROWS if row.intrinsic and row.kind == "inte
 class Encoding:
     """How text is stored.
 
-    `errors` is how Python keeps bytes that are no text: `strict` does not. `arrow` is the type of a column of
-    such text in a kernel, which does not convert. `unit` is the width of the narrowest character, in bytes.
+    `errors` is Python's handler for bytes that are not text; `strict` refuses them. `arrow` is the type of a
+    column of such text in a kernel, which does not convert. `unit` is the width of the narrowest character,
+    in bytes.
     """
 
     name: str
@@ -219,7 +220,7 @@ _OTHER_NAMES = (
 
 
 def encoding_named(name: str) -> str | None:
-    """The name in `ENCODINGS` of an encoding, in whatever case; None if there is none."""
+    """The name in `ENCODINGS` of an encoding, in any case; None if it is not supported."""
     return _OTHER_NAMES.get(name.lower())
 
 

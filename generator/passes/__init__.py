@@ -1,4 +1,4 @@
-"""Checks of a model, one concern a file; each adds to the problems, none stops at the first."""
+"""Checks of a model, one concern per file; each collects problems, none stops at the first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kodec.generator.schema.model import Model, Schema, Struct
 __all__ = ["check", "read_from_streams", "run_passes"]
 
 
-# each stage takes for granted that what it looks at has no problem in those before it
+# each stage relies on its input having no problem of the stages before it
 _STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
     (check_record_subset, check_shapes, check_names),
     # reads types and names
@@ -43,7 +43,7 @@ _OF_LAYOUTS = (check_order, check_conditions, check_derivations, check_sizes)
 
 
 def run_passes(model: Model, found: Problems | None = None, *, streams: bool = False) -> Model:
-    """As `check`. Raises SchemaError with all problems found, and those that were `found` before."""
+    """As `check`. Raises SchemaError with all problems, also those in `found`."""
     problems = Problems() if found is None else found
     model = check(model, problems, streams=streams)
     problems.raise_if_any()
@@ -51,10 +51,10 @@ def run_passes(model: Model, found: Problems | None = None, *, streams: bool = F
 
 
 def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
-    """Run every check. Gives the model without what is wrong; each schema in it shows whether it is streamed.
+    """Run every check. Returns the model without invalid parts; each schema shows whether it is streamed.
 
-    Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
-    schema says, it is streamed, unless it has extension keys other than `-derive`, which need layouts. With
+    Schemas that import each other are of the same sort. Record layouts are the first choice; a schema that
+    needs more is streamed, unless it has extension keys other than `-derive`, which need layouts. With
     `streams`, all others are streamed.
     """
     nesting = Problems()
@@ -67,7 +67,7 @@ def check(model: Model, problems: Problems, *, streams: bool = False) -> Model:
     check_rows(whole, rows)
     check_columns(whole, rows)
     sound = prune_invalid(model, problems.found)
-    # what follows, and every target, takes what is no Text for a name
+    # the following checks, and every target, treat all other text than Text as a name
     wrong = Problems()
     check_identifiers(sound, wrong)
     problems.found += wrong.found
@@ -98,7 +98,7 @@ def _emptied(schema: Schema) -> tuple[Struct, ...]:
 
 
 def _with_whole_rows(model: Model, problems: Iterable[SchemaProblem]) -> Model:
-    """The model without rows that could not be read: what they lack is a problem already."""
+    """The model without rows that cannot be read, which are reported already."""
     wrong = {problem.path for problem in problems}
 
     def kept(struct: Struct) -> Struct:
@@ -110,7 +110,7 @@ def _with_whole_rows(model: Model, problems: Iterable[SchemaProblem]) -> Model:
 
 
 def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Iterator[SchemaProblem]:
-    """That those of `schemas` that are streamed cannot have `what`, with the construct that says why."""
+    """Report that streamed ones of `schemas` cannot have `what`, with the construct that is the reason."""
     for schema in schemas:
         if schema.streamed:
             group = next(each for each in _components(model) if schema in each)
@@ -123,7 +123,7 @@ def read_from_streams(model: Model, schemas: Iterable[Schema], what: str) -> Ite
 
 
 def _layouts(model: Model) -> list[SchemaProblem]:
-    """Why schemas cannot be read by layouts; nothing if they can."""
+    """The constructs that record layouts do not support; none if layouts suffice."""
     problems = Problems()
     for stage in _STAGES:
         wrong = Problems()

@@ -1,4 +1,4 @@
-"""What several checks need: walking fields with their paths, and the expressions of a field."""
+"""Helpers of several checks: fields with their paths, and the expressions of a field."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refs(kind: TypeRef) -> Iterator[Ref]:
 
 
 def instance_sizes(struct: Struct) -> dict[str, tuple[int, int]]:
-    """How long, and how deep, the expression of each value instance is with those that it uses in it."""
+    """The length and depth of each value instance's expression with those that it uses substituted."""
     values = {each.id: each.value for each in struct.instances if each.value is not None}
     uses = {
         name: [part.name for part in ex.walk(value) if isinstance(part, ex.Name) and part.name in values]
@@ -51,7 +51,7 @@ def instance_sizes(struct: Struct) -> dict[str, tuple[int, int]]:
     while todo:
         name = todo[-1]
         begun.add(name)
-        # one that needs itself is a problem of its own
+        # an instance that needs itself is reported elsewhere
         if name not in found and (first := [each for each in uses[name] if each not in begun]):
             todo += first
             continue
@@ -63,7 +63,7 @@ def instance_sizes(struct: Struct) -> dict[str, tuple[int, int]]:
 
 
 def expressions(field: Field) -> Iterator[tuple[str, ex.Expr]]:
-    """Each expression that is evaluated before or while the field is read, with the key it stands under."""
+    """Each expression that is evaluated before or while the field is read, with its key."""
     for key, expr in (
         ("size", field.size),
         ("if", field.condition),

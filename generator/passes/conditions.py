@@ -1,4 +1,4 @@
-"""`-nullable`, `-since` and `-until` must say what `if` says."""
+"""Checks that `-nullable`, `-since` and `-until` agree with `if`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_conditions"]
 
 
 def check_conditions(model: Model, problems: Problems, layouts: Layouts) -> None:
-    """Report keys that contradict the condition under which the field is there."""
+    """Report keys that contradict the condition of the field."""
     for struct, _, field in walk_fields(model):
         if field.nullable is not None:
             _nullable(layouts, struct, field, problems)
@@ -98,7 +98,7 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
 
 
 def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
-    """In each version, the field is there when -since and -until report it."""
+    """In each version, the field exists exactly if -since and -until include it."""
     assert struct.versions
     path = path_of(struct, field.id)
     place = field.at("-since" if field.since is not None else "-until" if field.until is not None else "if")
@@ -131,5 +131,5 @@ def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems
         problems.add(
             place,
             path,
-            f"`if` reads the field in versions {shown}, -since and -until say {since} to {until}",
+            f"`if` reads the field in versions {shown}, -since and -until state {since} to {until}",
         )

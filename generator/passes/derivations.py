@@ -1,4 +1,4 @@
-"""`-derive`: known fields, ranges that run forwards, agreement with `size`, no cycles."""
+"""Checks of `-derive`: known fields, ranges that run forwards, agreement with `size`, no cycles."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _one(
     if (derive.is_checksum or (derive.kind == "length_of" and derive.last is not None)) and (
         not fixed or field.condition is not None or field.repeat is not None
     ):
-        bad("what is filled in afterwards must be a number of fixed width that is always there")
+        bad("a field that is filled in afterwards must be a number of fixed width that always exists")
     target = struct.field(derive.first)
     assert target is not None
     if (
@@ -98,7 +98,7 @@ def _member(model: Model, derive: Derive, target: Field, bad: object) -> None:
 def _agreement(
     layouts: Layouts, struct: Struct, field: Field, derive: Derive, target: Field, bad: object
 ) -> None:
-    """A length that sizes its field must give that size back: size(length_of(x) + n) == length_of(x)."""
+    """A length that sizes its field must match that size: size(length_of(x) + n) == length_of(x)."""
     assert callable(bad)
     if not (derive.plus is None or isinstance(derive.plus, ex.Literal)):
         bad(f"`{derive.kind}` of one field takes only a plain number after `+`")

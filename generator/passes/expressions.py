@@ -26,7 +26,7 @@ class _Wrong(Exception):
 
 
 def check_expressions(model: Model, problems: Problems) -> None:
-    """Report expressions whose parts do not go together, or whose value cannot be used where they stand."""
+    """Report expressions whose parts do not fit together, or whose value cannot be used at their place."""
     for struct in structs(model):
         if struct.wire not in INTRINSICS:
             _Checker(model, struct, problems).run()
@@ -62,7 +62,7 @@ class _Checker:
     def bad(self, place: Place, name: str, text: str, hint: str = "") -> None:
         self.problems.add(place, path_of(self.struct, name), text, hint)
 
-    # -- where expressions stand ------------------------------------------------------------------
+    # -- places of expressions --------------------------------------------------------------------
 
     def need(
         self, field: Field, key: str, expr: ex.Expr | None, wanted: str, element: Field | None = None
@@ -79,7 +79,7 @@ class _Checker:
             )
 
     def kind(self, place: Place, owner: str, key: str, expr: ex.Expr, names: dict[str, str]) -> str | None:
-        """The kind of an expression's value; None (and a problem) where it has none."""
+        """The kind of an expression's value; None (and a problem) if it has none."""
         try:
             return self.infer(expr, names)
         except _Wrong as wrong:

@@ -1,4 +1,4 @@
-"""What is no Text in a model is a name, or a word of a few listed here: it can stand in code as it is."""
+"""Checks that every text of a model other than Text is a name or a listed word, and so is safe in code."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
     (ex.Unary, "op"): re.compile(r"(not|[-~])\Z"),
     (ex.Binary, "op"): re.compile(r"(or|and|[-+*/%&|^<>]|[=!<>]=|<<|>>)\Z"),
 }
-# data of the language, which every target writes as a literal
+# data, which every target writes as a literal
 _DATA = {(ex.Literal, "value")}
 
 
 def check_identifiers(model: Model, problems: Problems) -> None:
-    """Report every text of the model that should be a name and is not, from any key."""
+    """Report every text of the model that should be a name and is not, whatever its key."""
     for schema in model.schemas:
         for part in schema.path.removesuffix(".ksy").split("/"):
             if not _NAME.match(part):

@@ -1,4 +1,4 @@
-"""Names in expressions: each is a field read before, a parameter or an instance."""
+"""Checks names in expressions: each is a field read before, a parameter or an instance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METHODS = ("to_i", "size", "length", "value")
 
 
 def check_names(model: Model, problems: Problems) -> None:
-    """Report unknown and later names, and what of the language is not supported."""
+    """Report unknown and later names, and unsupported parts of the language."""
     for struct in structs(model):
         _Checker(model, problems, struct).run()
 
@@ -87,7 +87,7 @@ class _Checker:
         self.problems.add(place, path_of(self.struct, name), text, hint)
 
     def check(self, expr: ex.Expr, place: Place, owner: str, key: str, before: int, extra: set[str]) -> None:
-        """Names must be known; those of fields must stand at an index below `before`."""
+        """Names must be known; those of fields must have an index below `before`."""
         for part in ex.walk(expr):
             if isinstance(part, ex.Call):
                 self.bad(place, owner, f"`{key}`: `{part.name}(...)` is not supported in an expression")

@@ -1,4 +1,4 @@
-"""How deep types hold, and value instances use, each other, which what follows goes through one by one."""
+"""Limits how deep types and value instances nest, because later passes and targets recurse into them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["check_nesting"]
 
 # deeper objects are not read (`ReadOptions.depth`)
 _MOST_NESTED = 100
-# of types that hold each other in a circle, each may be in the next
+# types of a cycle may each nest in the next
 _MOST_TYPES = 400
-# a value instance is computed each time that it is asked for, with those that it uses
+# a value instance is computed on each use, with those that it uses
 _MOST_TERMS = 10_000
 _MOST_DEEP = 150
 
 
 def check_nesting(model: Model, problems: Problems) -> None:
-    """Report types that hold each other too deep, the innermost ones of which that is so, and instances."""
+    """Report types that nest too deep (the innermost such ones), and instances."""
     for struct in structs(model):
         for name, (length, depth) in instance_sizes(struct).items():
             instance = struct.instance(name)
@@ -31,7 +31,7 @@ def check_nesting(model: Model, problems: Problems) -> None:
         targets = dict.fromkeys(ref.target for spec in specs for ref in refs(spec.type))
         held[struct.name] = [target for target in targets if target in held]
     circle_of: dict[str, int] = {}
-    # by the number of a circle, a type alone among them: circles, and types, that nest
+    # for each cycle (or single type): the number of cycles, and of types, that nest in it
     depths: list[tuple[int, int]] = []
     for circle in _circles(held):
         circle_of |= dict.fromkeys(circle, len(depths))
@@ -47,7 +47,7 @@ def check_nesting(model: Model, problems: Problems) -> None:
 
 
 def _circles(held: dict[str, list[str]]) -> list[list[str]]:
-    """Types that hold each other, together; what holds others comes behind these (Tarjan)."""
+    """Groups of types that hold each other; a group comes after those that it holds (Tarjan)."""
     found: list[list[str]] = []
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What stands where in a layout: nothing after the end, no use of what is absent, whole ranges."""
+"""Checks the order in a layout: nothing after the end, no use of absent fields, whole ranges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_order"]
 
 
 def check_order(model: Model, problems: Problems, layouts: Layouts) -> None:
-    """Report layouts that could not be read, or only with values that are missing."""
+    """Report layouts that could not be read, or only with missing values."""
     ends = _Ends(model)
     for struct in structs(model):
         if struct.wire in INTRINSICS:
@@ -81,7 +81,7 @@ class _Layout:
             self.uses(field, "repeat-until", field.repeat_until, holds)
 
     def uses(self, field: Field, key: str, expr: ex.Expr, holds: frozenset[ex.Expr]) -> None:
-        """Every field that an expression looks at is there whenever it is evaluated."""
+        """Every field in an expression must exist whenever it is evaluated."""
         match expr:
             case ex.Name(name) if name in self.absent:
                 self.bad(field, key, f"`{key}` needs `{name}`, which is not there{self.when()}")
@@ -111,7 +111,7 @@ class _Layout:
         return "".join(f" when {name} is {str(value).lower()}" for name, value in self.layout.known)
 
     def range(self, field: Field, derive: Derive) -> None:
-        """A range starts and ends with fields that are there, at a whole byte."""
+        """A range must start and end with existing fields, at a whole byte."""
         last = derive.last or derive.first
         for end in {derive.first, last} & self.absent:
             self.bad(field, "-derive", f"the range needs `{end}`, which is not there{self.when()}")
@@ -153,7 +153,7 @@ def opposite(expr: ex.Expr) -> ex.Expr:
 
 
 class _Ends:
-    """Which fields read to the end of what they are given."""
+    """The fields that read to the end of their input."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

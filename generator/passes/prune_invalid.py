@@ -1,4 +1,4 @@
-"""A model without what is wrong in it: what is checked next finds the rest, and nothing that follows."""
+"""Removes invalid parts from a model, so that later checks find further problems, not consequences."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _Member = Param | Field | Instance
 def prune_invalid(model: Model, problems: Iterable[SchemaProblem]) -> Model:
     """The model without the members that have problems, and without all that needs them.
 
-    A type that cannot be looked at without them is left empty. Rows of types that refer to one that lacks
-    something, or that it refers to, are left out: they speak of what is in each other.
+    A type that makes no sense without them is left empty. `-row` is removed from types that refer to an
+    incomplete type, or that one refers to, as rows use members of each other.
     """
     found = list(problems)
     if not found:
@@ -74,7 +74,7 @@ def _owner(model: Model, problem: SchemaProblem) -> tuple[Struct | None, _Member
     """The type, and the member of it, that a problem is about: by its path, or else by its place."""
     before: tuple[Place, Struct, _Member | None] | None = None
     if problem.path == "meta":
-        return None, None  # an unknown key there, which no type needs
+        return None, None  # an unknown key, which no type needs
     for struct in structs(model):
         for member in (None, *struct.members):
             place = struct.place if member is None else member.place
@@ -87,14 +87,14 @@ def _owner(model: Model, problem: SchemaProblem) -> tuple[Struct | None, _Member
         return None, None
     place, struct, member = before
     named = next((each for each in structs(model) if problem.path == path_of(each)), None)
-    # what is reported about a type is about a member of it only where it stands there
+    # a problem of a type belongs to a member only if their places agree
     if named is not None and not (named is struct and place == problem.place):
         return named, None
     return struct, member
 
 
 def _follow(model: Model, gone: set[tuple[str, str]], empty: set[str]) -> None:
-    """Add what needs what is gone."""
+    """Add members that need removed ones."""
     words = {
         id(member): set(_words(member))
         for struct in structs(model)
@@ -141,7 +141,7 @@ def _whole(struct: Struct, own: set[str]) -> bool:
 
 
 def _words(value: object) -> Iterator[str]:
-    """What a part of the model names: members by their ids, of other types after a dot; types in full."""
+    """The names in a part of the model: members by their ids, of other types after a dot; types in full."""
     if isinstance(value, ex.Expr):
         for part in ex.walk(value):
             if isinstance(part, ex.Name):

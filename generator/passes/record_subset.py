@@ -1,6 +1,6 @@
-"""What the layouts of records cannot say: each with its place, and with what would do instead.
+"""Finds constructs that record layouts do not support, each with its place and an alternative.
 
-A schema that has any of it is read as objects in streams, unless it has extension keys, which need layouts.
+A schema with any of them is read as objects in streams, unless it has extension keys, which need layouts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEYS = {
     "parent": "parent casts are not supported",
 }
 _Bad = Callable[..., None]
-# instances are put into the expressions that use them
+# instances are substituted into the expressions that use them
 _MOST_TERMS = 1000
 _INTEGERS = ("bool", *(row.name for row in WIRE.values() if row.kind == "integer" and not row.intrinsic))
 
@@ -84,7 +84,7 @@ def only_derives(schemas: Sequence[Schema], lacking: Sequence[SchemaProblem]) ->
 
 
 def prefers_streams(schemas: Sequence[Schema]) -> bool:
-    """Whether layouts would say less than streams: where an absent field is None, and not a default."""
+    """Whether layouts would lose information: in streams an absent field is None, not a default."""
     for schema in schemas:
         for struct in schema.structs:
             for field in struct.fields:
@@ -96,7 +96,7 @@ def prefers_streams(schemas: Sequence[Schema]) -> bool:
 
 
 def check_record_subset(model: Model, problems: Problems) -> None:
-    """Report every construct that layouts do not have."""
+    """Report every construct that layouts do not support."""
     for schema in model.schemas:
         for struct in schema.structs:
             for place, expr in _of_streams_only(struct, struct.place):
@@ -112,7 +112,7 @@ def check_record_subset(model: Model, problems: Problems) -> None:
 
 
 def _of_streams_only(value: object, place: Place) -> Iterator[tuple[Place, ex.Expr]]:
-    """Each part of an expression that layouts do not have, wherever it stands, with the nearest place."""
+    """Each part of any expression that layouts do not support, with the nearest place."""
     if isinstance(value, (ex.Method, ex.SizeOf, ex.Joined)):
         yield place, value
     elif isinstance(value, tuple):
@@ -141,7 +141,7 @@ def _struct(model: Model, struct: Struct, problems: Problems) -> None:
         bad(
             struct.place,
             "",
-            "a byte order that bytes say is not supported",
+            "a byte order determined by bytes is not supported",
             "pass what is needed as a parameter",
         )
     for param in struct.params:
@@ -198,7 +198,12 @@ def _field(model: Model, struct: Struct, field: Field, bad: _Bad) -> None:
         if isinstance(kind, Bits) and kind.endian == "le":
             bad(field.at("type"), field.id, "little-endian bit fields are not supported", "bit-endian: be")
         if isinstance(kind, Prim) and kind.endian == "by":
-            bad(field.at("type"), field.id, "a byte order that bytes say is not supported", "write le or be")
+            bad(
+                field.at("type"),
+                field.id,
+                "a byte order determined by bytes is not supported",
+                "write le or be",
+            )
         if isinstance(kind, Prim) and field.size is not None and not isinstance(field.type, Switch):
             bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
     if field.valid is not None and field.valid.in_enum:
@@ -235,7 +240,7 @@ def _instance(instance: Instance, bad: _Bad) -> None:
 
 
 def _peeked_late(struct: Struct, bad: _Bad) -> None:
-    """A number is peeked where the type starts; a later field would have stock Kaitai peek it there."""
+    """A number is peeked at the start of the type; stock Kaitai peeks it at the field that uses it."""
     peeked = {each.id for each in struct.instances if each.peek_at is not None}
     if not peeked:
         return
@@ -246,6 +251,6 @@ def _peeked_late(struct: Struct, bad: _Bad) -> None:
         if needed & peeked:
             if index:
                 name = sorted(needed & peeked)[0]
-                text = f"`{name}` is peeked at the start of the type, and used behind it"
+                text = f"`{name}` is peeked at the start of the type, and used after it"
                 bad(field.place, field.id, text, "use it in the first field")
             return

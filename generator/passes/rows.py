@@ -1,4 +1,4 @@
-"""`-row`: its columns and bounds refer to existing fields."""
+"""Checks that the columns and bounds of `-row` refer to existing fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_rows(model: Model, problems: Problems) -> None:
 
 
 def _expressions(struct: Struct) -> Iterator[tuple[str, ex.Expr]]:
-    """Each expression of a row, with the key it stands under."""
+    """Each expression of a row, with its key."""
     for column in (*struct.columns, *struct.row_head):
         if isinstance(column, Column) and column.value is not None:
             yield column.name, column.value
@@ -82,7 +82,7 @@ def _container(
 
 
 def _chain(part: ex.Expr) -> list[str] | None:
-    """The names behind `_batch`, where the part is such a chain."""
+    """The names after `_batch`, if the part is such a chain."""
     names: list[str] = []
     while isinstance(part, ex.Attr):
         names.insert(0, part.name)

@@ -1,4 +1,4 @@
-"""Shapes that the back ends can do: wire types, containers, versions, bit fields, no recursion."""
+"""Checks for shapes that targets support: wire types, containers, versions, bit fields, no recursion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["check_columns", "check_shapes"]
 
 
 def check_shapes(model: Model, problems: Problems) -> None:
-    """Report what is outside the supported subset though each key in it is known."""
+    """Report unsupported combinations of known keys."""
     for struct in structs(model):
         _wire(model, struct, problems)
         _bits(struct, problems)
@@ -29,7 +29,7 @@ def check_shapes(model: Model, problems: Problems) -> None:
 
 
 def check_columns(model: Model, problems: Problems) -> None:
-    """Report rows whose columns are not there."""
+    """Report rows without their columns."""
     for struct in structs(model):
         _columns(model, struct, problems)
 
@@ -132,7 +132,7 @@ def _codecs(model: Model, struct: Struct, problems: Problems) -> None:
 
 
 def _codec_enum(model: Model, struct: Struct, field: Field, problems: Problems) -> None:
-    """The codec is named by an enum field, here or in a part of the type; one value says `none`."""
+    """An enum field names the codec, here or in a part of the type; one of its values is `none`."""
     assert field.codec is not None
     path: list[str] = []
     at = field.codec.by
@@ -190,8 +190,8 @@ def _versions(struct: Struct, problems: Problems) -> None:
             struct,
             field_.place,
             field_.id,
-            "the version must stand at a fixed place",
-            "only plain numbers may stand before it",
+            "the version must have a fixed position",
+            "only plain numbers may precede it",
         )
     never = [version for version in struct.versions if not _can_be(field_, version)]
     if never:
@@ -202,7 +202,7 @@ def _versions(struct: Struct, problems: Problems) -> None:
 
 
 def _can_be(field: Field, value: int) -> bool:
-    """Whether a number may stand in a field, as far as its type and plain rules say."""
+    """Whether a field may have this number, judged by its type and plain rules."""
     known = WIRE[field.type.name].range if isinstance(field.type, Prim) else None
     if known is not None and not known[0] <= value <= known[1]:
         return False
@@ -266,7 +266,7 @@ def _cases(model: Model, switch: Switch, bad: Callable[..., None]) -> None:
 
 
 def _tag_names(model: Model, struct: Struct, problems: Problems) -> None:
-    """A tagged section gives its tags to the type that holds it, next to that type's own fields."""
+    """The tags of a tagged section become members of the type that holds it, next to its own fields."""
     ids = [field.id for field in struct.fields]
     for field in struct.fields:
         section = model.struct(field.type.target) if isinstance(field.type, Ref) else None
@@ -294,7 +294,7 @@ def tags_in(model: Model, section: Struct) -> Iterator[Tag]:
 
 
 def _peeks(struct: Struct, problems: Problems) -> None:
-    """Peeked numbers are read by one call, in one byte order; they say what follows, nothing else."""
+    """Peeked numbers are read by one call, in one byte order, and determine only what follows."""
     peeks = sorted((i for i in struct.instances if i.peek_type is not None), key=lambda i: i.peek_at or 0)
     orders = {i.peek_type.endian for i in peeks if i.peek_type is not None and i.peek_type.width > 1}
     if len(orders) > 1:
@@ -389,7 +389,7 @@ def _columns(model: Model, struct: Struct, problems: Problems) -> None:
 
 
 def _shown(model: Model, struct: Struct, seen: set[str]) -> tuple[set[str], bool]:
-    """The columns of a row, with those of the types that it is made of, and whether these are all."""
+    """The columns of a row and of the types in it, and whether these are all."""
     found: set[str] = set()
     whole = True
     seen.add(struct.name)
@@ -406,7 +406,7 @@ def _shown(model: Model, struct: Struct, seen: set[str]) -> tuple[set[str], bool
 
 
 def _recursion(model: Model, problems: Problems) -> None:
-    """A type may hold itself only as compressed content, which is bounded in depth."""
+    """A type may contain itself only as compressed content, whose depth is bounded."""
     done: set[str] = set()
 
     def visit(struct: Struct, trail: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Sizes and loops that hostile bytes could abuse: negative sizes, loops without a bound."""
+"""Checks for sizes and loops that hostile bytes could abuse: negative sizes, unbounded loops."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 __all__ = ["check_sizes", "interval_of"]
 
 Interval = tuple[float, float]
-# an element may be without bytes: a list that is bounded by a number alone must not be larger
+# the largest list of elements that may have no bytes, if only a number bounds it
 _MOST_ELEMENTS = 1 << 20
-# and in something of which there may be one for each byte
+# the same in a type that may occur once for each byte
 _MOST_EMPTY = 16
 _ALL: Interval = (-math.inf, math.inf)
 
 
 def check_sizes(model: Model, problems: Problems, layouts: Layouts) -> None:
-    """Report sizes and counts that can be negative, and `repeat: until` that nothing ends."""
+    """Report sizes and counts that can be negative, and unbounded `repeat: until`."""
     listed = _in_lists(model)
     for struct in structs(model):
         if struct.wire in VARINTS:
@@ -33,7 +33,7 @@ def check_sizes(model: Model, problems: Problems, layouts: Layouts) -> None:
 
 
 def _in_lists(model: Model) -> set[str]:
-    """The types of which a value may hold any number: those of elements, and what these hold."""
+    """The types that may occur any number of times in a value: those of elements, and those in them."""
     found: set[str] = set()
     todo = [
         kind.target
@@ -138,7 +138,7 @@ def _empty_elements(
     env: dict[str, Interval],
     problems: Problems,
 ) -> None:
-    """Where there may be many of a type, a list in it that could have as many elements as there are bytes."""
+    """In a type that may occur many times, report a list that may have as many elements as bytes are left."""
     if field.repeat not in ("expr", "until") or layouts.least_of_element(field) > 0:
         return
     most = _most(field) or math.inf
@@ -155,7 +155,7 @@ def _empty_elements(
 
 
 def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
-    """What the condition says that the whole expression is at least."""
+    """The lower bound that the condition implies for the whole expression."""
     match condition:
         case ex.Binary("and", left, right):
             return max(_promised(left, expr), _promised(right, expr))
@@ -167,7 +167,7 @@ def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
 
 
 def _most(field: Field) -> int | None:
-    """The number of elements that fulfils an alternative of the condition; None if there is none."""
+    """The number of elements that satisfies an alternative of the condition; None if there is none."""
     todo = [field.repeat_until]
     while todo:
         part = todo.pop()
@@ -224,7 +224,7 @@ def _valid(found: Interval, valid: Valid) -> Interval:
 
 
 def _narrow(condition: ex.Expr, env: dict[str, Interval]) -> None:
-    """Tighten what is known of names by a condition that holds."""
+    """Tighten the bounds of names by a condition that holds."""
     match condition:
         case ex.Binary("and", left, right):
             _narrow(left, env)

@@ -1,4 +1,4 @@
-"""Streamed schemas: every expression has a kind that fits where it stands, and names nothing later."""
+"""Checks of streamed schemas: every expression has a kind that fits its key, and uses only earlier fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CHOSEN = ("integer", "float", "boolean", "text", "enum", "bytes")
 
 
 def check_streamed(model: Model, schemas: Sequence[Schema], problems: Problems) -> None:
-    """Report what could not be read, or only with a value of another kind than stands there."""
+    """Report fields that could not be read, or only with a value of another kind."""
     kinds = Kinds(model)
     for schema in schemas:
         for struct in schema.structs:
@@ -115,14 +115,14 @@ class _Checker:
                     text = f"parameter `{param.id}` is {a(wanted)}, this is {a(found)}: {ex.text_of(arg)}"
                     self.bad(place, field.id, text)
                 if index is not None:
-                    # an element may be told what the elements before it were
+                    # an element may receive the elements before it as an argument
                     self.later(field, "type", arg, index + (field.repeat is not None))
             if not self.kinds.near(self.struct, kind) and self.kinds.needs_others(
                 self.kinds.struct(kind.target)
             ):
                 name = kind.target.rpartition("::")[2]
-                text = f"`{name}` asks for the objects around it, which another schema does not have"
-                self.bad(place, field.id, text, "give it what it needs as parameters")
+                text = f"`{name}` uses the objects around it, which another schema does not have"
+                self.bad(place, field.id, text, "pass what it needs as parameters")
             if isinstance(kind.parent, ex.Expr):
                 self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
         if isinstance(field.type, Switch):
@@ -134,7 +134,7 @@ class _Checker:
     def cases(
         self, at: Callable[[int], Place], owner: str, on: Kind | None, cases: list[ex.Expr], scope: Scope
     ) -> None:
-        """The cases of a switch, which are of the kind of what it looks at; `at` has the place of each."""
+        """The cases of a switch must have the kind of its `switch-on`; `at` returns the place of each."""
         for index, case in enumerate(cases):
             place = at(index)
             found = self.need(place, owner, "cases", case, scope, _CHOSEN)
@@ -142,7 +142,7 @@ class _Checker:
                 self.bad(place, owner, f"case {ex.text_of(case)} is {a(found)}, `switch-on` is {a(on)}")
 
     def shape(self, field: Field) -> None:
-        """Keys that go together."""
+        """Keys that depend on each other."""
         sized = field.size is not None or field.size_eos
         if field.size is not None and field.size_eos:
             self.bad(field.at("size-eos"), field.id, "`size` and `size-eos` exclude each other")
@@ -267,9 +267,9 @@ class _Checker:
             self.bad(instance.at("enum"), instance.id, f"an enum needs an integer, this is {a(found)}")
 
     def later(self, field: Field, key: str, expr: ex.Expr | None, before: int) -> None:
-        """What a field is read by was read before it."""
+        """All that reading a field needs must be read before it."""
         done: set[str] = set()
-        # a size is that of the type, and known before
+        # `sizeof` depends on the type alone
         plain = None if expr is None else ex.replace(expr, _without_size)
         todo = [] if plain is None else list(ex.names(plain))
         while todo:
@@ -307,7 +307,7 @@ def _fits(found: Kind, wanted: Kind) -> bool:
 
 
 def _hold_themselves(schemas: Sequence[Schema], problems: Problems) -> None:
-    """A type that always holds one of its own never ends."""
+    """A type that always contains itself never ends."""
     structs = [struct for schema in schemas for struct in schema.structs]
     ends: set[str] = set()
     while True:
@@ -331,5 +331,8 @@ def _hold_themselves(schemas: Sequence[Schema], problems: Problems) -> None:
     for struct in structs:
         if struct.name not in ends:
             problems.add(
-                struct.place, path_of(struct), "the type always holds itself, without end", "give it an `if`"
+                struct.place,
+                path_of(struct),
+                "the type always contains itself, without end",
+                "give it an `if`",
             )

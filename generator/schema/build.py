@@ -1,4 +1,4 @@
-"""From the trees of all schema files to the model; every key is known, or a problem."""
+"""Builds the model from the trees of all schema files; every unknown key is a problem."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 
 def build(folder: Path, problems: Problems, overlays: Mapping[str, Path] | None = None) -> Model:
-    """Read every .ksy under `folder`; where there are problems, something harmless stands in the model.
+    """Read every .ksy under `folder`; the model has harmless values in place of those with problems.
 
     `overlays` are files with further keys, by the id of the schema; one beside a schema is found by itself.
     """
@@ -140,7 +140,7 @@ class Builder(Fields):
             first = seen.setdefault(each.id, each.place)
             if first is not each.place:
                 hint = f"the first is in line {first.line}"
-                self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type", hint)
+                self.bad(each.place, f"{path}.{each.id}", "the name is used twice in this type", hint)
         row, columns, unless, bounds, head = self._row(node, path)
         return Struct(
             name,
@@ -181,7 +181,7 @@ class Builder(Fields):
     def _defaults(self, name: str, path: str) -> Endian | None:
         """Take byte order, bit order and encoding of a type from its `meta`, or those around it.
 
-        Gives the byte order that bytes say, where this very type has one.
+        Returns the type's own byte order, if bytes determine it.
         """
         assert self.unit is not None
         self.endian, self.bit_endian, self.encoding = None, "be", None

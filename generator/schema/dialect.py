@@ -1,6 +1,7 @@
 """The schema language as a JSON schema, with which editors complete and check `.ksy` files.
 
-Which keys there are is said by `keys.py` alone; here stands what each may hold, and a sentence about it.
+`keys.py` alone defines which keys exist; this file defines the values of each, and describes it in a
+sentence.
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ _ARROW: _Shape = {"type": "string", "pattern": ARROW_TYPE.pattern.replace(r"\Z",
 _IDENT = "^[a-z][a-z0-9_]*$"
 _NUMBER = "^[-+]?(0x[0-9a-fA-F_]+|0o[0-7]+|0b[01_]+|[0-9][0-9_]*)$"
 
-# What a key holds wherever it stands, and what it says.
+# The value of a key, wherever it is used, and its meaning.
 _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
-    "doc": (_PROSE, "What it is, for people; the docstring."),
-    "doc-ref": (_PROSE, "Where it is described: a title, an address, or a list of them."),
+    "doc": (_PROSE, "Documentation for people; the docstring."),
+    "doc-ref": (_PROSE, "Reference to documentation: a title, a URL, or a list of them."),
     "-orig-id": (_PROSE, "Its name in the format's own documents."),
     "id": (_NAME, "Its name, in lower_snake_case."),
     "type": (
@@ -69,77 +70,80 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     ),
     "enum": (_TEXT, "The enum whose values the number has."),
     "encoding": (_ENCODING, "How text is stored."),
-    "if": (_EXPR, "The condition under which it is there."),
-    "value": (_EXPR, "The expression that gives it."),
+    "if": (_EXPR, "The condition under which the field exists."),
+    "value": (_EXPR, "The expression that computes it."),
     # of a schema or a type
-    "meta": (_ref("meta"), "What holds for all of it: byte order, encoding, imports."),
-    "params": (_list(_ref("parameter")), "What is passed to it."),
+    "meta": (_ref("meta"), "Settings of the whole schema or type: byte order, encoding, imports."),
+    "params": (_list(_ref("parameter")), "Its parameters."),
     "seq": (_list(_ref("field")), "Its fields, in the order of their bytes."),
-    "instances": (_map(_ref("instance"), _IDENT), "Computed values, and what is read elsewhere."),
+    "instances": (_map(_ref("instance"), _IDENT), "Computed values, and values read at other positions."),
     "types": (_map(_ref("type"), _IDENT), "Types inside it."),
     "enums": (
         _map(_map(_or(_TEXT, _ref("enum value")), _NUMBER), _IDENT),
-        "Enums: for each number its name.",
+        "Enums: a name for each number.",
     ),
     "to-string": (_TEXT, "For other tools: how to show it."),
     "-wire": (_words(*INTRINSICS, *TRANSPARENT, "tags"), "The primitive that the type is, or stands for."),
     "-row": (_or(_FLAG, _ref("-row")), "One value is one row of a table."),
-    "-versions": (_or(_TEXT, _ref("-versions")), "The versions that there are: `0-4`."),
+    "-versions": (_or(_TEXT, _ref("-versions")), "The versions of the message: `0-4`."),
     "-flexible": (_TEXT, "The flexible versions: `4+`, or `none`."),
     "-topic": (_TEXT, "The topic that such records are in."),
-    "-message": (_ref("-message"), "What the format's other parts call the message by."),
+    "-message": (_ref("-message"), "The identity of the message in other parts of the format."),
     # of a field or an instance
-    "size": (_EXPR, "How many bytes it takes."),
-    "size-eos": (_FLAG, "It takes all bytes to the end."),
-    "contents": (_or(_TEXT, _list(_or(_TEXT, _BYTE))), "The bytes that must stand there."),
+    "size": (_EXPR, "Its size in bytes."),
+    "size-eos": (_FLAG, "It extends to the end of the stream."),
+    "contents": (_or(_TEXT, _list(_or(_TEXT, _BYTE))), "The fixed bytes that it must have."),
     "repeat": (_words("expr", "eos", "until"), "It is a list."),
-    "repeat-expr": (_EXPR, "How many elements there are."),
+    "repeat-expr": (_EXPR, "The number of elements."),
     "repeat-until": (_EXPR, "The condition that ends the list; `_` is the element."),
     "terminator": (_or(_BYTE, _list(_BYTE)), "The byte, or bytes, that end it."),
-    "consume": (_FLAG, "Whether the terminator is read with it; else what follows starts there."),
+    "consume": (_FLAG, "Whether the terminator is consumed; otherwise the next field starts at it."),
     "include": (_FLAG, "Whether the terminator is a part of the value."),
     "eos-error": (_FLAG, "Whether a missing terminator is an error."),
-    "pad-right": (_BYTE, "The byte that fills it up to its size."),
+    "pad-right": (_BYTE, "The padding byte that fills it up to its size."),
     "process": (_TEXT, "How its bytes are stored: xor(key), rol(n), ror(n), zlib, or a registered name."),
-    "valid": (_or(_TEXT, _ref("valid")), "What the value must be."),
+    "valid": (_or(_TEXT, _ref("valid")), "The allowed values."),
     "-valid": (_ref("valid"), "As `valid`, for our readers and writers only: Kaitai's compilers ignore it."),
     "parent": (_or(_TEXT, _FLAG), "What `_parent` is inside it."),
     "io": (_TEXT, "The stream that it is read from."),
-    "pos": (_EXPR, "Where it stands in the stream."),
+    "pos": (_EXPR, "Its position in the stream."),
     "-derive": (
         _or({"type": "string"}, _ref("-derive"), _list(_ref("-derive"))),
         "What the writer computes and the reader checks: length_of(x), count_of(x), crc32c(a..b), max(x.y).",
     ),
     "-tail": (_words("moves"), "Undescribed bytes after it stay after it when it grows."),
-    "-default": (_EXPR, "What is written where nothing is given, and read where the field is absent."),
+    "-default": (_EXPR, "The value written if none is given, and returned if the field is absent."),
     "-nullable": (_EXPR, "When the field is null; agrees with `if`."),
-    "-nullable-versions": (_TEXT, "The versions in which null is allowed: `2+`; all, where it is not given."),
-    "-since": (_WHOLE, "The first version that has it."),
-    "-until": (_WHOLE, "The last version that has it."),
-    "-ignorable": (_FLAG, "A value that a version cannot carry is dropped rather than refused."),
+    "-nullable-versions": (_TEXT, "The versions in which null is allowed: `2+`; by default all."),
+    "-since": (_WHOLE, "The first version with the field."),
+    "-until": (_WHOLE, "The last version with the field."),
+    "-ignorable": (_FLAG, "In versions without the field its value is dropped, not refused."),
     "-tags": (_map(_or(_NAME, _ref("tag")), _NUMBER), "The typed tags of a tagged section, by number."),
-    "-codec": (_or({"type": "string"}, _ref("-codec")), "The enum field that shows how it is compressed."),
-    "-inner": ({"type": "string"}, "The type of what is compressed."),
+    "-codec": (
+        _or({"type": "string"}, _ref("-codec")),
+        "The enum field with the codec of the compressed bytes.",
+    ),
+    "-inner": ({"type": "string"}, "The type of the compressed content."),
     "-column": (
         _or(_words(False), {"type": "string"}, _ref("-column")),
         "The column of a table: its name, or name, type and value; false hides it.",
     ),
 }
-# What it holds in one kind of mapping.
+# The value of a key in one kind of mapping.
 _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
-    ("meta", "title"): (_TEXT, "What the format is called."),
+    ("meta", "title"): (_TEXT, "The name of the format."),
     ("meta", "application"): (_PROSE, "What uses it."),
-    ("meta", "file-extension"): (_PROSE, "How its files are called."),
+    ("meta", "file-extension"): (_PROSE, "The extension of its files."),
     ("meta", "xref"): ({}, "Its entries in catalogues of formats."),
     ("meta", "tags"): (_PROSE, "Words for catalogues."),
     ("meta", "license"): (_TEXT, "The licence of this file (SPDX)."),
     ("meta", "ks-version"): (_TEXT, "The Kaitai Struct version that it needs."),
     ("meta", "ks-debug"): (_FLAG, "For other tools."),
-    ("meta", "imports"): (_list(_TEXT), "Schemas whose types are used here, as paths without .ksy."),
+    ("meta", "imports"): (_list(_TEXT), "Schemas whose types are used, as paths without .ksy."),
     ("meta", "endian"): (_or(_ORDER, _ref("switch")), "The byte order of numbers."),
     ("meta", "bit-endian"): (_ORDER, "The order of bit fields."),
     ("switch", "switch-on"): (_EXPR, "The value that chooses."),
-    ("switch", "cases"): (_map(_TEXT), "For each value what it chooses; `_` for all others."),
+    ("switch", "cases"): (_map(_TEXT), "The choice for each value; `_` for all others."),
     ("valid", "eq"): (_EXPR, "It is this."),
     ("valid", "min"): (_EXPR, "It is at least this."),
     ("valid", "max"): (_EXPR, "It is at most this."),
@@ -155,9 +159,12 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ("-derive", "unpack"): (_words("deflate", "zlib", "gzip"), "How the bytes are decompressed first."),
     ("-derive", "into"): (_NAME, "The value instance of the field's type that has the value."),
     ("-derive", "when"): (_EXPR, "The condition under which it is checked."),
-    ("-codec", "field"): (_EXPR, "The enum field that says the codec."),
-    ("-codec", "replace"): (_map({"type": "string"}), "Names of codecs that are exchanged."),
-    ("-codec", "when"): (_EXPR, "The condition under which they are."),
+    ("-codec", "field"): (_EXPR, "The enum field with the codec."),
+    ("-codec", "replace"): (
+        _map({"type": "string"}),
+        "Names of codecs that are replaced, each with its replacement.",
+    ),
+    ("-codec", "when"): (_EXPR, "The condition under which they are replaced."),
     ("-row", "columns"): (_list(_or({"type": "string"}, _ref("column of a -row"))), "The columns, in order."),
     ("-row", "unless"): (_EXPR, "Where it holds, the rows of a container are hidden."),
     ("-row", "bounds"): (_map(_ref("bound of a -row")), "Bounds that the container sets for a column."),
@@ -208,7 +215,7 @@ def _mapping(kind: str) -> dict[str, Any]:
     properties = {}
     for key in sorted(keys.plain | keys.own, key=lambda key: (key.startswith("-"), key)):
         shape, text = _IN.get((kind, key)) or _ANYWHERE[key]
-        # next to a reference, draft 7 ignores what else is said
+        # draft 7 ignores other keys next to a reference
         plain = {"allOf": [shape]} if "$ref" in shape else shape
         properties[key] = {**plain, "description": text}
     found: dict[str, Any] = {

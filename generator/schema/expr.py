@@ -1,6 +1,6 @@
-"""Kaitai's expression language: text to a small frozen tree, and what can be known of it.
+"""Kaitai's expression language: parses text to a small frozen tree, and analyses it.
 
-Source followed: the expression section of the Kaitai Struct user guide.
+Source: the expression section of the Kaitai Struct user guide.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Attr(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Method(Expr):
-    """`of.name(args)`: what a value can be asked with arguments."""
+    """`of.name(args)`: a method of a value."""
 
     of: Expr
     name: str
@@ -387,7 +387,7 @@ def parse(text: str) -> Expr:
         hint = next((WORDS[word] for word in around if word in WORDS), "")
         raise ExprError(f"`{parser.here[1]}` was not expected here", parser.here[2], hint)
     if depth_of(expr) > MAX_OPERATIONS:
-        raise ExprError(f"more than {MAX_OPERATIONS} operations in each other", parser.here[2])
+        raise ExprError(f"more than {MAX_OPERATIONS} nested operations", parser.here[2])
     return expr
 
 
@@ -410,7 +410,7 @@ def depth_of(expr: Expr) -> int:
 
 
 def _inside(expr: Expr) -> tuple[Expr, ...]:
-    """What an expression is made of."""
+    """The parts of an expression."""
     match expr:
         case Items(items) | Call(_, items) | Joined(items):
             return items
@@ -431,7 +431,7 @@ def names(expr: Expr) -> set[str]:
 
 
 def replace(expr: Expr, swap: Callable[[Expr], Expr | None]) -> Expr:
-    """A copy in which each part for which `swap` gives an expression is exchanged, outermost first."""
+    """A copy in which parts are replaced by the expressions that `swap` returns for them, outermost first."""
     new = swap(expr)
     if new is not None:
         return new
@@ -480,7 +480,7 @@ _FOLD: dict[str, Callable[[int, int], int | bool]] = {
 
 
 def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
-    """Evaluate whatever follows from literals and the names in `known`."""
+    """Evaluate all that literals and the names in `known` determine."""
     known = known or {}
     match expr:
         case Name(name) if name in known:
@@ -531,7 +531,7 @@ def settled(expr: Expr) -> Expr:
 
 
 def _folds(op: str, right: int) -> bool:
-    """Whether an operation on numbers has a result, and not one of any size."""
+    """Whether an operation on numbers has a result of bounded size."""
     return not (op in "/%" and right == 0) and not (op in ("<<", ">>") and not 0 <= right <= 256)
 
 
@@ -546,7 +546,7 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
         a, b = left.value, right.value
         if isinstance(a, int) and isinstance(b, int) and _folds(op, b):
             value = _FOLD[op](a, b)
-            # what is wider fits no field: it stays as it was written
+            # a wider result fits no field: the expression stays as written
             return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
             return Literal((a == b) == (op == "=="))

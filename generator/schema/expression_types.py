@@ -1,6 +1,6 @@
-"""Kinds of values in expressions of streamed schemas: what a name means where it stands, and what it gives.
+"""Kinds of values in expressions of streamed schemas: resolves each name, and the kind of each expression.
 
-This is neutral to the target language. Rules followed: the translator of the stock Kaitai Struct compiler.
+This is neutral to the target language. Its rules are those of the stock Kaitai Struct compiler.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["Kind", "KindError", "Kinds", "Scope", "UnknownName", "a", "types_in"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What sort of value there is.
+    """The kind of a value.
 
     Attributes:
         name: integer, float, boolean, text, bytes, list, type, enum, stream or any.
-        of: of a list, what its elements are.
-        full: of a type or an enum, its full name; empty for a type of which nothing more is known.
+        of: for a list, the kind of its elements.
+        full: for a type or an enum, its full name; empty for an unknown type.
         maybe: whether it may be missing.
     """
 
@@ -95,7 +95,7 @@ _WORDS = {
 
 
 class KindError(Exception):
-    """What is wrong with an expression, and what would be right."""
+    """A problem of an expression, with a hint what would be right."""
 
     def __init__(self, text: str, hint: str = "") -> None:
         super().__init__(text)
@@ -112,7 +112,7 @@ class UnknownName(KindError):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where an expression stands: in which type, and what further names mean there (`_`, `_index`)."""
+    """The place of an expression: its type, and the meaning of further names there (`_`, `_index`)."""
 
     struct: Struct
     extra: Mapping[str, Kind] = field(default_factory=dict)
@@ -133,8 +133,8 @@ def types_in(kind: TypeRef) -> Iterator[TypeRef]:
 
 
 def without_case(spec: Field) -> Field | None:
-    """What is read where a switch without `_` has no case: the bytes of its size, just as they are stored but
-    for a process, or nothing if it has no size. So does stock ksc.
+    """The kind of a switch without a matching case or `_`: the bytes of its size, as stored but after a
+    process, or nothing if it has no size, as in stock ksc.
     """
     if spec.size is None and not spec.size_eos:
         return None
@@ -169,7 +169,7 @@ class Kinds:
         for struct in self._structs.values():
             for spec in self.parsed(struct):
                 for kind in types_in(spec.type):
-                    # objects with another parent than the one that holds them may be anywhere
+                    # objects whose parent is not their holder may be anywhere
                     self._moved = self._moved or (isinstance(kind, Ref) and kind.parent is not None)
                     if isinstance(kind, Ref) and isinstance(kind.parent, ex.Expr):
                         self._parent_by(struct, kind)
@@ -201,7 +201,7 @@ class Kinds:
     def struct(self, name: str) -> Struct:
         return self._structs[name]
 
-    # -- what stands in a type ------------------------------------------------------------------
+    # -- members of a type ----------------------------------------------------------------------
 
     def of_type(self, kind: TypeRef, enum: str | None = None) -> Kind:
         """One value of a type."""
@@ -368,7 +368,7 @@ class Kinds:
         return member
 
     def is_field(self, expr: ex.Attr, scope: Scope) -> bool:
-        """Whether `a.b` is a field of a type: what is read in its turn."""
+        """Whether `a.b` is a field of a type, and so is read in order."""
         owner = self.of(expr.of, scope)
         if owner.name != "type":
             return False
@@ -376,9 +376,9 @@ class Kinds:
         return any(struct.field(expr.name) is not None for struct in structs)
 
     def was_read(self, expr: ex.Expr, scope: Scope) -> bool:
-        """Whether `_root.a.b` or `_parent.a.b` is always there when the type of the scope is read.
+        """Whether `_root.a.b` or `_parent.a.b` always exists when the type of the scope is read.
 
-        That is so where `a` is a field of the root (the only parent), and what holds the type comes after it.
+        It does if `a` is a field of the root (the only parent) before the field that holds the type.
         """
         chain: list[str] = []
         while isinstance(expr, (ex.Attr, ex.Index, ex.Cast)):
@@ -406,7 +406,7 @@ class Kinds:
         return struct.name not in held
 
     def _held(self, spec: Field, owner: Struct, *, deep: bool) -> set[str]:
-        """The types of the same schema that a field holds; `deep`: and those that these hold."""
+        """The types of the same schema that a field holds; with `deep` also those that these hold."""
         found: set[str] = set()
         todo = [(kind, owner) for kind in types_in(spec.type)]
         while todo:
@@ -420,7 +420,7 @@ class Kinds:
         return found
 
     def asked_from_inside(self, schema: str) -> set[str]:
-        """The names that types of a schema ask of `_parent` and `_root`, and what these need in turn."""
+        """The names that types of a schema use from `_parent` and `_root`, and what these need in turn."""
         if schema not in self._inside:
             structs = [struct for name, struct in self._structs.items() if name.partition("::")[0] == schema]
             found: set[str] = set()
@@ -444,7 +444,7 @@ class Kinds:
         return self._inside[schema]
 
     def asked(self, name: str) -> bool:
-        """Whether any expression asks for something of that name."""
+        """Whether any expression uses that name."""
         if self._names is None:
             self._names = {
                 part.name
@@ -472,7 +472,7 @@ class Kinds:
         return False
 
     def _around(self, name: str) -> tuple[bool, bool, list[str]]:
-        """Whether a type asks for what is further out than its parent, and for that; the types in it."""
+        """Whether a type uses objects further out than its parent, and its parent; the types in it."""
         if name not in self._outside:
             at = self._structs[name]
             parts = [part for expr in self.expressions(at) for part in ex.walk(expr)]
@@ -543,7 +543,7 @@ class Kinds:
             kinds = [self.member(struct, name) for struct in structs]
             if not kinds:
                 hint = "cast it: `.as<type>`"
-                raise KindError(f"nothing is known of `{ex.text_of(of)}`, of which `.{name}` is asked", hint)
+                raise KindError(f"nothing is known of `{ex.text_of(of)}`, so it has no `.{name}`", hint)
             for kind, struct in zip(kinds, structs, strict=True):
                 if kind is None:
                     known = [each.id for each in struct.members]
@@ -644,7 +644,7 @@ def _comparable(first: Kind, second: Kind, op: str) -> bool:
 
 
 def _common(kinds: Iterable[Kind]) -> Kind:
-    """What all of these are."""
+    """The common kind of all of these."""
     found = list(dict.fromkeys(kinds))
     if not found:
         return ANY

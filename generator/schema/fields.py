@@ -1,4 +1,4 @@
-"""Fields: what each key of one says."""
+"""Reads the keys of fields."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Fields(Types):
         return self.parsed(node, ident, scope, f"{path}.{ident}")
 
     def parsed(self, node: Node, ident: str, scope: str, path: str) -> Field:
-        """What the keys of a field say, or those of a parse instance."""
+        """The values of the keys of a field, or of a parse instance."""
         kind = self.type_of(node, scope, path)
         contents = self._contents(node, path)
         enum = self.enum_of(node, scope, path)
@@ -125,7 +125,7 @@ class Fields(Types):
         child = node.get("process")
         if child is None:
             return None
-        # a name of a package has dots, which are no attributes here
+        # the dots of a package's name are not attributes here
         text = str(child.value).strip()
         name, bracket, rest = text.partition("(")
         parsed = self.expr(Node(f"p({rest}" if bracket else "p()", child.place, {}), path)
@@ -156,7 +156,7 @@ class Fields(Types):
         out = b""
         for part in parts:
             if isinstance(part.value, str):
-                # a lone surrogate is no character, so that it has no bytes
+                # a lone surrogate is not a character and has no bytes
                 if any("\ud800" <= sign <= "\udfff" for sign in part.value):
                     self.bad(part, path, "contents hold half a surrogate pair")
                 out += part.value.encode("utf-8", "replace")
@@ -242,7 +242,7 @@ class Fields(Types):
             self.bad(
                 text_node or child,
                 path,
-                f"`{kind}` does not take what it was given",
+                f"`{kind}` does not accept these arguments",
                 "last(x.y), crc32(a..b), count_of(x)",
             )
             return None

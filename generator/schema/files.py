@@ -1,4 +1,4 @@
-"""A folder of .ksy files to trees, each with the names of the types and enums in it."""
+"""Reads a folder of .ksy files as trees, each with the names of its types and enums."""
 
 from __future__ import annotations
 

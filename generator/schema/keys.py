@@ -1,4 +1,4 @@
-"""Every key of the schema language, by the kind of mapping that it stands in."""
+"""Every key of the schema language, by the kind of mapping that it belongs to."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ KEYS: Mapping[str, Keys] = {
     "-message": _keys("kind number"),
     "-versions": _keys("field range"),
 }
-"""A key that is not here is a problem where it stands; nothing is passed over."""
+"""Any other key is reported as a problem at its place; none is ignored."""
 
 IGNORED = re.compile(r"-((webide|imhex|vendor)(-.*)?|affected-by|license)\Z")
 """Extension keys of other tools, wherever they stand. Under `meta` any key may be another tool's."""

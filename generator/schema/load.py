@@ -1,4 +1,4 @@
-"""YAML text to a tree of plain values that remembers where each node stands.
+"""Parses YAML into a tree of plain values that remembers the place of each node.
 
 Scalars follow the YAML 1.2 core schema, as ksc reads them: `yes` and `on` are strings.
 """
@@ -38,7 +38,7 @@ _WORDS: dict[str, Scalar] = {
     "FALSE": False,
 }
 MOST_BYTES = 1 << 20
-"""Of a file: parsing YAML takes some 10 s for so many."""
+"""The largest file: parsing YAML of this size takes some 10 s."""
 MAX_DEPTH = 64
 MAX_DIGITS = 40
 
@@ -52,7 +52,7 @@ class Node:
     keys: dict[Scalar, Place]
 
     def __repr__(self) -> str:
-        """The value as it may stand in a message: as YAML writes it in one line, cut where it is long."""
+        """The value for a message: as YAML on one line, cut if it is long."""
         value = self.value
         text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, dict):
@@ -72,7 +72,7 @@ class Node:
 
 
 def load_text(text: str, file: str, problems: Problems) -> Node | None:
-    """Parse the text of one schema; None (and a problem) where it is not YAML."""
+    """Parse the text of one schema; None (and a problem) if it is not YAML."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -95,7 +95,7 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
 
 
 def load_file(path: Path, name: str, problems: Problems) -> tuple[Node | None, bytes]:
-    """Read and parse one schema file; `name` is what messages call it."""
+    """Read and parse one schema file; `name` is its name in messages."""
     if path.exists() and not path.is_file():
         problems.add(Place(name, 1, 1), "", "not a regular file")
         return None, b""
@@ -142,13 +142,13 @@ def _convert(node: yaml.Node, file: str, problems: Problems, seen: set[int], dep
 
 
 def word_of(value: object) -> str:
-    """A scalar as it was written: YAML has a value of its own for `true`."""
+    """A scalar as it was written; `true` is a boolean for YAML."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _scalar(node: yaml.ScalarNode) -> Scalar:
     text: str = node.value
-    if node.style:  # of a plain one it is None, or nothing if libyaml reads
+    if node.style:  # the style of a plain scalar is None, or "" from libyaml
         return text
     if text in _WORDS:
         return _WORDS[text]

@@ -1,7 +1,7 @@
-"""The frozen model of a set of schemas: what every pass and every template starts from.
+"""The frozen model of a set of schemas, the input of every pass and every target.
 
-It shows what the schemas say, resolved and typed, and nothing of any target language. It is also
-written as JSON (`to_json`), so that a tool in another language can start from it.
+It contains the schemas, resolved and typed, and is neutral to target languages. It is also written as JSON
+(`to_json`), as the input of tools in other languages.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ARROW_TYPE = re.compile(rf"({_PLAIN}|list<({_PLAIN}|struct<{_PAIR}(, {_PAIR})*>)
 class Prim:
     """A fixed-width number: `u1` to `s8`, `f4`, `f8`; `width` in bytes.
 
-    `endian` is `be` or `le`, or `by` where a `switch-on` of `meta/endian` says it while bytes are read.
+    `endian` is `be` or `le`, or `by` if a `switch-on` of `meta/endian` determines it while bytes are read.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Raw bytes; the field shows how many."""
+    """Raw bytes; the field states their size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Str:
-    """Text in `encoding`; the field shows how many bytes, or a zero character ends it where `zero`."""
+    """Text in `encoding`; the field states its size, or with `zero` a zero character ends it."""
 
     encoding: str
     zero: bool = False
@@ -97,8 +97,7 @@ class Str:
 class Ref:
     """A type of the schemas by its full name, `schema::type`, with arguments.
 
-    `parent` is what its objects have as `_parent`: the object that holds them where it is None, none where
-    it is False.
+    `parent` is the `_parent` of its objects: None for the object that holds them, False for no parent.
     """
 
     target: str
@@ -108,7 +107,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One of several types, chosen by the value of `on`; raw bytes where no case fits."""
+    """One of several types, chosen by the value of `on`; raw bytes if no case matches."""
 
     on: Expr
     cases: tuple[tuple[Expr, TypeRef], ...]
@@ -120,7 +119,7 @@ TypeRef = Prim | Bits | Bytes | Str | Ref | Switch
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """What a value must be: each rule that is not None holds."""
+    """The rules for a value: each that is not None must hold."""
 
     eq: Expr | None = None
     min: Expr | None = None
@@ -138,7 +137,7 @@ class Valid:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """How stored bytes become others before they are checked: `xor`, `zlib`, or a registered name."""
+    """The transformation of stored bytes before they are parsed: `xor`, `zlib`, or a registered name."""
 
     name: str
     args: tuple[Expr, ...] = ()
@@ -146,7 +145,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Endian:
-    """A byte order that bytes say: `le` or `be` by the value of `on`; None of `cases` is the other ones'."""
+    """A byte order determined by bytes: `le` or `be` by the value of `on`; None in `cases` is the default."""
 
     on: Expr
     cases: tuple[tuple[Expr | None, str], ...]
@@ -212,7 +211,7 @@ class Derive:
 
     @property
     def is_range(self) -> bool:
-        """Whether it speaks of the bytes from one field to another, which are known when they are written."""
+        """Whether it covers the bytes from one field to another, which are known once they are written."""
         return self.is_checksum or (self.kind == "length_of" and self.last is not None)
 
     @property
@@ -222,9 +221,9 @@ class Derive:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Bytes that are compressed as the enum field `by` says; inside, when compressed, is `inner`.
+    """Bytes compressed with the codec in the enum field `by`; compressed content has the type `inner`.
 
-    Where `when` holds, a codec name is first exchanged by `replace`.
+    Where `when` holds, a codec name is first replaced by `replace`.
     """
 
     by: Expr
@@ -251,7 +250,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How a field appears in a table: name, Arrow type, expression; or not at all."""
+    """The column of a field in a table: name, Arrow type, expression; or none."""
 
     name: str
     type: str | None = None
@@ -305,11 +304,11 @@ class Field:
 
     @property
     def is_unread(self) -> bool:
-        """Whether bytes stand in for a type that could not be read."""
+        """Whether bytes replace a type with problems."""
         return isinstance(self.type, Bytes) and "type" in self.places
 
     def at(self, key: str) -> Place:
-        """Where the value of `key` stands, for messages; the field itself where it has no such key."""
+        """The place of the value of `key`, for messages; that of the field if it has no such key."""
         return self.places.get(key, self.place)
 
     def at_case(self, index: int) -> Place:
@@ -319,10 +318,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A computed value, a number peeked at `peek_at` bytes after the type's start, or what is read elsewhere.
+    """A computed value, a number peeked at `peek_at` bytes after the type's start, or a parse instance.
 
-    A parse instance has a field `parsed`, read at `pos` (where the stream stands, if None) of the stream
-    `io` (that of the type, if None).
+    A parse instance has a field `parsed`, read at `pos` (None: the current position) of the stream
+    `io` (None: that of the type).
     """
 
     id: str
@@ -340,21 +339,21 @@ class Instance:
 
     @property
     def reads(self) -> Field | None:
-        """What is read, where anything is: of a peeked number too."""
+        """What is read, if anything is, also for a peeked number."""
         if self.peek_type is None:
             return self.parsed
         return Field(self.id, self.peek_type, self.place)
 
     @property
     def position(self) -> Expr | None:
-        """Where that is, in bytes from the start of the stream."""
+        """Its position, in bytes from the start of the stream."""
         if self.peek_at is None:
             return self.pos
         here = Attr(Name("_io"), "pos")
         return Binary("+", here, Literal(self.peek_at)) if self.peek_at else here
 
     def at(self, key: str) -> Place:
-        """Where the value of `key` stands, for messages; the instance itself where it has no such key."""
+        """The place of the value of `key`, for messages; that of the instance if it has no such key."""
         return self.key_places.get(key, self.place)
 
 
@@ -387,7 +386,7 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What other parts of a format call a message by: its kind, and its number among those of that kind."""
+    """The identity of a message in other parts of a format: its kind, and its number within that kind."""
 
     kind: Text
     number: int
@@ -424,7 +423,7 @@ class Struct:
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, key: str) -> Place:
-        """Where `key` stands, for messages; the type itself where it has no such key."""
+        """The place of `key`, for messages; that of the type if it has no such key."""
         return self.places.get(key, self.place)
 
     @property
@@ -450,7 +449,7 @@ class Struct:
 class Schema:
     """One .ksy file; `path` is relative to the schema folder, with forward slashes.
 
-    A `streamed` one shows what layouts of records cannot: its objects know their stream and their parents.
+    A `streamed` schema uses what record layouts do not support: its objects know their stream and parents.
     """
 
     id: str
@@ -477,7 +476,7 @@ class Model:
     _enums: dict[str, Enum] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # reversed: of two with one name, which is a problem, the first counts
+        # reversed: of two with the same name (a problem) the first counts
         found = tuple(reversed(self.schemas))
         object.__setattr__(self, "_schemas", {each.id: each for each in found})
         structs = {each.name: each for schema in found for each in reversed(schema.structs)}
@@ -507,7 +506,7 @@ class Model:
 def to_json(model: Model, mark: str = "") -> str:
     """The model as deterministic JSON: expressions as Kaitai text, defaults left out, keys sorted.
 
-    `mark`, which shows who made it, comes first.
+    `mark`, the mark of a generated file, comes first.
     """
     document: dict[str, Any] = {
         "model_version": MODEL_VERSION,

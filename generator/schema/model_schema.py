@@ -1,4 +1,4 @@
-"""The JSON schema of `model.json`, made of the classes of the model."""
+"""The JSON schema of `model.json`, derived from the classes of the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLAIN: Mapping[Any, Mapping[str, Any]] = {
 
 
 def model_schema() -> dict[str, Any]:
-    """What `model.json` holds: fields that are not required have their default where they are absent."""
+    """The JSON schema of `model.json`: absent fields that are not required have their default."""
     found: dict[str, Any] = {}
     schemas = _of(typing.get_type_hints(Model)["schemas"], found)
     return {
@@ -48,7 +48,7 @@ def model_schema() -> dict[str, Any]:
 
 
 def _of(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """The shape of a value of that type; `found` gets the classes in it."""
+    """The JSON schema for a value of that type; its classes are added to `found`."""
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
     origin, inner = typing.get_origin(kind), typing.get_args(kind)

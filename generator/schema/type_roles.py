@@ -1,4 +1,4 @@
-"""What a type stands for: a number, its one member, a container of compressed content, a list of rows."""
+"""The role of a type: a number, its only member, a container of compressed content, a list of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 TRANSPARENT = ("string", "bytes", "list", "value")
-"""The `-wire` types that stand for their one member."""
+"""The `-wire` types that stand for their only member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class RowContent:
     """The rows inside a container.
 
     `holder` is the compressible field, `element` what its content repeats, `row` the part of it marked
-    `-row`, `count` the field that shows how many there are.
+    `-row`, `count` the field with their number.
     """
 
     holder: Field
@@ -38,7 +38,7 @@ class RowContent:
 
 
 def transparent(struct: Struct) -> Field | None:
-    """The member whose value the type stands for, where `-wire` says that it does."""
+    """The member whose value the type stands for according to `-wire`."""
     if struct.wire in ("string", "bytes", "value"):
         return struct.field("value")
     if struct.wire == "list":
@@ -47,7 +47,7 @@ def transparent(struct: Struct) -> Field | None:
 
 
 def tagged_section(model: Model, field: Field) -> tuple[Tag, ...] | None:
-    """The tags that a field's section knows, which may be none; None for a field that is no such section."""
+    """The known tags of a tagged section, possibly none; None for a field that is not a tagged section."""
     section = model.struct(field.type.target) if isinstance(field.type, Ref) else None
     if section is None or section.wire != "tags":
         return None
@@ -70,7 +70,7 @@ def may_be_null(model: Model, field: Field) -> bool:
 
 
 def codec_field(struct: Struct) -> Field | None:
-    """The field whose content may be compressed, which makes the type a container."""
+    """The field with content that may be compressed, which makes the type a container."""
     return next((spec for spec in struct.fields if spec.codec is not None), None)
 
 
@@ -90,7 +90,7 @@ def codec_enum(model: Model, struct: Struct, by: Expr) -> str:
 
 
 def row_content(model: Model, struct: Struct) -> RowContent | None:
-    """The rows of a container; None for a type that is none, or whose content is no counted list of rows."""
+    """The rows of a container; None for a type without counted rows as its content."""
     holder = codec_field(struct)
     if holder is None or holder.codec is None:
         return None
@@ -112,7 +112,7 @@ def row_content(model: Model, struct: Struct) -> RowContent | None:
 
 
 def listed_rows(model: Model, struct: Struct) -> Struct | None:
-    """The rows that a type consists of, one after another to its end; None for one that is no such list."""
+    """The rows that a type consists of, one after another to its end; None for any other type."""
     if len(struct.fields) != 1 or struct.fields[0].repeat != "eos" or struct.fields[0].size is not None:
         return None
     kind = struct.fields[0].type

@@ -116,7 +116,7 @@ class Types(Values):
         return False if child is not None and child.value is False else self.expr(child, path)
 
     def like_type(self, name: str, scope: str) -> str:
-        """What somebody may have meant who wrote `uint32`, `string` or a type with a mistake in it."""
+        """A hint for `uint32`, `string` or a misspelled type."""
         if name.lower() in _WORDS:
             return _WORDS[name.lower()]
         if match := re.match(r"([a-z]+?)_?([0-9]+)(?:_t)?(le|be)?\Z", name.lower()):

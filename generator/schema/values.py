@@ -1,4 +1,4 @@
-"""Values of nodes: words, names, lists, expressions, and what a name means where it stands."""
+"""Reads values of nodes: words, names, lists, expressions; and resolves names."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PLAIN_TYPE = re.compile(
     r"([us][1248](le|be)?|f[48](le|be)?|b[1-9][0-9]?(le|be)?|bool|str|bytes|struct|io|any)(\[\])?\Z"
 )
 MOST_ITEMS = 4096
-"""Of the fields of a type, its instances, the cases of a switch: what is made of them names every one."""
+"""The most fields or instances of a type, or cases of a switch: generated code names each of them."""
 _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
 
 
 class Values:
-    """Reads values of nodes; what is wrong with one is a problem, and something harmless is given instead."""
+    """Reads values of nodes; an invalid one is reported as a problem and replaced by a harmless value."""
 
     def __init__(self, units: dict[str, Unit], problems: Problems) -> None:
         self.units = units
@@ -68,7 +68,7 @@ class Values:
         return None if child.value is None else word_of(child.value)
 
     def words(self, node: Node, key: str) -> Text:
-        """What is meant for people; empty if there is none."""
+        """Documentation for people; empty if there is none."""
         child = node.get(key)
         if child is None:
             return NO_TEXT
@@ -79,12 +79,12 @@ class Values:
     def as_words(self, node: Node, raw: str, key: str) -> Text:
         sign = not_text(raw)
         if sign is not None:
-            self.bad(node, key, f"`{key}` holds {sign}, which is not shown as what it is", "leave it out")
+            self.bad(node, key, f"`{key}` holds {sign}, which displays as another text", "leave it out")
             return NO_TEXT
         return Text(raw)
 
     def name(self, node: Node, path: str, what: str) -> str:
-        """A scalar that has to be a name, but need not be in lower case."""
+        """A scalar that must be a name, in any case."""
         text = "" if node.value is None or isinstance(node.value, (list, dict)) else str(node.value)
         if not _NAME.match(text):
             self.bad(node, path, f"{what} `{text}` is not a name", "letters, digits and `_`")
@@ -181,7 +181,7 @@ class Values:
         if any("\ud800" <= sign <= "\udfff" for text in words if isinstance(text, str) for sign in text):
             self.bad(node, path, "an expression holds half a surrogate pair", "write the character itself")
             return None
-        # an expression about the container is resolved where the container is known
+        # an expression about the container is resolved later, with its container
         return self.resolved(parsed, node, path, late="_batch" in ex.names(parsed))
 
     def resolved(self, expr: ex.Expr, node: Node, path: str, *, late: bool = False) -> ex.Expr:
@@ -224,7 +224,7 @@ class Values:
         return ex.EnumValue(full, value.value)
 
     def resolve(self, name: str, scope: str, table: Callable[[Unit], dict[str, Node]]) -> str | None:
-        """The full name that `name` means in type `scope`: own types first, then outwards, then imports."""
+        """The full name of `name` in type `scope`: own types first, then outwards, then imports."""
         assert self.unit is not None
         around = scope
         while around:

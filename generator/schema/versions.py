@@ -1,4 +1,4 @@
-"""Ranges of message versions as values: parse, intersect, list."""
+"""Ranges of message versions: parse, intersect, list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bits a type takes, where that is always the same, and how few bytes it can take."""
+"""The size of a type in bits, if it is fixed, and its least size in bytes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["bits_of", "field_bits", "fixed_bits", "least_bytes"]
 
 
 def bits_of(model: Model, name: str) -> int:
-    """The bits of a type or a number, which must always take as many."""
+    """The bits of a type or a number, which must have a fixed size."""
     found = fixed_bits(model, name)
     assert found is not None
     return found
 
 
 def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = None) -> int | None:
-    """The bits of a type or a number; None if they vary. `known` is what was found out before."""
+    """The bits of a type or a number; None if they vary. `known` caches results."""
     if "::" not in name and name not in [schema.id for schema in model.schemas]:
         word = name.removesuffix("le").removesuffix("be")
         return int(word[1:]) * (1 if word[0] == "b" else 8)
@@ -70,7 +70,7 @@ def _type(model: Model, kind: TypeRef, spec: Field, known: dict[str, int | None]
 
 
 def least_bytes(model: Model, kind: TypeRef, spec: Field, known: dict[str, int] | None = None) -> int:
-    """The fewest bytes that one value of a field can take. `known` is what was found out before."""
+    """The least size in bytes of one value of a field. `known` caches results."""
     known = {} if known is None else known
     if spec.contents is not None:
         return len(spec.contents)

@@ -501,5 +501,5 @@ def test_problems_name_the_place(problems: Callable[..., list[SchemaProblem]]) -
     )
     assert [(str(p.place), p.text) for p in found] == [
         ("schemas/x.ksy:4:25", "the column `a=1;x` is not a name"),
-        ("schemas/x.ksy:6:26", "`doc` holds U+202E, which is not shown as what it is"),
+        ("schemas/x.ksy:6:26", "`doc` holds U+202E, which displays as another text"),
     ]

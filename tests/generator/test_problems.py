@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "later name": ("seq:\n- {id: a, size: n}\n- {id: n, type: u1}\n", "5:17", "x.a", "`size` refers to `n`, which is read later", "read before"),
     "later name through an instance": ("seq:\n- {id: a, size: m}\n- {id: n, type: u1}\ninstances:\n  m: {value: n + 1}\n", "5:17", "x.a", "refers to `n`, which is read later", ""),
     "not an expression": ("seq:\n- {id: a, size: 1 +}\n", "5:17", "x.a", "a value expected, found `the end`", ""),
-    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name stands twice", "the first is in line 5"),
+    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name is used twice", "the first is in line 5"),
     "type that is no name": ("types:\n  true: {seq: []}\n", "5:3", "x.true", "`true` is not a name", "lower_snake_case"),
     "number with a _ at its end": ("seq:\n- {id: a, size: 1_}\n", "5:17", "x.a", "`1_` is not a number", ""),
     "any-of is no list": ("seq:\n- {id: a, type: u1, valid: {any-of: 3}}\n", "5:37", "x.a", "`any-of` must be a list", ""),
@@ -144,11 +144,11 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "since without versions": ("seq:\n- {id: a, type: u1, -since: 2}\n", "5:29", "x.a", "need `-versions` on the type", ""),
     "since without if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, -since: 2}\n", "7:29", "x.a", "without `if`", "if: version >= 2"),
     "since disagrees with if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version >= 1, -since: 2}\n", "7:47", "x.a", "`if` reads the field in versions 1, 2, 3", "",),
-    "until disagrees with if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version <= 1, -until: 0}\n", "7:47", "x.a", "-since and -until say 0 to 0", ""),
+    "until disagrees with if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version <= 1, -until: 0}\n", "7:47", "x.a", "-since and -until state 0 to 0", ""),
     "since outside versions": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version > 8, -since: 9}\n", "7:46", "x.a", "`-since: 9` is not in -versions 0-3", ""),
     "versions backwards": ("-versions: 3-1\nseq: []\n", "4:12", "x", "runs backwards", "0-4"),
     "versions without a field": ("-versions: 0-1\nseq: []\n", "1:1", "x", "needs a field or parameter `version`", ""),
-    "version not at a fixed place": ("-versions: 0-1\nseq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: version, type: u1}\n", "8:3", "x.version", "must stand at a fixed place", ""),
+    "version not at a fixed place": ("-versions: 0-1\nseq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: version, type: u1}\n", "8:3", "x.version", "must have a fixed position", ""),
     "default too large": ("seq:\n- {id: a, type: u1, -default: 256}\n", "5:31", "x.a", "`-default: 256` is not in 0 to 255", ""),
     "default of another kind": ("seq:\n- {id: a, type: u1, -default: true}\n", "5:31", "x.a", "`-default` is a boolean, the field an integer", ""),
     "default null": ("seq:\n- {id: a, size: 1, -default: null}\n", "5:20", "x.a", "", "") ,
@@ -516,7 +516,7 @@ def test_operations_in_each_other(key: str, problems: Find, codec: Codec) -> Non
     text = " + ".join(["n"] * 100)
     assert codec(schema.replace("N", text)).X.from_bytes(b"\1" + bytes(100)).a == bytes(100)
     (found,) = problems(schema.replace("N", f"{text} + n"))
-    assert "more than 100 operations in each other" in found.text
+    assert "more than 100 nested operations" in found.text
 
 
 ROWS_BESIDE = """meta: {id: x, endian: be}

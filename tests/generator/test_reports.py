@@ -109,8 +109,8 @@ def test_sarif() -> None:
 def test_stale_files() -> None:
     found = stale([(Path("out/a.py"), "changed"), (Path("out/b.py"), "stale")])
     assert FORMS["text"](found).splitlines() == [
-        "out/a.py:1:1: error: it is not what the schemas give (run `kodec generate`)",
-        "out/b.py:1:1: error: no schema gives it any more (run `kodec generate`)",
+        "out/a.py:1:1: error: it is not up to date with the schemas (run `kodec generate`)",
+        "out/b.py:1:1: error: no schema produces it any more (run `kodec generate`)",
     ]
 
 

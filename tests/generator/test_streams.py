@@ -546,7 +546,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "unknown member": ("seq:\n- {id: b, type: p}\n- {id: a, terminator: 0, if: b.d > 1}\ntypes:\n  p: {seq: [{id: c, type: u1}]}\n", "6:30", "`p` has no `d`"),
     "later": ("seq:\n- {id: a, terminator: 0, if: b > 1}\n- {id: b, type: u1}\n", "5:30", "`if` refers to `b`, which is read later"),
     "size is text": ("seq:\n- {id: b, type: strz, encoding: ASCII}\n- {id: a, size: b}\n", "6:17", "`size` must be an integer, this is text"),
-    "holds itself": ("seq:\n- {id: b, type: p}\ntypes:\n  p: {seq: [{id: c, type: p}]}\n", "7:6", "always holds itself"),
+    "holds itself": ("seq:\n- {id: b, type: p}\ntypes:\n  p: {seq: [{id: c, type: p}]}\n", "7:6", "always contains itself"),
     "value and pos": ("seq: []\ninstances:\n  a: {value: 1, pos: 3}\n", "6:17", "`value` and `pos` exclude each other"),
     "no end": ("seq:\n- {id: a, process: zlib, terminator: 0}\n- {id: b, type: {switch-on: a.length, cases: {1: str}}, encoding: ASCII}\n", "6:50", "a str needs `size`"),
     "an argument of another kind": ("seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: 2}\n- {id: b, type: p(a)}\n- {id: z, terminator: 0}\ntypes:\n  p:\n    params: [{id: q, type: u1}]\n    seq: [{id: c, size: q}]\n", "6:17", "parameter `q` is an integer, this is a list"),
@@ -579,7 +579,7 @@ def test_a_part_of_another_schema_that_needs_its_root(problems: Find) -> None:
     outer = "meta: {id: x, imports: [y]}\nseq:\n- {id: a, type: 'y::inner'}\n"
     (found,) = problems({"x.ksy": outer, "y.ksy": inner})
     assert (found.place.file.rpartition("/")[2], found.place.line) == ("x.ksy", 3)
-    assert "asks for the objects around it" in found.text
+    assert "uses the objects around it" in found.text
 
 
 def test_a_kernel_is_refused_where_a_schema_is_streamed(tmp_path: Path) -> None:

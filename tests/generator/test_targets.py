@@ -152,7 +152,7 @@ def run(target: Given, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("a\\x.txt", MARK, "not a plain path"),
         ("x.py", MARK, "its name is none of"),
         ("x.json", MARK, "its name is none of"),
-        ("x.txt", "x", "does not say that it is generated"),
+        ("x.txt", "x", "has no mark of a generated file"),
     ],
 )
 def test_what_a_target_must_not_give(
