@@ -164,7 +164,7 @@ def test_what_a_target_must_not_give(
 
 
 def test_one_name_for_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="another one of that name"):
+    with pytest.raises(ValueError, match="another file has that path"):
         run(Given(File("x.txt", MARK), File("x.txt", MARK)), tmp_path, monkeypatch)
 
 
@@ -177,7 +177,7 @@ def test_what_a_target_lacks_is_a_problem(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_page_lists_all_targets() -> None:
     page = (ROOT / "docs" / "targets.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| .* \| (by default|when asked for) \|$", page, re.M)
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (by default|with `--target`) \|$", page, re.M)
     assert [name for name, _ in rows] == known()
     assert tuple(name for name, when in rows if when == "by default") == DEFAULT
 
