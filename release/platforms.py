@@ -2,6 +2,7 @@
 
 Usage: platforms.py INTERPRETERS.json [--out dist/platforms] [--table docs/platforms.md] [--only NAME...]
                                        [--step installed|tests]
+       platforms.py --table docs/platforms.md [--out dist/platforms]   (the page of what results.json holds)
        platforms.py --tried FOLDER --table platforms.md   (wheels that cibuildwheel has built and tried)
 
 Release wheels come from cibuildwheel on the forge's machines; this shows the same on one machine. ziglang
@@ -17,6 +18,9 @@ INTERPRETERS.json is a list of objects:
     command    what runs it, as a list; without it, the wheel is built and not run
     paths      "windows" where the command sees this machine's folders as drive Z:
     tests      arguments of pytest; without them, those of TESTS
+    wheels     a folder of libraries' wheels that no registry has for this platform
+    note       what the table says of it
+Results go to results.json of --out, one after the other: what was not run again stays.
 Needs uv and ziglang for the Python that runs this, and a clone with its environment (make setup).
 """
 
@@ -46,6 +50,7 @@ TESTS = [
 ]
 NEEDS = ["pytest", "hypothesis", "pyarrow", "typer", "rich", "jinja2", "pyyaml", "jsonschema", "kaitaistruct"]
 MODULES = ("runtime/native/bindings", "runtime/native/messages")
+FACTS = ("name", "version", "tag", "note")
 SECONDS = 1800
 SYSTEMS = {
     "manylinux": "Linux {}, glibc",
@@ -157,6 +162,8 @@ def try_wheel(one: dict[str, Any], wheel: Path, step: str | None) -> dict[str, s
     install += ["--python-platform", platform_of(one["tag"])]
     if one["version"].endswith("t"):
         install = ["uv", "pip", "install", "-q", "-p", one["command"][0]]
+    if "wheels" in one:
+        install += ["--find-links", one["wheels"]]
     found = {}
     with tempfile.TemporaryDirectory() as work:
         for name, needs in (("installed", []), ("tests", NEEDS)):
@@ -199,6 +206,9 @@ def try_wheel(one: dict[str, Any], wheel: Path, step: str | None) -> dict[str, s
             )
             said = done.stdout.decode(errors="replace").replace("\r", "").strip().splitlines()
             found[name] = said[-1].strip("= ") if said else f"exit code {done.returncode}"
+            if name == "tests":
+                found[name] = re.sub(r" in [\d.]+s.*$", "", found[name])
+                found["ran"] = ", ".join(given)
             print(f"   {name}: {found[name]}", flush=True)
             if done.returncode:
                 Path(f"{wheel}.{name}.txt").write_text("\n".join(said))
@@ -224,20 +234,35 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Platforms",
         "",
-        f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). It builds a wheel,",
-        "installs it into an empty environment and tries it: first with `tests/packaging/smoke.py` and only",
-        "the libraries that kodec needs, then with the tests of codecs, generated modules, readers and",
-        "messages. Under qemu and wine fewer of these tests run.",
+        f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). For each platform it",
+        "builds a wheel, installs it into an empty environment and tries it: first with",
+        "`tests/packaging/smoke.py` and only the libraries that kodec needs, then with tests of the repository.",
+        f"All tests are {', '.join(f'`{each}`' for each in TESTS)}; where fewer ran, the table names them.",
         "",
         "| platform | Python | wheel | KB | installed, alone | tests |",
         "|---|---|---|--:|---|---|",
     ]
     for one in rows:
         cells = [one["name"], one["version"], f"`{one['tag']}`", str(one["size"] // 1000)]
-        alone = re.sub(r"^Python (\S+): (\w+) .*", r"passed (\1, \2)", one.get("installed", "not run here"))
-        cells += [alone, one.get("tests_said", "not run here")]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        cells += [
+            re.sub(r"^Python (\S+): (\w+) .*", r"passed (\1, \2)", one.get("installed", "not run here"))
+        ]
+        ran = one.get("ran", ", ".join(TESTS))
+        fewer = "" if ran == ", ".join(TESTS) else f" (`{ran.replace(', ', '`, `')}`)"
+        lines.append(f"| {' | '.join(cells)} | {one.get('tests_said', 'not run here')}{fewer} |")
+    notes = [f"{one['name']}, {one['version']}: {one['note']}" for one in rows if one.get("note")]
+    return "\n".join(lines) + "\n" + "".join(f"\n{each}\n" for each in notes)
+
+
+def write(page: Path, results: dict[str, dict[str, Any]]) -> None:
+    """The page, in the order of systems, machines and versions."""
+    order = list(SYSTEMS)
+    first = {
+        key: next(n for n, each in enumerate(order) if one["tag"].startswith(each))
+        for key, one in results.items()
+    }
+    shown = sorted(results, key=lambda key: (first[key], results[key]["name"], results[key]["version"]))
+    page.write_text(table([results[key] for key in shown]), encoding="utf-8")
 
 
 def main() -> int:
@@ -255,6 +280,13 @@ def main() -> int:
         rows = [{**named(path), **passed} for path in sorted(given.tried.glob("*.whl"))]
         given.table.write_text(table(rows), encoding="utf-8")
         return not rows
+    record = given.out / "results.json"
+    results = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    if not given.interpreters:
+        if not results or not given.table:
+            parser.error(f"without interpreters, a --table and results are needed: {record}")
+        write(given.table, results)
+        return 0
     rows = json.loads(given.interpreters.read_text(encoding="utf-8"))
     given.out.mkdir(parents=True, exist_ok=True)
     python = ROOT / ".venv" / "bin" / "python"
@@ -265,8 +297,6 @@ def main() -> int:
             env={**os.environ, "KODEC_NATIVE": "off"},
         )
         (pure,) = Path(work).glob("*.whl")
-        record = given.out / "results.json"
-        results = json.loads(record.read_text()) if record.exists() else {}
         for one in rows:
             key = f"{one['name']} {one['version']}"
             if given.only and not any(word in key for word in given.only):
@@ -277,11 +307,10 @@ def main() -> int:
             if one.get("command"):
                 tried = try_wheel(one, wheel, given.step)
                 said |= {f"{name}{'_said' * (name == 'tests')}": text for name, text in tried.items()}
-            results[key] = {**said, **{name: one[name] for name in ("name", "version", "tag")}}
+            results[key] = said | {name: one[name] for name in FACTS if name in one}
             record.write_text(json.dumps(results, indent=1))
     if given.table:
-        shown = [results[key] for one in rows if (key := f"{one['name']} {one['version']}") in results]
-        given.table.write_text(table(shown), encoding="utf-8")
+        write(given.table, results)
     return any("failed" in str(each) for each in results.values())
 
 

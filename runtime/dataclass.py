@@ -151,7 +151,7 @@ else:
             if each.init:
                 changes.setdefault(each.name, getattr(self, each.name))
             elif each.name in changes:
-                raise ValueError(f"field {each.name} is declared with init=False")
+                raise TypeError(f"field {each.name} is declared with init=False")
         return self.__class__(**changes)
 
     class _LazyInit:
