@@ -18,6 +18,8 @@ from kodec.generator.problems import SchemaProblem
 from kodec.generator.schema.model import Field, Model, Schema, Struct, Tag
 from kodec.generator.schema.type_roles import tagged_section
 from kodec.generator.text import Text
+from kodec.runtime.errors import MissingDependency
+from kodec.runtime.extras import install_command
 
 __all__ = [
     "DEFAULT",
@@ -136,10 +138,18 @@ def known() -> list[str]:
 
 
 def find(name: str) -> Target[Any]:
-    """The target of that name. Raises ValueError if it does not exist or cannot be loaded."""
+    """The target of that name.
+
+    Raises ValueError if it does not exist or cannot be loaded, MissingDependency if it needs a library that is
+    not installed.
+    """
     if name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
-        own: Target[Any] = getattr(importlib.import_module(module), attribute)
+        try:
+            own: Target[Any] = getattr(importlib.import_module(module), attribute)
+        except ImportError as missing:
+            text = f"target {name} needs `{missing.name}`: {install_command('generator')}"
+            raise MissingDependency(text, name=missing.name) from missing
         return own
     point = _foreign().get(name)
     if point is None:

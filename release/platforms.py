@@ -234,9 +234,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Platforms",
         "",
-        f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). For each platform it",
-        "builds a wheel, installs it into an empty environment and tries it: first with",
-        "`tests/packaging/smoke.py` and only the libraries that kodec needs, then with tests of the repository.",
+        f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). For each",
+        "platform it builds a wheel, installs it into an empty environment and tries it: first with",
+        "`tests/packaging/smoke.py` and only the libraries that kodec needs, then with the repository's tests.",
         f"All tests are {', '.join(f'`{each}`' for each in TESTS)}; where fewer ran, the table names them.",
         "",
         "| platform | Python | wheel | KB | installed, alone | tests |",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 __all__ = ["install_command"]
 
+# In a clone, `kodec.runtime` is a link to a folder beside it.
+_PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([\w-]+)['"]""")
 
 
@@ -15,14 +18,26 @@ def install_command(*extras: str) -> str:
 
     It names the libraries, not kodec, so it also works if kodec was installed from a clone or a wheel.
     """
+    needed = _in_clone(extras) if _PROJECT.is_file() else _installed(extras)
+    return " ".join(["pip install", *(f"'{each}'" for each in needed or [f"kodec[{','.join(extras)}]"])])
+
+
+def _in_clone(extras: tuple[str, ...]) -> list[str]:
+    # what is installed of a clone may have older metadata
+    import tomllib
+
+    given = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    return [what for extra in extras for what in given.get(extra, [])]
+
+
+def _installed(extras: tuple[str, ...]) -> list[str]:
     # importing it takes as long as importing kodec, and only this function needs it
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
-        needed = list(_needed(frozenset(extras), requires("kodec") or []))
+        return list(_needed(frozenset(extras), requires("kodec") or []))
     except PackageNotFoundError:  # kodec's source on the path, not installed
-        needed = []
-    return " ".join(["pip install", *(f"'{each}'" for each in needed or [f"kodec[{','.join(extras)}]"])])
+        return []
 
 
 def _needed(extras: frozenset[str], requirements: list[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kodec.runtime import extras
 from kodec.runtime.extras import install_command
 
 pytestmark = pytest.mark.quick
@@ -30,5 +31,18 @@ def test_without_metadata_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) ->
     def missing(name: str) -> list[str]:
         raise importlib.metadata.PackageNotFoundError(name)
 
+    monkeypatch.setattr(extras, "_PROJECT", Path("nowhere"))
     monkeypatch.setattr(importlib.metadata, "requires", missing)
     assert install_command("generator", "arrow") == "pip install 'kodec[generator,arrow]'"
+
+
+def test_an_installed_kodec_asks_its_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [
+        "lz4>=4",
+        "pyyaml>=6; extra == 'generator'",
+        "jinja2>=3.1 ; extra=='generator'",
+        "rich; extra == 'cli'",
+    ]
+    monkeypatch.setattr(extras, "_PROJECT", Path("nowhere"))
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: listed)
+    assert install_command("generator") == "pip install 'pyyaml>=6' 'jinja2>=3.1'"
