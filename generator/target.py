@@ -147,9 +147,9 @@ def find(name: str) -> Target[Any]:
         module, _, attribute = _OWN[name].partition(":")
         try:
             own: Target[Any] = getattr(importlib.import_module(module), attribute)
-        except ImportError as missing:
-            text = f"target {name} needs `{missing.name}`: {install_command('generator')}"
-            raise MissingDependency(text, name=missing.name) from missing
+        except ImportError as error:
+            text = f"target {name} needs `{error.name}`: {install_command('generator')}"
+            raise MissingDependency(text, name=error.name) from error
         return own
     point = _foreign().get(name)
     if point is None:

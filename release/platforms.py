@@ -19,7 +19,7 @@ INTERPRETERS.json is a list of objects:
     paths      "windows" where the command sees this machine's folders as drive Z:
     tests      arguments of pytest; without them, those of TESTS
     wheels     a folder of libraries' wheels that no registry has for this platform
-    note       what the table says of it
+    note       a sentence below the table
 Results go to results.json of --out, one after the other: what was not run again stays.
 Needs uv and ziglang for the Python that runs this, and a clone with its environment (make setup).
 """
@@ -236,7 +236,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "",
         f"`python release/platforms.py` writes this page ({datetime.now(UTC):%Y-%m-%d}). For each",
         "platform it builds a wheel, installs it into an empty environment and tries it: first with",
-        "`tests/packaging/smoke.py` and only the libraries that kodec needs, then with the repository's tests.",
+        "`tests/packaging/smoke.py` and only the libraries that kodec needs, then with tests of the clone.",
         f"All tests are {', '.join(f'`{each}`' for each in TESTS)}; where fewer ran, the table names them.",
         "",
         "| platform | Python | wheel | KB | installed, alone | tests |",
