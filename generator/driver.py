@@ -46,10 +46,17 @@ class Change:
     diff: str
 
 
-def load(schemas: Path, overlays: Sequence[str] = (), *, streams: bool = False) -> Model:
-    """The checked model of all schemas in a folder. Raises SchemaError with every problem found."""
+def load(
+    schemas: Path, overlays: Sequence[str] = (), *, streams: bool = False, import_path: Sequence[Path] = ()
+) -> Model:
+    """The checked model of all schemas in a folder, and of what they import from those of `import_path`.
+
+    Raises SchemaError with every problem found.
+    """
     problems = Problems()
-    return run_passes(build(schemas, problems, overlay_files(overlays)), problems, streams=streams)
+    return run_passes(
+        build(schemas, problems, overlay_files(overlays), import_path), problems, streams=streams
+    )
 
 
 def overlay_files(given: Sequence[str]) -> dict[str, Path]:
@@ -77,6 +84,7 @@ def render_all(
     overlays: Sequence[str] = (),
     streams: bool = False,
     notes: list[SchemaProblem] | None = None,
+    import_path: Sequence[Path] = (),
 ) -> Output:
     """All generated text.
 
@@ -89,6 +97,7 @@ def render_all(
         overlays: files with further keys for schemas, or ids of schemas that ship with such a file.
         streams: make streamed modules of all schemas without keys that need layouts.
         notes: a list to which notes about the schemas are added.
+        import_path: folders in which imports of the schemas are also found; these are generated too.
 
     Raises SchemaError with all problems of the schemas, and all that a target cannot express; ValueError
     for an invalid package, kernel, target or option.
@@ -97,9 +106,10 @@ def render_all(
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
     problems = Problems(notes=[] if notes is None else notes)
-    model = check(build(schemas, problems, overlay_files(overlays)), problems, streams=streams)
+    model = build(schemas, problems, overlay_files(overlays), import_path)
+    model = check(model, problems, streams=streams)
     # the model is without its invalid parts: targets report what they do not support of the rest
-    able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
+    able = _without_problems(model, problems) if problems.found else dict.fromkeys(kernels)
     named = tuple(name for name in dict.fromkeys(kernels) if name in able)
     request = Request(model, package, named, options_of(chosen, options or {}))
     for target in chosen:
@@ -117,10 +127,10 @@ def render_all(
     return Output(modules, tests, tuple(pattern for target in chosen for pattern in target.files))
 
 
-def _without_problems(model: Model, schemas: Path, problems: Problems) -> dict[str, None]:
+def _without_problems(model: Model, problems: Problems) -> dict[str, None]:
     """The ids of the schemas without problems, also in their imports."""
     files = {problem.place.file for problem in problems.found}
-    wrong = {each.id for each in model.schemas if (Path(schemas.name) / each.path).as_posix() in files}
+    wrong = {each.id for each in model.schemas if each.root.place.file in files}
     while more := {each.id for each in model.schemas if wrong & set(each.imports)} - wrong:
         wrong |= more
     return dict.fromkeys(each.id for each in model.schemas if each.id not in wrong)
@@ -211,10 +221,11 @@ def generate(
     streams: bool = False,
     check: bool = False,
     notes: list[SchemaProblem] | None = None,
+    import_path: Sequence[Path] = (),
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only return what would change.
 
-    Notes about the schemas are added to `notes`.
+    Notes about the schemas are added to `notes`. Imports are also found in the folders of `import_path`.
 
     Raises SchemaError and ValueError as `render_all` does, and ValueError before anything is written for a
     file that somebody wrote by hand, or whose link leads out of the folder.
@@ -228,6 +239,7 @@ def generate(
         overlays=overlays,
         streams=streams,
         notes=notes,
+        import_path=import_path,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

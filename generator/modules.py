@@ -47,7 +47,7 @@ class Modules:
 
     def of(self, schema: Schema) -> ModuleType:
         """The module of a schema that has types of its own."""
-        return sys.modules[f"{self._name}.{schema.path.removesuffix('.ksy').replace('/', '.')}"]
+        return sys.modules[f"{self._name}.{schema.module.replace('/', '.')}"]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

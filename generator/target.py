@@ -7,7 +7,6 @@ is used by `kodec generate --target`, the value is a Target. docs/targets.md sho
 from __future__ import annotations
 
 import importlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -200,7 +199,7 @@ def type_prefixes(model: Model, form: Callable[[str], str] = str) -> Iterator[tu
     """
     ids = Counter(form(schema.id) for schema in model.schemas)
     for schema in model.schemas:
-        path = re.sub(r"\W", "_", schema.path.removesuffix(".ksy"))
+        path = schema.module.replace("/", "_")
         yield schema, form(schema.id if ids[form(schema.id)] == 1 else path)
 
 

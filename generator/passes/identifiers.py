@@ -26,6 +26,7 @@ _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
     (ex.Unary, "op"): re.compile(r"(not|[-~])\Z"),
     (ex.Binary, "op"): re.compile(r"(or|and|[-+*/%&|^<>]|[=!<>]=|<<|>>)\Z"),
 }
+_PATH = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_. -]*[A-Za-z0-9_])?\Z")
 # data, which every target writes as a literal
 _DATA = {(ex.Literal, "value")}
 
@@ -34,9 +35,10 @@ def check_identifiers(model: Model, problems: Problems) -> None:
     """Report every text of the model that should be a name and is not, whatever its key."""
     for schema in model.schemas:
         for part in schema.path.removesuffix(".ksy").split("/"):
-            if not _NAME.match(part):
+            # it is a part of the first line of generated files
+            if not _PATH.match(part):
                 text = f"`{part}` in the file's path is not a name"
-                problems.add(schema.root.place, schema.id, text, "lower_snake_case")
+                problems.add(schema.root.place, schema.id, text, "letters, digits, `_`, `-`, `.` and spaces")
         for place, owner, key, text in _texts(schema, schema.root.place):
             if (type(owner), key) in _DATA or (type(owner), key) == (Schema, "path"):
                 continue

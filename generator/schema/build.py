@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kodec.generator.problems import Place, Problems, nearest
@@ -53,19 +53,32 @@ _PARSED = frozenset(
 WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 
-def build(folder: Path, problems: Problems, overlays: Mapping[str, Path] | None = None) -> Model:
+def build(
+    folder: Path,
+    problems: Problems,
+    overlays: Mapping[str, Path] | None = None,
+    import_path: Sequence[Path] = (),
+) -> Model:
     """Read every .ksy under `folder`; the model has harmless values in place of those with problems.
 
     `overlays` are files with further keys, by the id of the schema; one beside a schema is found by itself.
+    What schemas import is read from the folders of `import_path`, where `folder` does not have it.
     """
     files = sorted(folder.rglob("*.ksy"))
     if not files:
         problems.add(Place(folder.name, 1, 1), "", "no .ksy file in this folder")
     units: dict[str, Unit] = {}
-    for file in files:
-        unit = load_unit(file, file.relative_to(folder).as_posix(), folder, problems, overlays)
+    todo = [file.relative_to(folder).as_posix() for file in reversed(files)]
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        unit = load_unit(name, [folder, *import_path], problems, overlays)
         if unit is None:
             continue
+        todo += unit.needs if import_path else ()
         if unit.id in units:
             problems.add(
                 unit.root.place, unit.id, f"two files have the id: the other is {units[unit.id].path}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from kodec.generator.problems import Problems
 from kodec.generator.schema.load import Node, load_file, word_of
 from kodec.generator.schema.overlay import apply_overlay, overlay_beside
 
-__all__ = ["IDENT", "Unit", "load_unit"]
+__all__ = ["IDENT", "Unit", "found_in", "imported", "load_unit"]
 
 IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -27,16 +27,38 @@ class Unit:
     digest: str
     root: Node
     imports: tuple[str, ...]
+    needs: tuple[str, ...]
     types: dict[str, Node]
     enums: dict[str, Node]
 
 
+def imported(importer: str, path: str) -> str:
+    """The name of an imported file, relative to the folders of schemas, as its importer is named."""
+    target = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(importer), path)
+    return posixpath.normpath(target) + ".ksy"
+
+
+def found_in(name: str, folders: Sequence[Path]) -> Path | None:
+    """The first of the folders that has a file of that name; none for a name that leads out of them."""
+    if name.startswith(".."):
+        return None
+    return next((folder for folder in folders if (folder / name).is_file()), None)
+
+
 def load_unit(
-    file: Path, name: str, folder: Path, problems: Problems, overlays: Mapping[str, Path] | None = None
+    name: str, folders: Sequence[Path], problems: Problems, overlays: Mapping[str, Path] | None = None
 ) -> Unit | None:
-    """One schema file, with the overlay beside it, and that of `overlays` by its id."""
+    """Read a file of the first folder that has it: that of the schemas, or one of the import path.
+
+    With it the overlay beside it, and that of `overlays` by its id.
+    """
     overlays = overlays or {}
-    shown = (Path(folder.name) / name).as_posix()
+    folder = found_in(name, folders)
+    # what stands there is no regular file
+    folder = folders[0] if folder is None else folder
+    # messages name the folder of the schemas by its last part, which is where they are shown from
+    shown = (Path(folder.name if folder == folders[0] else folder.absolute()) / name).as_posix()
+    file = folder / name
     root, data = load_file(file, shown, problems)
     if root is None:
         return None
@@ -50,28 +72,30 @@ def load_unit(
         return None
     if ident.value != file.stem:
         problems.add(ident.place, "meta/id", f"`{ident.value}` is not the file's name", f"id: {file.stem}")
-    imports = []
+    imports, needs = [], []
     listed = meta.get("imports")
     if listed is not None and not isinstance(listed.value, list):
         problems.add(listed.place, "meta/imports", "`imports` must be a list")
     for item in listed.items if listed else []:
         path = str(item.value)
-        target = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(name), path)
-        target = posixpath.normpath(target) + ".ksy"
-        if target.startswith("..") or not (folder / target).is_file():
-            problems.add(item.place, "meta/imports", f"`{path}`: there is no {target} in the schema folder")
+        target = imported(name, path)
+        if found_in(target, folders) is None:
+            where = "in the schema folder" + " or the import path" * (len(folders) > 1)
+            text = f"`{path}`: there is no {target} {where}"
+            problems.add(item.place, "meta/imports", text, "-I DIR names a further folder of schemas")
         else:
             imports.append(posixpath.basename(path))
+            needs.append(target)
     types: dict[str, Node] = {}
     enums: dict[str, Node] = {}
     _collect(root, ident.value, types, enums, problems)
     for overlay in (overlay_beside(file), overlays.get(ident.value)):
         if overlay is not None:
             beside = overlay.parent == file.parent
-            shown = (Path(folder.name) / name).with_name(overlay.name).as_posix() if beside else str(overlay)
-            data += apply_overlay(root, ident.value, overlay, shown, problems)
+            place = Path(shown).with_name(overlay.name).as_posix() if beside else str(overlay)
+            data += apply_overlay(root, ident.value, overlay, place, problems)
     digest = hashlib.sha256(data).hexdigest()
-    return Unit(ident.value, name, digest, root, tuple(imports), types, enums)
+    return Unit(ident.value, name, digest, root, tuple(imports), tuple(needs), types, enums)
 
 
 def _collect(

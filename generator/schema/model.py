@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -466,6 +467,17 @@ class Schema:
     @property
     def root(self) -> Struct:
         return self.structs[0]
+
+    @property
+    def module(self) -> str:
+        """The path without `.ksy`, of names that can be imported: `_3d/ply` of `3d/ply.ksy`."""
+        return "/".join(map(_importable, self.path.removesuffix(".ksy").split("/")))
+
+
+def _importable(part: str) -> str:
+    """A folder's name as that of a package: `_` for other signs, before a digit, and after a keyword."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", part)
+    return f"_{plain}" if plain[:1].isdigit() else f"{plain}_" if keyword.iskeyword(plain) else plain
 
 
 @dataclass(frozen=True, slots=True)

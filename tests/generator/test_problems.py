@@ -333,7 +333,6 @@ FILES: dict[str, tuple[dict[str, str], str]] = {
         {"x.ksy": "meta: {id: x, imports: [y]}\ntypes:\n  a: {seq: [{id: b, type: 'y::b'}]}\n  c: {seq: [{id: d, type: u1}]}\n",
          "y.ksy": "meta: {id: y, imports: [x]}\ntypes:\n  b: {seq: [{id: c, type: 'x::c'}]}\n"},
         "would import each other"),
-    "folder that Python cannot import": ({"my-files/x.ksy": "meta: {id: x}\nseq: [{id: a, type: u1}]\n"}, "`my-files` in the file's path"),
     "folder and file of one name": ({"x.ksy": "meta: {id: x}\nseq: [{id: a, type: u1}]\n", "x/y.ksy": "meta: {id: y}\nseq: [{id: a, type: u1}]\n"}, "there is a folder beside x.ksy"),
 }  # fmt: skip
 

@@ -136,7 +136,7 @@ def test_changes_are_seen_once_each(tmp_path: Path) -> None:
         if todo and (action := todo.pop(0)) is not None:
             action()
 
-    for _ in changes_of(tmp_path, wait):
+    for _ in changes_of(tmp_path, wait=wait):
         seen.append(sorted(path.name for path in tmp_path.rglob("*.ksy")))
         if not todo:
             break

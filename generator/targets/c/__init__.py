@@ -123,7 +123,7 @@ class _C:
                 tests = list(defaults.compared(unit)) if unit.name in compared else None
                 parts.append({"read": read, "write": write, "compared": tests})
             text = folded(_TEMPLATES.render("source.c.j2", mark=mark(schema), parts=parts))
-            path = schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_") + ".c"
+            path = schema.module.replace("/", "_") + ".c"
             sources.append(path)
             yield File(f"{FOLDER}/src/{path}", text, schema)
         columns = [_columns(plan.program, names, schema, rows) for schema, rows in plan.rows]

@@ -75,7 +75,8 @@ class _Go:
             imports = [path for path in _IMPORTS if re.search(rf"\b{path.rpartition('/')[2]}\.", code)]
             head = {"mark": mark(schema), "package": plan.name, "imports": imports, "type": names.type}
             text = _TEMPLATES.render("file.go.j2", id=schema.id, enums=schema.enums, body=body, **head)
-            path = schema.path.removesuffix(".ksy").replace("/", "_")
+            # go leaves out files whose names begin with `_`
+            path = schema.module.replace("/", "_").removeprefix("_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
 
 

@@ -75,7 +75,7 @@ class _Python:
             found += stream_tests(back, kinds, request.package)
         tests: dict[str, ContractTests | StreamTests] = {}
         for each in found:
-            path = each.schema.path.removesuffix(".ksy") + ".py"
+            path = each.schema.module + ".py"
             flat = path.replace("/", "_")
             # `a/b.ksy` and `a_b.ksy` are two schemas
             name = flat if f"test_{flat}" not in tests else path.replace("/", "__")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import keyword
 from collections.abc import Iterator
 
 from kodec.generator.plan.steps import Fixed, Unit, steps_in
@@ -44,24 +43,16 @@ def check_collisions(index: ModelIndex, problems: Problems) -> None:
     """Report what would give a module that cannot be imported, or one name with two meanings."""
     model = index.model
     for schema in model.schemas:
-        _path(schema, problems)
         if index.wanted(schema):
             _module(index, schema, problems)
     _packages(model, problems)
     _circles(index, problems)
 
 
-def _path(schema: Schema, problems: Problems) -> None:
-    for part in schema.path.removesuffix(".ksy").split("/"):
-        if not part.isidentifier() or keyword.iskeyword(part):
-            text = f"`{part}` in the file's path cannot be the name of a Python module"
-            problems.add(schema.root.place, schema.id, text, "use a name in lower_snake_case")
-
-
 def _packages(model: Model, problems: Problems) -> None:
-    folders = {schema.path.rpartition("/")[0] for schema in model.schemas}
+    folders = {schema.module.rpartition("/")[0] for schema in model.schemas}
     for schema in model.schemas:
-        if schema.path.removesuffix(".ksy") in folders:
+        if schema.module in folders:
             text = f"there is a folder beside {schema.path} that has its name"
             problems.add(schema.root.place, schema.id, text, "rename the one or the other")
 

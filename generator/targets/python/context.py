@@ -23,7 +23,7 @@ class Context:
         self.model = back.model
         self.program = back.program
         self.schema = schema
-        self.path = schema.path.removesuffix(".ksy") + ".py"
+        self.path = schema.module + ".py"
         self.sibling_names: dict[str, set[str]] = {}
         own = {back.classes[struct.name] for struct in schema.structs}
         own |= {back.enum_class(enum.name) for enum in schema.enums}
@@ -35,7 +35,7 @@ class Context:
 
     def relative(self, schema_id: str) -> str:
         here = posixpath.dirname(self.path)
-        there = self.model.schema(schema_id).path.removesuffix(".ksy")
+        there = self.model.schema(schema_id).module
         relative = posixpath.relpath(there, here or ".")
         ups = relative.count("../")
         return "." * (ups + 1) + relative.replace("../", "").replace("/", ".")

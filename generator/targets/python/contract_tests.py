@@ -160,7 +160,7 @@ class _Maker:
         }
 
     def imported(self, owner: str, name: str) -> str:
-        path = self.model.schema_of(owner).path.removesuffix(".ksy").replace("/", ".")
+        path = self.model.schema_of(owner).module.replace("/", ".")
         module = f"{self.view.package}.{path}"
         plain = path.rpartition(".")[2]
         alias = f"{plain}_" if plain in _TAKEN else plain

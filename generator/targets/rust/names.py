@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from kodec.generator.plan.steps import Unit
 from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Model, Schema
@@ -59,7 +57,7 @@ class Names:
         self.choices = Taken()
         modules = Taken()
         for schema, head in type_prefixes(model):
-            path = re.sub(r"\W", "_", schema.path.removesuffix(".ksy"))
+            path = schema.module.replace("/", "_")
             module = modules.claim(_MODULES.free(path))
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 text = camel("_".join((head, *name.split("::")[1:])))

@@ -69,7 +69,7 @@ class _TypeScript:
             body = self._body(plan, names, schema)
             if not body:
                 continue
-            module = schema.path.removesuffix(".ksy")
+            module = schema.module
             modules.append(module)
             imports = list(_imports(names, module, body))
             text = _TEMPLATES.render("file.ts.j2", mark=mark(schema), imports=imports, body=body)

@@ -59,7 +59,7 @@ class Names:
         self._types: dict[str, str] = {}
         self.modules: dict[str, str] = {}
         for schema, head in type_prefixes(model, pascal):
-            module = schema.path.removesuffix(".ksy")
+            module = schema.module
             for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
                 text = _TYPES.free(head + "".join(map(pascal, name.split("::")[1:])))
                 self._types[name] = text

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kodec.generator.driver import overlay_files
+from kodec.generator.driver import load, overlay_files
 from kodec.generator.problems import Problems, SchemaError
+from kodec.generator.schema.files import found_in, imported
 from kodec.generator.schema.load import load_file
+from kodec.generator.schema.model import Model, Schema
 from kodec.generator.schema.overlay import overlay_beside
 
-__all__ = ["add_overlays", "collect"]
+__all__ = ["add_overlays", "collect", "collected"]
 
 MOST_FILES = 1000
 
 
-def collect(schema: Path) -> tuple[str, dict[str, bytes]]:
+def collect(schema: Path, import_path: Sequence[Path] = ()) -> tuple[str, dict[str, bytes]]:
     """A schema's path in its folder of schemas, and the bytes of each file that belongs to it, by path.
 
-    The folder is the nearest one around the file from which every import can be found: one that starts with
-    a slash counts from there. Raises: SchemaError for an import that is nowhere; OSError.
+    The folder is the nearest one around the file from which every import can be found, or else in one of the
+    folders of `import_path`: an import that starts with a slash counts from there. Raises: SchemaError for an
+    import that is nowhere; OSError.
     """
     schema = schema.resolve()
     problems: list[SchemaError] = []
     for folder in schema.parents:
         try:
             name = schema.relative_to(folder).as_posix()
-            return name, _closure(folder, name)
+            return name, _closure([folder, *import_path], name)
         except SchemaError as error:
             problems.append(error)
     raise problems[0]
@@ -42,7 +46,18 @@ def add_overlays(files: dict[str, bytes], overlays: Iterable[str]) -> None:
         files[posixpath.join(posixpath.dirname(found[0]), place.name)] = place.read_bytes()
 
 
-def _closure(folder: Path, first: str) -> dict[str, bytes]:
+def collected(schema: Path, import_path: Sequence[Path] = ()) -> tuple[Model, Schema]:
+    """The checked model of a schema and its imports, and the schema in it. Raises: as `collect`."""
+    name, files = collect(schema, import_path)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, data in files.items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / path).write_bytes(data)
+        model = load(Path(folder))
+    return model, next(each for each in model.schemas if each.path == name)
+
+
+def _closure(folders: Sequence[Path], first: str) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     todo = [first]
     problems = Problems()
@@ -50,6 +65,7 @@ def _closure(folder: Path, first: str) -> dict[str, bytes]:
         name = todo.pop()
         if name in found:
             continue
+        folder = found_in(name, folders) or folders[0]
         root, data = load_file(folder / name, name, problems)
         found[name] = data
         beside = overlay_beside(folder / name)
@@ -59,10 +75,10 @@ def _closure(folder: Path, first: str) -> dict[str, bytes]:
         imports = meta.get("imports") if meta else None
         for item in imports.items if imports else []:
             path = str(item.value)
-            target = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(name), path)
-            target = posixpath.normpath(target) + ".ksy"
-            if target.startswith("..") or not (folder / target).is_file():
-                problems.add(item.place, "meta/imports", f"`{path}`: there is no such schema")
+            target = imported(name, path)
+            if found_in(target, folders) is None:
+                text = f"`{path}`: there is no such schema"
+                problems.add(item.place, "meta/imports", text, "-I DIR names a further folder of schemas")
             elif len(found) + len(todo) > MOST_FILES:
                 problems.add(item.place, "meta/imports", f"more than {MOST_FILES} schemas")
             else:

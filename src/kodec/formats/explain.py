@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,14 +71,14 @@ class Explainer:
 
     Args:
         schema: the path of a .ksy file; its imports are searched for around it.
+        import_path: further folders in which imports are searched for.
 
     Raises: SchemaError with all problems of the schema; MissingDependency; OSError.
     """
 
-    def __init__(self, schema: str | os.PathLike[str]) -> None:
+    def __init__(self, schema: str | os.PathLike[str], import_path: Sequence[Path] = ()) -> None:
         try:
-            from kodec.formats.collect import collect
-            from kodec.generator.driver import load
+            from kodec.formats.collect import collected
             from kodec.generator.plan.build import program_of
             from kodec.generator.plan.streams import streams_of
             from kodec.generator.schema.expression_types import Kinds
@@ -87,13 +86,7 @@ class Explainer:
             raise MissingDependency(
                 f"explaining needs `{error.name}`: {install_command('generator')}"
             ) from error
-        name, files = collect(Path(schema))
-        with tempfile.TemporaryDirectory() as folder:
-            for path, data in files.items():
-                (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-                (Path(folder) / path).write_bytes(data)
-            model = load(Path(folder))
-        self._schema = next(each for each in model.schemas if each.path == name)
+        model, self._schema = collected(Path(schema), import_path)
         self._program = streams_of(model, Kinds(model)) if self._schema.streamed else program_of(model)
         self.id = self._schema.id
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from mmap import ACCESS_READ, mmap
@@ -101,13 +101,13 @@ class Format:
         ('sensor_log', ('blocks',))
     """
 
-    def __init__(self, path: Path, overlays: Iterable[str] = ()) -> None:
+    def __init__(self, path: Path, overlays: Iterable[str] = (), import_path: Sequence[Path] = ()) -> None:
         from kodec.formats.cache import modules_of
         from kodec.formats.collect import add_overlays, collect
         from kodec.formats.shapes import Shapes
         from kodec.generator.driver import load
 
-        name, files = collect(path)
+        name, files = collect(path, import_path)
         add_overlays(files, overlays)
         self._modules = modules_of(files)
         self._model = load(self._modules.schemas)
@@ -269,7 +269,12 @@ class Format:
         return _reader(columns, path, {}, batches, backend="native")
 
 
-def load_schema(path: str | os.PathLike[str], overlays: Iterable[str] = ()) -> Format:
+def load_schema(
+    path: str | os.PathLike[str],
+    overlays: Iterable[str] = (),
+    *,
+    import_path: Iterable[str | os.PathLike[str]] = (),
+) -> Format:
     """The format that a Kaitai schema describes: its modules are generated once, into the user's cache.
 
     `path` is that of a .ksy file; its imports are searched for around it. If there is a C compiler and
@@ -279,6 +284,7 @@ def load_schema(path: str | os.PathLike[str], overlays: Iterable[str] = ()) -> F
         path: of a `.ksy` file; the schemas that it imports are found around it.
         overlays: files with further keys (`x.overlay.yaml`), or ids of schemas for which kodec has one. An
             overlay beside a schema is found by itself.
+        import_path: further folders in which imports are found, after those around the file.
 
     Returns: the format; its `scan` reads files.
     Raises: SchemaError (a KodecError) with all problems of the schema; ValueError for an overlay
@@ -293,7 +299,7 @@ def load_schema(path: str | os.PathLike[str], overlays: Iterable[str] = ()) -> F
     try:
         import pyarrow  # noqa: F401  # said here rather than at the first file
 
-        return Format(Path(path), overlays)
+        return Format(Path(path), overlays, [Path(each) for each in import_path])
     except ImportError as error:
         if isinstance(error, MissingDependency):
             raise

@@ -117,7 +117,7 @@ class Shapes:
 
     def class_of(self, target: str) -> type:
         schema = self.model.schema_of(target)
-        found: type = getattr(self._load(schema.path.removesuffix(".ksy")), self.index.classes[target])
+        found: type = getattr(self._load(schema.module), self.index.classes[target])
         return found
 
     # -- types ----------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def stream_tests(back: ModelIndex, kinds: Kinds, package: str) -> Iterator[Strea
         return
     with Modules(back.model) as modules:
         for schema in schemas:
-            path = schema.path.removesuffix(".ksy").replace("/", ".")
+            path = schema.module.replace("/", ".")
             inside, _, name = path.rpartition(".")
             alias = f"{name}_" if name in _TAKEN | _MORE_TAKEN else name
             view = StreamTests(schema, f"{package}.{inside}".rstrip("."), name, alias)

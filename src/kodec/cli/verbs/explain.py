@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from kodec.cli.explain_page import write_page
 from kodec.cli.hexdump import lines_of_explanation
 from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.schemas import IMPORT_PATH
 from kodec.cli.stdin import stdin_as_file
 from kodec.formats.explain import Area, Explainer, Explanation, Part
 from kodec.generated.log import offset_index, time_index, transaction_index
@@ -74,6 +75,7 @@ def explain(
     count: Annotated[
         int | None, Option("--count", min=1, help="Number of batches or entries; all by default.")
     ] = None,
+    import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     whole: Annotated[bool, Option("--whole", help="Show long fields in full.")] = False,
     html: Annotated[Path | None, Option("--html", help="Write an interactive page instead of lines.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing page.")] = False,
@@ -91,7 +93,7 @@ def explain(
         raise BadParameter("--offset and --at exclude each other")
     with errors_reported(), stdin_as_file(file, ".log" if schema is None else "") as here:
         try:
-            sections = _sections(here, schema, type, version, at, offset)
+            sections = _sections(here, schema, import_path or [], type, version, at, offset)
             chosen = islice(sections, count)
             if html is None:
                 wrong = _print(chosen, whole)
@@ -113,7 +115,13 @@ def _print(sections: Iterator[_Section], whole: bool) -> bool:
 
 
 def _sections(
-    file: Path, schema: Path | None, type: str | None, version: int | None, at: int | None, offset: int | None
+    file: Path,
+    schema: Path | None,
+    import_path: Sequence[Path],
+    type: str | None,
+    version: int | None,
+    at: int | None,
+    offset: int | None,
 ) -> Iterator[_Section]:
     """The parts of a file, one after the other. Raises ValueError for options that do not fit the file."""
     kind = file.name.rpartition(".")[2]
@@ -133,7 +141,7 @@ def _sections(
     elif schema is None:
         raise ValueError(f"{file.name} is not one of Kafka's logs or indexes: give --schema")
     else:
-        explainer = Explainer(schema)
+        explainer = Explainer(schema, import_path)
     return iter([_Section("", explainer.explain(file.read_bytes(), type, arguments=arguments))])
 
 

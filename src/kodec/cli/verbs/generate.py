@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kodec.cli import lines
 from kodec.cli.parser import BadParameter, Exit, Option
+from kodec.cli.schemas import IMPORT_PATH
 from kodec.runtime.errors import MissingDependency
 from kodec.runtime.extras import install_command
 
@@ -70,6 +71,7 @@ def generate(
         Form, Option("--format", help="How problems are shown: file:line:col, or for CI.")
     ] = Form.text,
     as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     dialect: Annotated[
         bool, Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and leave.")
     ] = False,
@@ -149,6 +151,7 @@ def generate(
                 streams=streams,
                 check=check,
                 notes=notes,
+                import_path=import_path or [],
             )
         except SchemaError as error:
             problems = sorted({*error.problems, *notes})
@@ -169,7 +172,7 @@ def generate(
     try:
         if not watch:
             raise Exit(once())
-        for _ in changes_of(folder):
+        for _ in changes_of(folder, *(import_path or [])):
             lines.say(f"kodec: reading {folder}")
             try:
                 once()

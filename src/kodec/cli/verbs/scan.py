@@ -8,6 +8,7 @@ from typing import Annotated
 from kodec.cli import lines
 from kodec.cli.compressions import PARQUET
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
+from kodec.cli.schemas import IMPORT_PATH
 from kodec.cli.stdin import stdin_as_file
 from kodec.runtime.errors import KodecError, MissingDependency
 from kodec.runtime.extras import install_command
@@ -39,6 +40,7 @@ def scan(
         list[str] | None,
         Option("--column", help="A path from a row: body.width; may be given several times."),
     ] = None,
+    import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
     compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
@@ -60,7 +62,7 @@ def scan(
     try:
         with stdin_as_file(file) as here:
             check_target(to, here, overwrite=overwrite)
-            reader = load_schema(schema).scan(here, rows, column or None)
+            reader = load_schema(schema, import_path=import_path or ()).scan(here, rows, column or None)
             count = write_parquet(reader, to, compression=compression, overwrite=overwrite)
     except KodecError:
         raise

@@ -1,0 +1,15 @@
+"""Options that several verbs have which read by a schema."""
+
+from __future__ import annotations
+
+from kodec.cli.parser import Option
+
+__all__ = ["IMPORT_PATH"]
+
+IMPORT_PATH = Option(
+    "-I",
+    metavar="DIR",
+    exists=True,
+    file_okay=False,
+    help="A further folder of schemas to import from; may be repeated.",
+)
