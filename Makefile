@@ -6,7 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test thorough quick lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign edits wheels lock
-.PHONY: program sbom maven image
+.PHONY: program sbom maven image release
 .PHONY: clean suite languages conform setup java clients node sparks connector s3 stores kills lake docs site
 
 help: ## show this list
@@ -122,6 +122,10 @@ maven: java ## make the Maven repository of the Spark source in dist/maven (need
 
 image: ## build the container image (needs podman or docker)
 	@$$(command -v podman || echo docker) build -f release/Containerfile -t kodec .
+
+release: ## publish a version (VERSION=1.2.3): check the clone, tag it, push the tag; the forge builds and uploads
+	@test -n "$(VERSION)" || { echo "make release VERSION=1.2.3" >&2; exit 2; }
+	@sh release/publish.sh "$(VERSION)"
 
 lock: ## update the lock files of dependencies (needs uv)
 	@sh tools/lock.sh

@@ -139,8 +139,8 @@ def known() -> list[str]:
 def find(name: str) -> Target[Any]:
     """The target of that name.
 
-    Raises ValueError if it does not exist or cannot be loaded, MissingDependency if it needs a library that is
-    not installed.
+    Raises ValueError if it does not exist or cannot be loaded, and MissingDependency if a library that it
+    needs is not installed.
     """
     if name in _OWN:
         module, _, attribute = _OWN[name].partition(":")

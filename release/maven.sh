@@ -2,11 +2,17 @@
 # Deploys the Spark source as a Maven artifact: jar, sources, documentation and pom. Needs mvn and a JDK, and `make setup`.
 #
 # Usage: maven.sh URL   (file:///some/folder, or a repository that ~/.m2/settings.xml has credentials for as `kodec`)
+# $REPOSITORY is where the project is; without it, Repository under [project.urls] in pyproject.toml
 set -eu
 cd "$(dirname "$0")/.."
 url=$1
 java=src/kodec/pipeline/jvm
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
+: "${REPOSITORY:=$(sed -n 's/^Repository = "\(.*\)"$/\1/p' pyproject.toml)}"
+case $url in
+file:*) : "${REPOSITORY:=https://kodec.invalid}" ;; # to try it: not published
+*) : "${REPOSITORY:?where is the project? Write Repository under [project.urls] in pyproject.toml}" ;;
+esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -35,7 +41,7 @@ javadoc -quiet -public -Xdoclint:none -notimestamp -encoding UTF-8 -windowtitle 
 for part in sources javadoc; do
     (cd "$work/$part" && zip -q -X -r "$work/kodec-spark-$version-$part.jar" .)
 done
-sed "s/@VERSION@/$version/" release/pom.xml >"$work/pom.xml"
+sed "s/@VERSION@/$version/; s|@REPOSITORY@|$REPOSITORY|" release/pom.xml >"$work/pom.xml"
 cp "$java/kodec-spark.jar" "$work/kodec-spark-$version.jar"
 mvn -q -B deploy:deploy-file -DrepositoryId=kodec -Durl="$url" -DpomFile="$work/pom.xml" \
     -Dfile="$work/kodec-spark-$version.jar" -Dsources="$work/kodec-spark-$version-sources.jar" \

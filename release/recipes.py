@@ -1,9 +1,10 @@
-"""Drafts of recipes for Homebrew and conda-forge, from pyproject.toml, the lock and an sdist.
+"""Drafts of recipes for Homebrew and conda-forge, from pyproject.toml, the lock and an sdist. Needs uv.
 
-Usage: recipes.py [--sdist dist/kodec-VERSION.tar.gz] [--out dist/recipes] [--url URL]
+Usage: recipes.py [--repository URL] [--sdist dist/kodec-VERSION.tar.gz] [--out dist/recipes]
 
-Versions are those of requirements/image.txt. Homebrew builds libraries from sdists, whose addresses and
-hashes `brew update-python-resources kodec` fills in: the draft lists what it resolves.
+URL is where the project is, as [project.urls] of pyproject.toml names it: a workflow passes its own.
+Versions are those of requirements/image.txt. Homebrew builds libraries from sdists: uv finds their addresses
+and hashes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -26,15 +28,27 @@ def locked() -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
 
 
-def formula(url: str, sha256: str) -> str:
-    names = "\n".join(
-        f"  # {name} {version}" for name, version in sorted(locked().items()) if name != "pyarrow"
+def resources() -> str:
+    """The sdist of each library but pyarrow, which Homebrew has, as it lists them."""
+    asked = "\n".join(f"{name}=={version}" for name, version in locked().items() if name != "pyarrow")
+    command = ["uv", "pip", "compile", "-q", "--no-deps", "--no-header", "--format", "pylock.toml", "-"]
+    found = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
+    return "\n".join(
+        f'''  resource "{each["name"]}" do
+    url "{each["sdist"]["url"]}"
+    sha256 "{each["sdist"]["hashes"]["sha256"]}"
+  end
+'''
+        for each in tomllib.loads(found)["packages"]
     )
+
+
+def formula(repository: str, url: str, sha256: str) -> str:
     return f'''class Kodec < Formula
   include Language::Python::Virtualenv
 
   desc "Reads, checks and writes the bytes that Apache Kafka stores"
-  homepage "{url.partition("/releases/")[0]}"
+  homepage "{repository}"
   url "{url}"
   sha256 "{sha256}"
   license "{PROJECT["license"]}"
@@ -43,9 +57,7 @@ def formula(url: str, sha256: str) -> str:
   depends_on "pyarrow"
   depends_on "python@3.14"
 
-  # `brew update-python-resources kodec` writes a resource for each of these:
-{names}
-
+{resources()}
   def install
     ENV["KODEC_NATIVE"] = "require"
     virtualenv_install_with_resources
@@ -123,14 +135,18 @@ def main() -> None:
     version = PROJECT["version"]
     parser.add_argument("--sdist", type=Path, default=ROOT / "dist" / f"kodec-{version}.tar.gz")
     parser.add_argument("--out", type=Path, default=ROOT / "dist" / "recipes")
-    parser.add_argument(
-        "--url", default=f"https://github.com/OWNER/kodec/releases/download/v{version}/kodec-{version}.tar.gz"
-    )
+    parser.add_argument("--repository", default=PROJECT.get("urls", {}).get("Repository"))
     given = parser.parse_args()
+    if not given.repository:
+        parser.error(
+            "where is the project? Give --repository, or Repository under [project.urls] in pyproject.toml"
+        )
+    repository = given.repository.rstrip("/")
+    url = f"{repository}/releases/download/v{version}/kodec-{version}.tar.gz"
     sha256 = hashlib.sha256(given.sdist.read_bytes()).hexdigest()
     given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "kodec.rb").write_text(formula(given.url, sha256), encoding="utf-8")
-    (given.out / "recipe.yaml").write_text(conda(given.url, sha256), encoding="utf-8")
+    (given.out / "kodec.rb").write_text(formula(repository, url, sha256), encoding="utf-8")
+    (given.out / "recipe.yaml").write_text(conda(url, sha256), encoding="utf-8")
 
 
 if __name__ == "__main__":
