@@ -84,7 +84,7 @@ class WireTypes(messages.Message):
 
 
 def read_wire_types(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[WireTypes, int]:
-    """Read `wire_types` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `wire_types` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 17:
         raise _RUN_1.truncated(pos, end)
     flag, identity = _RUN_1.unpack_from(buf, pos)
@@ -116,7 +116,7 @@ class OneVarint(messages.Message):
 
 
 def read_one_varint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[OneVarint, int]:
-    """Read `one_varint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `one_varint` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     number, pos = read_zigzag32(buf, pos, end, "number")
     return OneVarint(number), pos
 
@@ -146,7 +146,7 @@ class OneVarlong(messages.Message):
 def read_one_varlong(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[OneVarlong, int]:
-    """Read `one_varlong` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `one_varlong` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     number, pos = read_zigzag64(buf, pos, end, "number")
     return OneVarlong(number), pos
 
@@ -176,7 +176,7 @@ class OneUnsignedVarint(messages.Message):
 def read_one_unsigned_varint(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[OneUnsignedVarint, int]:
-    """Read `one_unsigned_varint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `one_unsigned_varint` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     number, pos = read_uvarint32(buf, pos, end, "number")
     return OneUnsignedVarint(number), pos
 
@@ -215,7 +215,7 @@ class Classic(messages.Message):
 
 
 def read_classic(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Classic, int]:
-    """Read `classic` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `classic` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, False)
     note, pos = within("note", read_nullable_text, buf, pos, end, opt, False)
     data_, pos = within("data", read_blob, buf, pos, end, opt, False)
@@ -261,7 +261,7 @@ class Compact(messages.Message):
 
 
 def read_compact(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Compact, int]:
-    """Read `compact` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `compact` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     note, pos = within("note", read_nullable_text, buf, pos, end, opt, True)
     data_, pos = within("data", read_blob, buf, pos, end, opt, True)

@@ -77,7 +77,7 @@ class ControlRecordKey(messages.Message):
 def read_control_record_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ControlRecordKey, int]:
-    """Read `control_record_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `control_record_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     version, control_type = _RUN_1.unpack_from(buf, pos)

@@ -57,7 +57,7 @@ class EndTxnMarker(messages.Message):
 def read_end_txn_marker(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[EndTxnMarker, int]:
-    """Read `end_txn_marker` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `end_txn_marker` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 6:
         raise _RUN_1.truncated(pos, end)
     version, coordinator_epoch = _RUN_1.unpack_from(buf, pos)

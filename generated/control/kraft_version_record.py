@@ -64,7 +64,7 @@ class KraftVersionRecord(messages.Message):
 def read_kraft_version_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[KraftVersionRecord, int]:
-    """Read `kraft_version_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `kraft_version_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

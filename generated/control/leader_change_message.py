@@ -71,7 +71,7 @@ class Voter(messages.VersionedMessage):
 
 
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
-    """Read `voter`, versions 0-1, from `buf[pos:end]`; give it and the position after it.
+    """Read `voter`, versions 0-1, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
@@ -156,7 +156,7 @@ class LeaderChangeMessage(messages.Message):
 def read_leader_change_message(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LeaderChangeMessage, int]:
-    """Read `leader_change_message`, versions 0-1, from `buf[pos:end]`; give it and the position after it.
+    """Read `leader_change_message`, versions 0-1, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

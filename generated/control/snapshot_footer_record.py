@@ -62,7 +62,7 @@ class SnapshotFooterRecord(messages.Message):
 def read_snapshot_footer_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SnapshotFooterRecord, int]:
-    """Read `snapshot_footer_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `snapshot_footer_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

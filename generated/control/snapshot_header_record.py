@@ -67,7 +67,7 @@ class SnapshotHeaderRecord(messages.Message):
 def read_snapshot_header_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SnapshotHeaderRecord, int]:
-    """Read `snapshot_header_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `snapshot_header_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

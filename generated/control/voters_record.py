@@ -77,7 +77,7 @@ class Endpoint(messages.Message):
 
 
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
-    """Read `endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `endpoint` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 2:
@@ -129,7 +129,7 @@ class KraftVersionFeature(messages.Message):
 def read_kraft_version_feature(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[KraftVersionFeature, int]:
-    """Read `kraft_version_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `kraft_version_feature` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
@@ -185,7 +185,7 @@ class Voter(messages.Message):
 
 
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Voter, int]:
-    """Read `voter` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `voter` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 20:
         raise _RUN_3.truncated(pos, end)
     voter_id, voter_directory_id = _RUN_3.unpack_from(buf, pos)
@@ -251,7 +251,7 @@ class VotersRecord(messages.Message):
 def read_voters_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[VotersRecord, int]:
-    """Read `voters_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `voters_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -55,7 +55,7 @@ class ApicurioIdHeader(messages.Message):
 def read_apicurio_id_header(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ApicurioIdHeader, int]:
-    """Read `apicurio_id_header` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `apicurio_id_header` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 8:
         raise _RUN_1.truncated(pos, end)
     (schema_id,) = _RUN_1.unpack_from(buf, pos)

@@ -71,7 +71,7 @@ class ApicurioValue(messages.Message):
 def read_apicurio_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ApicurioValue, int]:
-    """Read `apicurio_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `apicurio_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 9:
         raise _RUN_1.truncated(pos, end)
     magic, schema_id = _RUN_1.unpack_from(buf, pos)

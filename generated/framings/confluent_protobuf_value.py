@@ -64,7 +64,7 @@ class SchemaNumber(messages.Message):
 def read_schema_number(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SchemaNumber, int]:
-    """Read `schema_number` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `schema_number` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (number,) = _RUN_1.unpack_from(buf, pos)
@@ -97,7 +97,7 @@ class SchemaGuid(messages.Message):
 def read_schema_guid(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SchemaGuid, int]:
-    """Read `schema_guid` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `schema_guid` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_2.truncated(pos, end)
     (guid,) = _RUN_2.unpack_from(buf, pos)
@@ -152,7 +152,7 @@ class ConfluentProtobufValue(messages.Message):
 def read_confluent_protobuf_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConfluentProtobufValue, int]:
-    """Read `confluent_protobuf_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `confluent_protobuf_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_3.truncated(pos, end)
     (magic,) = _RUN_3.unpack_from(buf, pos)

@@ -79,7 +79,7 @@ class GlueValue(messages.Message):
 
 
 def read_glue_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[GlueValue, int]:
-    """Read `glue_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `glue_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 18:
         raise _RUN_1.truncated(pos, end)
     header_version, compression, schema_version_id = _RUN_1.unpack_from(buf, pos)

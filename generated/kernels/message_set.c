@@ -7,7 +7,7 @@
 #include "message_set_core.c"
 #include "kodec_kernel.h"
 
-/* Give an object the values of a row; -1 with an exception where there is no memory. */
+/* Set an object to the values of a row; -1 with an exception if there is no memory. */
 static int fill(const kd_shape *shape, const message_set_unit *u, const message_set_object *row,
                 kd_texts *kept, PyObject *item) {
   (void)u;
@@ -21,9 +21,9 @@ static int fill(const kd_shape *shape, const message_set_unit *u, const message_
   return 0;
 }
 
-/* Make objects of one unit after another, which are rows, and at most `most`; the list then holds these and no
- * others, and `ends`, if it is not NULL, where each of the units ends. Gives why it stopped, with `*next` and `u`;
- * KD_FULL: there are as many. -1 with an exception where Python has no memory. */
+/* Make objects of at most `most` units, which are rows; the list then holds exactly these, and `ends`, if it is not
+ * NULL, where each of the units ends. Returns why it stopped, with `*next` and `u`; KD_FULL: `most` is reached. -1
+ * with an exception if Python has no memory. */
 static int make_units(const uint8_t *buf, size_t pos, size_t end, size_t most, const kd_options *options,
                       const kd_shape *shape, kd_texts *kept, PyObject *list, size_t *ends, void *unit,
                       size_t *next, kd_where *where) {

@@ -115,7 +115,7 @@ const char *message_set_codec(const message_set_unit *u) {
   return NULL;
 }
 
-/* Room for so many rows, with so many bytes in each column of bytes. */
+/* Make room for `rows` rows, and for a number of bytes in each column of bytes. */
 static int reserve_rows(const kd_options *options, message_set_columns *c, size_t rows, size_t bytes,
                         size_t at, kd_where *where) {
   const uint64_t wanted = options->wanted;
@@ -138,8 +138,8 @@ static int reserve_rows(const kd_options *options, message_set_columns *c, size_
   return status;
 }
 
-/* Where nothing is known from rows before: as much as is likely to come of so many bytes. An eighth more, as the last
- * unit goes past what was asked for, and columns that then have to grow are copied. */
+/* Without earlier rows: room for the rows that this number of bytes probably holds, and an eighth more, as the last
+ * unit exceeds the wanted number, and columns that then grow are copied. */
 static void expect_rows(const kd_options *options, message_set_columns *c, size_t bytes) {
   if (bytes > options->most_bytes) bytes = options->most_bytes;
   size_t rows = bytes / 12;
@@ -156,7 +156,7 @@ static void expect_rows(const kd_options *options, message_set_columns *c, size_
   kd_expect(&c->value.starts, rows * 4);
   kd_expect(&c->value.there, rows);
 }
-/* Take rows back, to the first `rows`. */
+/* Keep only the first `rows` rows. */
 void message_set_cut(const kd_options *options, message_set_columns *c, size_t rows) {
   const uint64_t wanted = options->wanted;
   c->rows = rows;
@@ -258,7 +258,7 @@ int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin,
   }
 }
 
-/* Whether a text may be something else than ASCII. */
+/* Whether a text may be other than ASCII. */
 int message_set_not_ascii(const message_set_columns *c) {
   int found = 0;
   (void)c;
@@ -451,7 +451,7 @@ int message_set_load(const struct ArrowSchema *schema, const struct ArrowArray *
 
 int message_set_write_rows(message_set_unit *unit, const message_set_input *columns, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where) {
-  /* copies, as any byte that is written might otherwise be one of theirs, and all be loaded again */
+  /* copies: the compiler would otherwise reload them after each written byte, which might alias them */
   message_set_unit head = *unit, *const u = &head;
   const message_set_input input = *columns, *const in = &input;
   int64_t row = first;
@@ -532,7 +532,7 @@ int message_set_write_rows(message_set_unit *unit, const message_set_input *colu
       const uint64_t found = kd_crc32(start_of_message_magic, (size_t)(p - start_of_message_magic));
       kd_store_be(start_of_message_crc, (uint64_t)found, 4);
     }
-    pen.p += total; /* `p` says the same, but only once all of the row is written */
+    pen.p += total; /* `p` has the same value, but only after the whole row is written */
   }
   if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
   (void)u, (void)in;

@@ -41,7 +41,7 @@ static const char *const message_set_fields[] KD_UNUSED = {
     [FIELD_MESSAGE_ATTRIBUTES_TIMESTAMP_TYPE] = "message.attributes.timestamp_type",
 };
 
-/* One `message_set::entry`, its numbers read and its bytes where they are. */
+/* One `message_set::entry`: its numbers, and pointers to its bytes. */
 typedef struct {
   int64_t offset;
   int64_t len_message;
@@ -106,22 +106,22 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t end, message_set_uni
 int message_set_verify(const message_set_unit *u, kd_where *where);
 /* How the content is compressed; NULL where the schema has no such codec. */
 const char *message_set_codec(const message_set_unit *u);
-/* Append the rows of one unit after another, from `pos`; `*next` is where it stopped, `u` the unit there. */
+/* Append the rows of unit after unit, from `pos`; `*next` is where it stopped, `u` the unit there. */
 int message_set_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_columns *c, message_set_unit *u, size_t *next, kd_where *where);
 /* Append the head of one unit after another; `origin` is added to positions. */
 int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, message_set_heads *c, message_set_unit *u, size_t *next, kd_where *where);
-/* Take rows back, to the first `rows`. */
+/* Keep only the first `rows` rows. */
 void message_set_cut(const kd_options *options, message_set_columns *c, size_t rows);
 int message_set_not_ascii(const message_set_columns *c);
 size_t message_set_bytes(const message_set_columns *c);
 void message_set_clear(message_set_columns *c);
 void message_set_clear_heads(message_set_heads *c);
-/* Give the asked columns away as one Arrow struct, in the order of `order`; `c` is empty afterwards. */
+/* Move the columns in `order`, in this order, into one Arrow struct; `c` is empty afterwards. */
 int message_set_export(message_set_columns *c, const int *order, int count, kd_arrow *out);
 int message_set_export_heads(message_set_heads *c, kd_arrow *out);
-/* The values of one row, its bytes where they are. */
+/* The values of one row, with pointers to its bytes. */
 typedef struct {
   int64_t offset;
   int64_t timestamp;
@@ -143,10 +143,10 @@ typedef struct {
   kd_text value;
 } message_set_input;
 
-/* Where the columns are in an Arrow struct array; KD_VALUE names the first that is not as it has to be. */
+/* Find the columns in an Arrow struct array; KD_VALUE names the first that is missing or of another type. */
 int message_set_load(const struct ArrowSchema *schema, const struct ArrowArray *array, message_set_input *in,
     kd_where *where);
-/* Append the bytes of rows `first` to `last` (exclusive) to `out`; nothing is appended where it fails.
+/* Append the bytes of rows `first` to `last` (exclusive) to `out`; after an error nothing is appended.
  * What is not in a column is taken from `u`. */
 int message_set_write_rows(message_set_unit *u, const message_set_input *in, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where);

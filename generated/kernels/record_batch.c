@@ -7,7 +7,7 @@
 #include "record_batch_core.c"
 #include "kodec_kernel.h"
 
-/* Put a tuple of tuples; -1 with an exception, and nothing there, where there is no memory. */
+/* Store a tuple of tuples; -1 with an exception, and nothing stored, if there is no memory. */
 static int put_headers(PyObject **at, const record_batch_unit *u, kd_items rest, kd_texts *kept) {
   const size_t count = rest.count;
   PyObject *const items = kd_put_tuple(at, count);
@@ -26,7 +26,7 @@ static int put_headers(PyObject **at, const record_batch_unit *u, kd_items rest,
   return -failed;
 }
 
-/* Give an object the values of a row; -1 with an exception where there is no memory. */
+/* Set an object to the values of a row; -1 with an exception if there is no memory. */
 static int fill(const kd_shape *shape, const record_batch_unit *u, const record_batch_object *row,
                 kd_texts *kept, PyObject *item) {
   (void)u;
@@ -41,8 +41,8 @@ static int fill(const kd_shape *shape, const record_batch_unit *u, const record_
   return 0;
 }
 
-/* Make objects of all rows of `u`, whose content is `data`; the list then holds these and no others. For anything
- * but KD_OK what it holds says nothing; -1 with an exception where Python has no memory. */
+/* Make objects of all rows of `u`, whose content is `data`; the list then holds exactly these. With another status
+ * than KD_OK its content is undefined; -1 with an exception if Python has no memory. */
 static int make(const record_batch_unit *u, const uint8_t *data, size_t size, const kd_options *options,
                 const kd_shape *shape, kd_texts *kept, PyObject *list, kd_where *where) {
   record_batch_object row = {0};

@@ -99,7 +99,7 @@ const char *record_batch_codec(const record_batch_unit *u) {
   return NULL;
 }
 
-/* Room for so many rows, with so many bytes in each column of bytes. */
+/* Make room for `rows` rows, and for a number of bytes in each column of bytes. */
 static int reserve_rows(const kd_options *options, record_batch_columns *c, size_t rows, size_t bytes,
                         size_t at, kd_where *where) {
   const uint64_t wanted = options->wanted;
@@ -124,8 +124,8 @@ static int reserve_rows(const kd_options *options, record_batch_columns *c, size
   return status;
 }
 
-/* Where nothing is known from rows before: as much as is likely to come of so many bytes. An eighth more, as the last
- * unit goes past what was asked for, and columns that then have to grow are copied. */
+/* Without earlier rows: room for the rows that this number of bytes probably holds, and an eighth more, as the last
+ * unit exceeds the wanted number, and columns that then grow are copied. */
 static void expect_rows(const kd_options *options, record_batch_columns *c, size_t bytes) {
   if (bytes > options->most_bytes) bytes = options->most_bytes;
   size_t rows = bytes / 1;
@@ -143,14 +143,14 @@ static void expect_rows(const kd_options *options, record_batch_columns *c, size
   kd_expect(&c->value.there, rows);
   kd_expect(&c->headers.rows.starts, rows * 4);
 }
-/* Take elements of `headers` back. */
+/* Remove elements of `headers` from the end. */
 static void cut_headers(record_batch_columns *c, size_t count) {
   c->headers.rows.count = count;
   kd_blob_cut(&c->headers.key, count);
   kd_blob_cut(&c->headers.value, count);
 }
 
-/* Take rows back, to the first `rows`. */
+/* Keep only the first `rows` rows. */
 void record_batch_cut(const kd_options *options, record_batch_columns *c, size_t rows) {
   const uint64_t wanted = options->wanted;
   c->rows = rows;
@@ -423,7 +423,7 @@ int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin
   }
 }
 
-/* Whether a text may be something else than ASCII. */
+/* Whether a text may be other than ASCII. */
 int record_batch_not_ascii(const record_batch_columns *c) {
   int found = 0;
   (void)c;
@@ -903,7 +903,7 @@ int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray 
 
 int record_batch_write_rows(record_batch_unit *unit, const record_batch_input *columns, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where) {
-  /* copies, as any byte that is written might otherwise be one of theirs, and all be loaded again */
+  /* copies: the compiler would otherwise reload them after each written byte, which might alias them */
   record_batch_unit head = *unit, *const u = &head;
   const record_batch_input input = *columns, *const in = &input;
   int64_t row = first;
@@ -1012,7 +1012,7 @@ int record_batch_write_rows(record_batch_unit *unit, const record_batch_input *c
         p += span_body_headers_value.size;
       }
     }
-    pen.p += total; /* `p` says the same, but only once all of the row is written */
+    pen.p += total; /* `p` has the same value, but only after the whole row is written */
     derived_last_offset_delta = value_body_offset_delta;
     if (row == first || value_body_timestamp_delta > derived_max_timestamp)
       derived_max_timestamp = value_body_timestamp_delta;

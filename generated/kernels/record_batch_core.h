@@ -77,7 +77,7 @@ static const char *const record_batch_fields[] KD_UNUSED = {
     [FIELD_BASE_SEQUENCE] = "base_sequence",
 };
 
-/* One `record_batch`, its numbers read and its bytes where they are. */
+/* One `record_batch`: its numbers, and pointers to its bytes. */
 typedef struct {
   int64_t base_offset;
   int64_t len_batch;
@@ -179,25 +179,25 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t end, record_batch_u
 int record_batch_verify(const record_batch_unit *u, kd_where *where);
 /* How the content is compressed; NULL where the schema has no such codec. */
 const char *record_batch_codec(const record_batch_unit *u);
-/* Append the rows of `u`, whose content is `data`; none are appended where it fails. */
+/* Append the rows of `u`, whose content is `data`; after an error none are appended. */
 int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t size,
     const kd_options *options, record_batch_columns *c, kd_where *where);
-/* Append the rows of one unit after another, from `pos`; `*next` is where it stopped, `u` the unit there. */
+/* Append the rows of unit after unit, from `pos`; `*next` is where it stopped, `u` the unit there. */
 int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_columns *c, record_batch_unit *u, size_t *next, kd_where *where);
 /* Append the head of one unit after another; `origin` is added to positions. */
 int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, record_batch_heads *c, record_batch_unit *u, size_t *next, kd_where *where);
-/* Take rows back, to the first `rows`. */
+/* Keep only the first `rows` rows. */
 void record_batch_cut(const kd_options *options, record_batch_columns *c, size_t rows);
 int record_batch_not_ascii(const record_batch_columns *c);
 size_t record_batch_bytes(const record_batch_columns *c);
 void record_batch_clear(record_batch_columns *c);
 void record_batch_clear_heads(record_batch_heads *c);
-/* Give the asked columns away as one Arrow struct, in the order of `order`; `c` is empty afterwards. */
+/* Move the columns in `order`, in this order, into one Arrow struct; `c` is empty afterwards. */
 int record_batch_export(record_batch_columns *c, const int *order, int count, kd_arrow *out);
 int record_batch_export_heads(record_batch_heads *c, kd_arrow *out);
-/* The values of one row, its bytes where they are. */
+/* The values of one row, with pointers to its bytes. */
 typedef struct {
   int64_t offset;
   int64_t timestamp;
@@ -213,16 +213,16 @@ typedef struct {
   kd_span value;
 } record_batch_object_headers;
 
-/* Take the next element of a row's list: of one that was read, so that nothing is wrong with it. */
+/* Read the next element of a row's list, which was checked when the row was read. */
 int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record_batch_object_headers *out);
-/* Go from `pos` to the next unit that has rows: KD_OK and KD_COMPRESSED say that `u` is one, `*next` is then
- * where it ends; for anything else it is where the unit starts. */
+/* Go from `pos` to the next unit that has rows. With KD_OK and KD_COMPRESSED it is in `u`, and `*next` is where it
+ * ends; with any other status `*next` is where the unit starts. */
 int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_unit *u, size_t *next, kd_where *where);
-/* The rows of `u`, whose content is `data`, none of them taken yet; `*room` is how many elements they may have. */
+/* Start reading the rows of `u`, whose content is `data`; `*room` is the most elements that they may have. */
 int record_batch_open(const record_batch_unit *u, const uint8_t *data, size_t size,
     const kd_options *options, kd_items *rest, size_t *room, kd_where *where);
-/* Take the next of these rows; KD_END where they are all taken and nothing is left over. */
+/* Read the next of these rows; KD_END after the last one if no bytes are left. */
 int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *room, record_batch_object *out,
     kd_where *where);
 void record_batch_prepare(void);
@@ -240,10 +240,10 @@ typedef struct {
   } headers;
 } record_batch_input;
 
-/* Where the columns are in an Arrow struct array; KD_VALUE names the first that is not as it has to be. */
+/* Find the columns in an Arrow struct array; KD_VALUE names the first that is missing or of another type. */
 int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray *array, record_batch_input *in,
     kd_where *where);
-/* Append the bytes of rows `first` to `last` (exclusive) to `out`; nothing is appended where it fails.
+/* Append the bytes of rows `first` to `last` (exclusive) to `out`; after an error nothing is appended.
  * What the head says of its rows is put into `u`. */
 int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where);

@@ -72,7 +72,7 @@ PEEK_ENTRY_AT = {
     "len_body": 8,
     "magic": 16,
 }
-"""Where each number stands, in bytes from the start."""
+"""The position of each number, in bytes from the start."""
 
 
 def peek_entry(buf: bytes, pos: int = 0) -> tuple[int, int, int]:
@@ -87,7 +87,7 @@ def peek_entry_len_entry(base_offset: int, len_body: int, magic: int) -> int:
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
-    """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 17:
         raise Truncated("base_offset, len_body, magic", at=pos, need=17, have=max(0, end - pos))
     base_offset, len_body, magic = _PEEK_entry.unpack_from(buf, pos)
@@ -147,7 +147,7 @@ class LogSegment(messages.Message):
 def read_log_segment(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LogSegment, int]:
-    """Read `log_segment` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `log_segment` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
         before = pos

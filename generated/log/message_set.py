@@ -115,7 +115,7 @@ class MessageAttributes(messages.Message):
 def read_message_attributes(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[MessageAttributes, int]:
-    """Read `message_attributes` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `message_attributes` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_1.truncated(pos, end)
     (reserved_bits,) = _RUN_1.unpack_from(buf, pos)
@@ -194,12 +194,12 @@ class Message(messages.Message):
 
 
 def checksum_of_message(buf: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Of the `message` in `buf[pos:end]`: where its checksum stands, and what it should be."""
+    """The position and the right value of the checksum of the `message` in `buf[pos:end]`."""
     return pos + 0, crc32(memoryview(buf)[pos + 4 : end])
 
 
 def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Message, int]:
-    """Read `message`, its compressible field as the bytes that are stored. Raises FormatError."""
+    """Read `message`, its compressible field as stored bytes. Raises FormatError."""
     start_of_crc = pos
     start_of_magic = pos + 4
     if end - pos < 6:
@@ -249,7 +249,7 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
 
 
 def read_message(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Message, int]:
-    """Read `message` whole, what is compressed decompressed and parsed. Raises FormatError."""
+    """Read `message` with its content, decompressed and parsed. Raises FormatError."""
     v, stop = read_message_head(buf, pos, end, opt)
     _unpack_message(v, pos, stop, opt)
     return v, stop
@@ -264,7 +264,7 @@ _CODECS_message = {
 
 
 def codec_of_message(v: Message) -> str:
-    """The name of the codec that `value` is compressed with; `none` where it is not. Raises Unsupported."""
+    """The name of the codec that compresses `value`; `none` if none does. Raises Unsupported."""
     name = _CODECS_message.get(v.attributes.compression)
     if name is None:
         raise Unsupported(
@@ -280,7 +280,7 @@ def codec_of_message(v: Message) -> str:
 
 
 def _unpack_message(v: Message, start: int, stop: int, opt: ReadOptions) -> None:
-    """Put the parsed content in place of the stored bytes; `v` was read from `start` to `stop`."""
+    """Replace the stored bytes by the parsed content; `v` was read from `start` to `stop`."""
     data = v.value
     if not isinstance(data, bytes):
         return
@@ -374,7 +374,7 @@ class Entry(messages.Message):
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
-    """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 12:
         raise _RUN_7.truncated(pos, end)
     offset, len_message = _RUN_7.unpack_from(buf, pos)
@@ -423,14 +423,14 @@ def read_entry_rows(
     buf: bytes,
     pos: int,
     end: int,
-    make: type[T] = EntryRow,  # type: ignore[assignment]  # where T is not said
+    make: type[T] = EntryRow,  # type: ignore[assignment]  # if T is not given
     opt: ReadOptions = DEFAULT_READ,
 ) -> Iterator[tuple[T, int]]:
     """The rows of `buf[pos:end]`, one `entry` after another, each with the position after it.
 
-    It ends without an error before the first that is not whole, is compressed, or has anything wrong with it:
-    `read_entry` says what. `make` is a class with the attributes of `EntryRow`, whose objects are filled
-    without a call of `__init__`.
+    It ends without an error before the first that is incomplete, compressed or invalid, for which
+    `read_entry` raises the error. `make` is a class with the attributes of `EntryRow`, whose objects are
+    filled without a call of `__init__`.
     """
     new = object.__new__
     view = memoryview(buf)
@@ -513,7 +513,7 @@ class MessageSet(messages.Message):
 def read_message_set(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[MessageSet, int]:
-    """Read `message_set` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `message_set` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
         try:

@@ -58,7 +58,7 @@ class Entry(messages.Message):
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
-    """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 8:
         raise _RUN_1.truncated(pos, end)
     relative_offset, ofs_batch = _RUN_1.unpack_from(buf, pos)
@@ -105,7 +105,7 @@ class OffsetIndex(messages.Message):
 def read_offset_index(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[OffsetIndex, int]:
-    """Read `offset_index` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `offset_index` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
         try:

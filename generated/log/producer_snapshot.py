@@ -97,7 +97,7 @@ class Entry(messages.Message):
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
-    """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 46:
         raise _RUN_1.truncated(pos, end)
     (
@@ -173,14 +173,14 @@ class ProducerSnapshot(messages.Message):
 
 
 def checksum_of_producer_snapshot(buf: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Of the `producer_snapshot` in `buf[pos:end]`: where its checksum stands, and what it should be."""
+    """The position and the right value of the checksum of the `producer_snapshot` in `buf[pos:end]`."""
     return pos + 2, crc32c(memoryview(buf)[pos + 6 : end])
 
 
 def read_producer_snapshot(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ProducerSnapshot, int]:
-    """Read `producer_snapshot` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `producer_snapshot` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     start_of_crc = pos + 2
     start_of_num_entries = pos + 6
     if end - pos < 10:

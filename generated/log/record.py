@@ -65,7 +65,7 @@ class Header(messages.Message):
 
 
 def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Header, int]:
-    """Read `header` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `header` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     at = pos
     len_key, pos = read_zigzag32(buf, pos, end, "len_key")
     if len_key < 0:
@@ -140,7 +140,7 @@ class RecordBody(messages.Message):
 def read_record_body(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RecordBody, int]:
-    """Read `record_body` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `record_body` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_1.truncated(pos, end)
     (attributes,) = _RUN_1.unpack_from(buf, pos)
@@ -211,7 +211,7 @@ class Record(messages.Message):
 
 
 def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Record, int]:
-    """Read `record` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `record` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     at = pos
     len_body, pos = read_zigzag32(buf, pos, end, "len_body")
     if len_body < 0:

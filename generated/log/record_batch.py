@@ -88,7 +88,7 @@ T = TypeVar("T")
 
 
 class _Bad(Exception):
-    """The fast path met what only the careful one can explain."""
+    """The fast reader found data that only the full reader supports or reports."""
 
 
 class Compression(IntEnum):
@@ -148,7 +148,7 @@ class BatchAttributes(messages.Message):
 def read_batch_attributes(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[BatchAttributes, int]:
-    """Read `batch_attributes` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `batch_attributes` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (reserved_bits,) = _RUN_1.unpack_from(buf, pos)
@@ -182,7 +182,7 @@ BatchAttributes._functions = (read_batch_attributes, write_batch_attributes)
 def read_record_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[Record], int]:
-    """Read `record_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `record_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Record] = []
     while pos < end:
         try:
@@ -295,14 +295,14 @@ class RecordBatch(messages.Message):
 
 
 def checksum_of_record_batch(buf: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Of the `record_batch` in `buf[pos:end]`: where its checksum stands, and what it should be."""
+    """The position and the right value of the checksum of the `record_batch` in `buf[pos:end]`."""
     return pos + 17, crc32c(memoryview(buf)[pos + 21 : end])
 
 
 def read_record_batch_head(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RecordBatch, int]:
-    """Read `record_batch`, its compressible field as the bytes that are stored. Raises FormatError."""
+    """Read `record_batch`, its compressible field as stored bytes. Raises FormatError."""
     start_of_len_batch = pos + 8
     start_of_partition_leader_epoch = pos + 12
     start_of_crc = pos + 17
@@ -380,7 +380,7 @@ def read_record_batch_head(
 def read_record_batch(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RecordBatch, int]:
-    """Read `record_batch` whole, what is compressed decompressed and parsed. Raises FormatError."""
+    """Read `record_batch` with its content, decompressed and parsed. Raises FormatError."""
     v, stop = read_record_batch_head(buf, pos, end, opt)
     _unpack_record_batch(v, pos, stop, opt)
     return v, stop
@@ -396,7 +396,7 @@ _CODECS_record_batch = {
 
 
 def codec_of_record_batch(v: RecordBatch) -> str:
-    """The name of the codec that `records` is compressed with; `none` where it is not. Raises Unsupported."""
+    """The name of the codec that compresses `records`; `none` if none does. Raises Unsupported."""
     name = _CODECS_record_batch.get(v.attributes.compression)
     if name is None:
         raise Unsupported(
@@ -410,7 +410,7 @@ def codec_of_record_batch(v: RecordBatch) -> str:
 
 
 def _unpack_record_batch(v: RecordBatch, start: int, stop: int, opt: ReadOptions) -> None:
-    """Put the parsed content in place of the stored bytes; `v` was read from `start` to `stop`."""
+    """Replace the stored bytes by the parsed content; `v` was read from `start` to `stop`."""
     data = v.records
     if not isinstance(data, bytes):
         return
@@ -538,7 +538,7 @@ RecordBatch._functions = (read_record_batch, write_record_batch)
 
 @dataclass(slots=True)
 class RecordRow:
-    """One row of `RecordBatch.records`, with what the container says put in."""
+    """One row of `RecordBatch.records`, with the container's values applied."""
 
     offset: int
 
@@ -560,10 +560,10 @@ HEAD_OF_RECORD_BATCH_ROWS: dict[str, tuple[str, Callable[[RecordBatch], int]]] =
 def read_record_batch_rows(
     batch: RecordBatch,
     data: bytes,
-    make: type[T] = RecordRow,  # type: ignore[assignment]  # where T is not said
+    make: type[T] = RecordRow,  # type: ignore[assignment]  # if T is not given
     opt: ReadOptions = DEFAULT_READ,
 ) -> list[T]:
-    """Read the rows of `batch`: `data` is its content, decompressed, and `num_records` says how many.
+    """Read the rows of `batch`: `data` is its decompressed content, and `num_records` their number.
 
     `make` is a class with these attributes: offset, timestamp, timestamp_type, key, value, headers. Its objects
     are filled without a call of `__init__`, which would take a fifth of the time.
@@ -701,7 +701,7 @@ def read_record_batch_rows(
 
 
 def _explain_read_record_batch_rows(batch: RecordBatch, data: bytes, opt: ReadOptions) -> FormatError:
-    """Read with the careful reader what the fast one could not, to say what is wrong and where."""
+    """Read with the full reader what the fast one could not, which reports the error and its place."""
     try:
         found, pos = read_record_list(data, 0, len(data), opt)
     except FormatError as error:

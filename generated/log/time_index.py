@@ -49,7 +49,7 @@ class Entry(messages.Message):
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
-    """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 12:
         raise _RUN_1.truncated(pos, end)
     timestamp, relative_offset = _RUN_1.unpack_from(buf, pos)
@@ -89,7 +89,7 @@ class TimeIndex(messages.Message):
 
 
 def read_time_index(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TimeIndex, int]:
-    """Read `time_index` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `time_index` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
         try:

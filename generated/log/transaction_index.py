@@ -77,7 +77,7 @@ class Entry(messages.Message):
 
 
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
-    """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 34:
         raise _RUN_1.truncated(pos, end)
     version, producer_id, first_offset, last_offset, last_stable_offset = _RUN_1.unpack_from(buf, pos)
@@ -123,7 +123,7 @@ class TransactionIndex(messages.Message):
 def read_transaction_index(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TransactionIndex, int]:
-    """Read `transaction_index` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `transaction_index` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
         try:

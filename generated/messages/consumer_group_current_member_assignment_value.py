@@ -53,7 +53,7 @@ _RUN_3 = fixed_run(">iib", "member_epoch", "previous_member_epoch", "state")
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
-    """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_int32_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
@@ -103,7 +103,7 @@ class TopicPartitions(messages.Message):
 def read_topic_partitions(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartitions, int]:
-    """Read `topic_partitions` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_partitions` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
@@ -201,7 +201,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(messages.Message):
 def read_consumer_group_current_member_assignment_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
-    """Read `consumer_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `consumer_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -75,7 +75,7 @@ class ClassicProtocol(messages.Message):
 def read_classic_protocol(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicProtocol, int]:
-    """Read `classic_protocol` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `classic_protocol` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     metadata, pos = within("metadata", read_blob, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
@@ -122,7 +122,7 @@ class ClassicMemberMetadata(messages.Message):
 def read_classic_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicMemberMetadata, int]:
-    """Read `classic_member_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `classic_member_metadata` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (session_timeout_ms,) = _RUN_1.unpack_from(buf, pos)
@@ -168,7 +168,7 @@ ClassicMemberMetadata._functions = (read_classic_member_metadata, write_classic_
 def read_nullable_classic_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicMemberMetadata | None, int]:
-    """Read `nullable_classic_member_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_classic_member_metadata` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     has_value, pos = read_uvarint32(buf, pos, end, "has_value")
     value: ClassicMemberMetadata | None = None
     if has_value >= 1:
@@ -259,7 +259,7 @@ class ConsumerGroupMemberMetadataValue(messages.Message):
 def read_consumer_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupMemberMetadataValue, int]:
-    """Read `consumer_group_member_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `consumer_group_member_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

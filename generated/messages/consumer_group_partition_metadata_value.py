@@ -74,7 +74,7 @@ class PartitionMetadata(messages.Message):
 def read_partition_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[PartitionMetadata, int]:
-    """Read `partition_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `partition_metadata` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (partition,) = _RUN_1.unpack_from(buf, pos)
@@ -138,7 +138,7 @@ class TopicMetadata(messages.Message):
 def read_topic_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicMetadata, int]:
-    """Read `topic_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_metadata` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_2.truncated(pos, end)
     (topic_id,) = _RUN_2.unpack_from(buf, pos)
@@ -222,7 +222,7 @@ class ConsumerGroupPartitionMetadataValue(messages.Message):
 def read_consumer_group_partition_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
-    """Read `consumer_group_partition_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `consumer_group_partition_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -67,7 +67,7 @@ class ConsumerGroupRegularExpressionKey(messages.Message):
 def read_consumer_group_regular_expression_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupRegularExpressionKey, int]:
-    """Read `consumer_group_regular_expression_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `consumer_group_regular_expression_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

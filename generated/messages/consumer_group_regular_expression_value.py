@@ -83,7 +83,7 @@ class ConsumerGroupRegularExpressionValue(messages.Message):
 def read_consumer_group_regular_expression_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupRegularExpressionValue, int]:
-    """Read `consumer_group_regular_expression_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `consumer_group_regular_expression_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -67,7 +67,7 @@ class TopicPartition(messages.Message):
 def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartition, int]:
-    """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_partition` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
@@ -132,7 +132,7 @@ class ConsumerGroupTargetAssignmentMemberValue(messages.Message):
 def read_consumer_group_target_assignment_member_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
-    """Read `consumer_group_target_assignment_member_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `consumer_group_target_assignment_member_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -65,7 +65,7 @@ class TopicPartition(messages.Message):
 def read_topic_partition(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartition, int]:
-    """Read `topic_partition` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_partition` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     topic, pos = within("topic", read_text, buf, pos, end, opt, False)
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
@@ -120,7 +120,7 @@ class ConsumerProtocolAssignment(messages.Message):
 def read_consumer_protocol_assignment(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ConsumerProtocolAssignment, int]:
-    """Read `consumer_protocol_assignment`, versions 0-3, from `buf[pos:end]`; give it and the position after it.
+    """Read `consumer_protocol_assignment`, versions 0-3, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

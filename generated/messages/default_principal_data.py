@@ -79,7 +79,7 @@ class DefaultPrincipalData(messages.Message):
 def read_default_principal_data(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[DefaultPrincipalData, int]:
-    """Read `default_principal_data`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `default_principal_data`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -110,7 +110,7 @@ class MemberMetadata(messages.VersionedMessage):
 def read_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[MemberMetadata, int]:
-    """Read `member_metadata`, versions 0-4, from `buf[pos:end]`; give it and the position after it.
+    """Read `member_metadata`, versions 0-4, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
@@ -241,7 +241,7 @@ class GroupMetadataValue(messages.Message):
 def read_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[GroupMetadataValue, int]:
-    """Read `group_metadata_value`, versions 0-4, from `buf[pos:end]`; give it and the position after it.
+    """Read `group_metadata_value`, versions 0-4, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -71,7 +71,7 @@ class LegacyOffsetCommitKey(messages.Message):
 def read_legacy_offset_commit_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LegacyOffsetCommitKey, int]:
-    """Read `legacy_offset_commit_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `legacy_offset_commit_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

@@ -76,7 +76,7 @@ class LegacyOffsetCommitValue(messages.Message):
 def read_legacy_offset_commit_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LegacyOffsetCommitValue, int]:
-    """Read `legacy_offset_commit_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `legacy_offset_commit_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

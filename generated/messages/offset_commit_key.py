@@ -72,7 +72,7 @@ class OffsetCommitKey(messages.Message):
 def read_offset_commit_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[OffsetCommitKey, int]:
-    """Read `offset_commit_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `offset_commit_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

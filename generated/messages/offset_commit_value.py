@@ -113,7 +113,7 @@ class OffsetCommitValue(messages.Message):
 def read_offset_commit_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[OffsetCommitValue, int]:
-    """Read `offset_commit_value`, versions 0-4, from `buf[pos:end]`; give it and the position after it.
+    """Read `offset_commit_value`, versions 0-4, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -68,7 +68,7 @@ class TopicPartitions(messages.Message):
 def read_topic_partitions(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartitions, int]:
-    """Read `topic_partitions` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_partitions` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
@@ -148,7 +148,7 @@ class ShareGroupCurrentMemberAssignmentValue(messages.Message):
 def read_share_group_current_member_assignment_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
-    """Read `share_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `share_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

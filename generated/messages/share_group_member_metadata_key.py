@@ -65,7 +65,7 @@ class ShareGroupMemberMetadataKey(messages.Message):
 def read_share_group_member_metadata_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupMemberMetadataKey, int]:
-    """Read `share_group_member_metadata_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `share_group_member_metadata_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

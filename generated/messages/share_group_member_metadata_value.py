@@ -88,7 +88,7 @@ class ShareGroupMemberMetadataValue(messages.Message):
 def read_share_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupMemberMetadataValue, int]:
-    """Read `share_group_member_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `share_group_member_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -80,7 +80,7 @@ class TopicPartitionsInfo(messages.Message):
 def read_topic_partitions_info(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicPartitionsInfo, int]:
-    """Read `topic_partitions_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_partitions_info` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
@@ -136,7 +136,7 @@ class TopicInfo(messages.Message):
 
 
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
-    """Read `topic_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_info` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 16:
         raise _RUN_1.truncated(pos, end)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
@@ -205,7 +205,7 @@ class ShareGroupStatePartitionMetadataValue(messages.Message):
 def read_share_group_state_partition_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
-    """Read `share_group_state_partition_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `share_group_state_partition_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -39,7 +39,7 @@ _RUN_3 = fixed_run(">i", "assignment_epoch")
 
 
 def read_int64_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int64_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int64_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 8:
         raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
@@ -97,7 +97,7 @@ class ShareGroupTargetAssignmentMetadataValue(messages.Message):
 def read_share_group_target_assignment_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareGroupTargetAssignmentMetadataValue, int]:
-    """Read `share_group_target_assignment_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `share_group_target_assignment_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

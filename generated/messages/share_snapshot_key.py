@@ -73,7 +73,7 @@ class ShareSnapshotKey(messages.Message):
 def read_share_snapshot_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareSnapshotKey, int]:
-    """Read `share_snapshot_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `share_snapshot_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

@@ -80,7 +80,7 @@ class StateBatch(messages.Message):
 def read_state_batch(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StateBatch, int]:
-    """Read `state_batch` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `state_batch` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 19:
         raise _RUN_1.truncated(pos, end)
     first_offset, last_offset, delivery_state, delivery_count = _RUN_1.unpack_from(buf, pos)
@@ -103,7 +103,7 @@ StateBatch._functions = (read_state_batch, write_state_batch)
 
 
 def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int32_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int32_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
     (value,) = _RUN_2.unpack_from(buf, pos)
@@ -172,7 +172,7 @@ class ShareUpdateValue(messages.Message):
 def read_share_update_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ShareUpdateValue, int]:
-    """Read `share_update_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `share_update_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -52,7 +52,7 @@ _RUN_2 = fixed_run(">iib", "member_epoch", "previous_member_epoch", "state")
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
-    """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_int32_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
@@ -100,7 +100,7 @@ class TaskIds(messages.Message):
 
 
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
-    """Read `task_ids` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `task_ids` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     subtopology_id, pos = within("subtopology_id", read_text, buf, pos, end, opt, True)
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
@@ -210,7 +210,7 @@ class StreamsGroupCurrentMemberAssignmentValue(messages.Message):
 def read_streams_group_current_member_assignment_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
-    """Read `streams_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `streams_group_current_member_assignment_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -70,7 +70,7 @@ class Endpoint(messages.Message):
 
 
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
-    """Read `endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `endpoint` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
@@ -115,7 +115,7 @@ class KeyValue(messages.Message):
 
 
 def read_key_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[KeyValue, int]:
-    """Read `key_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `key_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     key, pos = within("key", read_text, buf, pos, end, opt, True)
     value, pos = within("value", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
@@ -205,7 +205,7 @@ class StreamsGroupMemberMetadataValue(messages.Message):
 def read_streams_group_member_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupMemberMetadataValue, int]:
-    """Read `streams_group_member_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `streams_group_member_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -49,7 +49,7 @@ _RUN_3 = fixed_run(">iq", "epoch", "metadata_hash")
 
 
 def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int32_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int32_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
@@ -85,7 +85,7 @@ class LastAssignmentConfig(messages.Message):
 def read_last_assignment_config(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[LastAssignmentConfig, int]:
-    """Read `last_assignment_config` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `last_assignment_config` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     key, pos = within("key", read_text, buf, pos, end, opt, True)
     value, pos = within("value", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
@@ -111,7 +111,7 @@ LastAssignmentConfig._functions = (read_last_assignment_config, write_last_assig
 def read_nullable_last_assignment_config_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[LastAssignmentConfig] | None, int]:
-    """Read `nullable_last_assignment_config_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_last_assignment_config_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[LastAssignmentConfig] | None = None
     if num_items_plus_one >= 1:
@@ -200,7 +200,7 @@ class StreamsGroupMetadataValue(messages.Message):
 def read_streams_group_metadata_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupMetadataValue, int]:
-    """Read `streams_group_metadata_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `streams_group_metadata_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -66,7 +66,7 @@ class StreamsGroupTargetAssignmentMemberKey(messages.Message):
 def read_streams_group_target_assignment_member_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupTargetAssignmentMemberKey, int]:
-    """Read `streams_group_target_assignment_member_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `streams_group_target_assignment_member_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

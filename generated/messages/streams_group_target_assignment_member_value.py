@@ -65,7 +65,7 @@ class TaskIds(messages.Message):
 
 
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
-    """Read `task_ids` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `task_ids` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     subtopology_id, pos = within("subtopology_id", read_text, buf, pos, end, opt, True)
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
@@ -136,7 +136,7 @@ class StreamsGroupTargetAssignmentMemberValue(messages.Message):
 def read_streams_group_target_assignment_member_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
-    """Read `streams_group_target_assignment_member_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `streams_group_target_assignment_member_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

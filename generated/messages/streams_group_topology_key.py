@@ -62,7 +62,7 @@ class StreamsGroupTopologyKey(messages.Message):
 def read_streams_group_topology_key(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupTopologyKey, int]:
-    """Read `streams_group_topology_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `streams_group_topology_key` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)

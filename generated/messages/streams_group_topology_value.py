@@ -79,7 +79,7 @@ class TopicConfig(messages.Message):
 def read_topic_config(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicConfig, int]:
-    """Read `topic_config` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_config` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     key, pos = within("key", read_text, buf, pos, end, opt, True)
     value, pos = within("value", read_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
@@ -132,7 +132,7 @@ class TopicInfo(messages.Message):
 
 
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
-    """Read `topic_info` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_info` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 6:
         raise _RUN_1.truncated(pos, end)
@@ -197,7 +197,7 @@ class CopartitionGroup(messages.Message):
 def read_copartition_group(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[CopartitionGroup, int]:
-    """Read `copartition_group` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `copartition_group` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     at = pos
     num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
@@ -296,7 +296,7 @@ class Subtopology(messages.Message):
 def read_subtopology(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[Subtopology, int]:
-    """Read `subtopology` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `subtopology` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     subtopology_id, pos = within("subtopology_id", read_text, buf, pos, end, opt, True)
     at = pos
     num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
@@ -467,7 +467,7 @@ class StreamsGroupTopologyValue(messages.Message):
 def read_streams_group_topology_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[StreamsGroupTopologyValue, int]:
-    """Read `streams_group_topology_value`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `streams_group_topology_value`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -81,7 +81,7 @@ class PartitionsSchema(messages.VersionedMessage):
 def read_partitions_schema(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[PartitionsSchema, int]:
-    """Read `partitions_schema`, versions 0-1, from `buf[pos:end]`; give it and the position after it.
+    """Read `partitions_schema`, versions 0-1, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
@@ -143,7 +143,7 @@ PartitionsSchema._functions = (read_partitions_schema, write_partitions_schema)
 
 
 def read_int64_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int64_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int64_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 8:
         raise _RUN_2.truncated(pos, end)
     (value,) = _RUN_2.unpack_from(buf, pos)
@@ -157,7 +157,7 @@ def write_int64_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE)
 
 
 def read_int16_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int16_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int16_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 2:
         raise _RUN_3.truncated(pos, end)
     (value,) = _RUN_3.unpack_from(buf, pos)
@@ -271,7 +271,7 @@ class TransactionLogValue(messages.Message):
 def read_transaction_log_value(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TransactionLogValue, int]:
-    """Read `transaction_log_value`, versions 0-1, from `buf[pos:end]`; give it and the position after it.
+    """Read `transaction_log_value`, versions 0-1, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -65,7 +65,7 @@ class AbortTransactionRecord(messages.VersionedMessage):
 def read_abort_transaction_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[AbortTransactionRecord, int]:
-    """Read `abort_transaction_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `abort_transaction_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -101,7 +101,7 @@ class AccessControlEntryRecord(messages.VersionedMessage):
 def read_access_control_entry_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[AccessControlEntryRecord, int]:
-    """Read `access_control_entry_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `access_control_entry_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -67,7 +67,7 @@ class BeginTransactionRecord(messages.VersionedMessage):
 def read_begin_transaction_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[BeginTransactionRecord, int]:
-    """Read `begin_transaction_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `begin_transaction_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

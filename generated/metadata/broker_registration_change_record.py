@@ -47,7 +47,7 @@ _RUN_2 = fixed_run(">iq", "broker_id", "broker_epoch")
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int8_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
@@ -61,7 +61,7 @@ def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) 
 
 
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
-    """Read `uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `uuid_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     at = pos
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
@@ -87,7 +87,7 @@ def write_uuid_list(out: bytearray, v: list[UUID], opt: WriteOptions = DEFAULT_W
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
-    """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_uuid_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
@@ -181,7 +181,7 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
 def read_broker_registration_change_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[BrokerRegistrationChangeRecord, int]:
-    """Read `broker_registration_change_record`, versions 0-3, from `buf[pos:end]`; give it and the position after it.
+    """Read `broker_registration_change_record`, versions 0-3, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

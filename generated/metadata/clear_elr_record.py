@@ -54,7 +54,7 @@ class ClearElrRecord(messages.VersionedMessage):
 def read_clear_elr_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ClearElrRecord, int]:
-    """Read `clear_elr_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `clear_elr_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -66,7 +66,7 @@ class EntityData(messages.Message):
 def read_entity_data(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[EntityData, int]:
-    """Read `entity_data` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `entity_data` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entity_type, pos = within("entity_type", read_text, buf, pos, end, opt, True)
     entity_name, pos = within("entity_name", read_nullable_text, buf, pos, end, opt, True)
     tagged_fields: list[tuple[int, bytes]] = []
@@ -128,7 +128,7 @@ class ClientQuotaRecord(messages.VersionedMessage):
 def read_client_quota_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ClientQuotaRecord, int]:
-    """Read `client_quota_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `client_quota_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

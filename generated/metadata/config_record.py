@@ -79,7 +79,7 @@ class ConfigRecord(messages.VersionedMessage):
 def read_config_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ConfigRecord, int]:
-    """Read `config_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `config_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -96,7 +96,7 @@ class DelegationTokenRecord(messages.VersionedMessage):
 def read_delegation_token_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[DelegationTokenRecord, int]:
-    """Read `delegation_token_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `delegation_token_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -46,7 +46,7 @@ class EndTransactionRecord(messages.VersionedMessage):
 def read_end_transaction_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[EndTransactionRecord, int]:
-    """Read `end_transaction_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `end_transaction_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

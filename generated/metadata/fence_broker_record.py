@@ -59,7 +59,7 @@ class FenceBrokerRecord(messages.VersionedMessage):
 def read_fence_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[FenceBrokerRecord, int]:
-    """Read `fence_broker_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `fence_broker_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

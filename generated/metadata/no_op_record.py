@@ -48,7 +48,7 @@ class NoOpRecord(messages.VersionedMessage):
 def read_no_op_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[NoOpRecord, int]:
-    """Read `no_op_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `no_op_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -54,7 +54,7 @@ _RUN_3 = fixed_run(">i16s", "partition_id", "topic_id")
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
-    """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_int32_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
@@ -71,7 +71,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
 
 
 def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int32_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int32_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 4:
         raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
@@ -85,7 +85,7 @@ def write_int32_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE)
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int8_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_2.truncated(pos, end)
     (value,) = _RUN_2.unpack_from(buf, pos)
@@ -101,7 +101,7 @@ def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) 
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
-    """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_uuid_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
@@ -225,7 +225,7 @@ class PartitionChangeRecord(messages.VersionedMessage):
 def read_partition_change_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[PartitionChangeRecord, int]:
-    """Read `partition_change_record`, versions 0-2, from `buf[pos:end]`; give it and the position after it.
+    """Read `partition_change_record`, versions 0-2, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

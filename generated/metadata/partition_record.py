@@ -49,7 +49,7 @@ _RUN_3 = fixed_run(">iii", "leader", "leader_epoch", "partition_epoch")
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
-    """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `int8_value` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_1.truncated(pos, end)
     (value,) = _RUN_1.unpack_from(buf, pos)
@@ -65,7 +65,7 @@ def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) 
 def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
-    """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_int32_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
@@ -180,7 +180,7 @@ class PartitionRecord(messages.VersionedMessage):
 def read_partition_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[PartitionRecord, int]:
-    """Read `partition_record`, versions 0-2, from `buf[pos:end]`; give it and the position after it.
+    """Read `partition_record`, versions 0-2, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

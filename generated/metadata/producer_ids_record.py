@@ -64,7 +64,7 @@ class ProducerIdsRecord(messages.VersionedMessage):
 def read_producer_ids_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ProducerIdsRecord, int]:
-    """Read `producer_ids_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `producer_ids_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

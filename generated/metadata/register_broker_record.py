@@ -94,7 +94,7 @@ class BrokerEndpoint(messages.Message):
 def read_broker_endpoint(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[BrokerEndpoint, int]:
-    """Read `broker_endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `broker_endpoint` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
@@ -150,7 +150,7 @@ class BrokerFeature(messages.Message):
 def read_broker_feature(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[BrokerFeature, int]:
-    """Read `broker_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `broker_feature` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
@@ -175,7 +175,7 @@ BrokerFeature._functions = (read_broker_feature, write_broker_feature)
 
 
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
-    """Read `uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `uuid_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     at = pos
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
@@ -201,7 +201,7 @@ def write_uuid_list(out: bytearray, v: list[UUID], opt: WriteOptions = DEFAULT_W
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
-    """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_uuid_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
@@ -312,7 +312,7 @@ class RegisterBrokerRecord(messages.VersionedMessage):
 def read_register_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RegisterBrokerRecord, int]:
-    """Read `register_broker_record`, versions 0-4, from `buf[pos:end]`; give it and the position after it.
+    """Read `register_broker_record`, versions 0-4, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -83,7 +83,7 @@ class ControllerEndpoint(messages.Message):
 def read_controller_endpoint(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ControllerEndpoint, int]:
-    """Read `controller_endpoint` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `controller_endpoint` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     host, pos = within("host", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
@@ -141,7 +141,7 @@ class ControllerFeature(messages.Message):
 def read_controller_feature(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ControllerFeature, int]:
-    """Read `controller_feature` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `controller_feature` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 4:
         raise _RUN_2.truncated(pos, end)
@@ -214,7 +214,7 @@ class RegisterControllerRecord(messages.VersionedMessage):
 def read_register_controller_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RegisterControllerRecord, int]:
-    """Read `register_controller_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `register_controller_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

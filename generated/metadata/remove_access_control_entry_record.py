@@ -56,7 +56,7 @@ class RemoveAccessControlEntryRecord(messages.VersionedMessage):
 def read_remove_access_control_entry_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoveAccessControlEntryRecord, int]:
-    """Read `remove_access_control_entry_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remove_access_control_entry_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

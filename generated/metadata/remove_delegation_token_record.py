@@ -54,7 +54,7 @@ class RemoveDelegationTokenRecord(messages.VersionedMessage):
 def read_remove_delegation_token_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoveDelegationTokenRecord, int]:
-    """Read `remove_delegation_token_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remove_delegation_token_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -56,7 +56,7 @@ class RemoveTopicRecord(messages.VersionedMessage):
 def read_remove_topic_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoveTopicRecord, int]:
-    """Read `remove_topic_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remove_topic_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

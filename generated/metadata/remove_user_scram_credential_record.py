@@ -67,7 +67,7 @@ class RemoveUserScramCredentialRecord(messages.VersionedMessage):
 def read_remove_user_scram_credential_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoveUserScramCredentialRecord, int]:
-    """Read `remove_user_scram_credential_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remove_user_scram_credential_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

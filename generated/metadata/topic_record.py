@@ -69,7 +69,7 @@ class TopicRecord(messages.VersionedMessage):
 def read_topic_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[TopicRecord, int]:
-    """Read `topic_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `topic_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -59,7 +59,7 @@ class UnfenceBrokerRecord(messages.VersionedMessage):
 def read_unfence_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UnfenceBrokerRecord, int]:
-    """Read `unfence_broker_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `unfence_broker_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -57,7 +57,7 @@ class UnregisterBrokerRecord(messages.VersionedMessage):
 def read_unregister_broker_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UnregisterBrokerRecord, int]:
-    """Read `unregister_broker_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `unregister_broker_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

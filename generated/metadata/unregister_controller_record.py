@@ -54,7 +54,7 @@ class UnregisterControllerRecord(messages.VersionedMessage):
 def read_unregister_controller_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UnregisterControllerRecord, int]:
-    """Read `unregister_controller_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `unregister_controller_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

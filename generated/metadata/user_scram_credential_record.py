@@ -88,7 +88,7 @@ class UserScramCredentialRecord(messages.VersionedMessage):
 def read_user_scram_credential_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[UserScramCredentialRecord, int]:
-    """Read `user_scram_credential_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `user_scram_credential_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

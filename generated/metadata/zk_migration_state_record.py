@@ -55,7 +55,7 @@ class ZkMigrationStateRecord(messages.VersionedMessage):
 def read_zk_migration_state_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[ZkMigrationStateRecord, int]:
-    """Read `zk_migration_state_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `zk_migration_state_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -24,7 +24,7 @@ _RUN_1 = fixed_run(">i", "len_classic")
 def read_nullable_blob(
     buf: bytes, pos: int, end: int, opt: ReadOptions, is_compact: bool
 ) -> tuple[bytes | None, int]:
-    """Read `nullable_blob` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_blob` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     len_plus_one = 0
     if is_compact:
         len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")

@@ -24,7 +24,7 @@ _RUN_1 = fixed_run(">h", "len_classic")
 def read_nullable_text(
     buf: bytes, pos: int, end: int, opt: ReadOptions, is_compact: bool
 ) -> tuple[str | None, int]:
-    """Read `nullable_text` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `nullable_text` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     len_plus_one = 0
     if is_compact:
         len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")

@@ -22,7 +22,7 @@ _RUN_1 = fixed_run(">h", "len_classic")
 
 
 def read_text(buf: bytes, pos: int, end: int, opt: ReadOptions, is_compact: bool) -> tuple[str, int]:
-    """Read `text` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `text` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     len_plus_one = 0
     if is_compact:
         at = pos

@@ -87,7 +87,7 @@ class TopicIdPartitionEntry(messages.Message):
 def read_topic_id_partition_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicIdPartitionEntry, int]:
-    """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_id_partition_entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 20:
         raise _RUN_1.truncated(pos, end)
@@ -137,7 +137,7 @@ class RemoteLogSegmentIdEntry(messages.Message):
 def read_remote_log_segment_id_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RemoteLogSegmentIdEntry, int]:
-    """Read `remote_log_segment_id_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `remote_log_segment_id_entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     topic_id_partition, pos = within("topic_id_partition", read_topic_id_partition_entry, buf, pos, end, opt)
     if end - pos < 16:
         raise _RUN_2.truncated(pos, end)
@@ -187,7 +187,7 @@ class SegmentLeaderEpochEntry(messages.Message):
 def read_segment_leader_epoch_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SegmentLeaderEpochEntry, int]:
-    """Read `segment_leader_epoch_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `segment_leader_epoch_entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 12:
         raise _RUN_3.truncated(pos, end)
     leader_epoch, offset = _RUN_3.unpack_from(buf, pos)
@@ -289,7 +289,7 @@ class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
 def read_remote_log_segment_metadata_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoteLogSegmentMetadataRecord, int]:
-    """Read `remote_log_segment_metadata_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remote_log_segment_metadata_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -81,7 +81,7 @@ class SegmentLeaderEpochEntry(messages.Message):
 def read_segment_leader_epoch_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[SegmentLeaderEpochEntry, int]:
-    """Read `segment_leader_epoch_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `segment_leader_epoch_entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 12:
         raise _RUN_1.truncated(pos, end)
     leader_epoch, offset = _RUN_1.unpack_from(buf, pos)
@@ -183,7 +183,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
 def read_remote_log_segment_metadata_snapshot_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, int]:
-    """Read `remote_log_segment_metadata_snapshot_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remote_log_segment_metadata_snapshot_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

@@ -67,7 +67,7 @@ class TopicIdPartitionEntry(messages.Message):
 def read_topic_id_partition_entry(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[TopicIdPartitionEntry, int]:
-    """Read `topic_id_partition_entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `topic_id_partition_entry` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     name, pos = within("name", read_text, buf, pos, end, opt, True)
     if end - pos < 20:
         raise _RUN_1.truncated(pos, end)
@@ -140,7 +140,7 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
 def read_remote_partition_delete_metadata_record(
     buf: bytes, pos: int, end: int, opt: ReadOptions, version: int
 ) -> tuple[RemotePartitionDeleteMetadataRecord, int]:
-    """Read `remote_partition_delete_metadata_record`, versions 0, from `buf[pos:end]`; give it and the position after it.
+    """Read `remote_partition_delete_metadata_record`, versions 0, from `buf[pos:end]`; return it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
     """

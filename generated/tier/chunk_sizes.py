@@ -57,7 +57,7 @@ class NoOthers(messages.Message):
 
 
 def read_no_others(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[NoOthers, int]:
-    """Read `no_others` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `no_others` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     return NoOthers(), pos
 
 
@@ -95,7 +95,7 @@ class Others:
     def read_from(
         cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ, *, count_: int
     ) -> tuple[Others, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+        """Read one from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
         return read_others(buf, pos, len(buf) if end is None else end, opt, count_)
 
     @classmethod
@@ -122,7 +122,7 @@ class Others:
 
 
 def read_others(buf: bytes, pos: int, end: int, opt: ReadOptions, count_: int) -> tuple[Others, int]:
-    """Read `others` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `others` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 1:
         raise _RUN_1.truncated(pos, end)
     (width,) = _RUN_1.unpack_from(buf, pos)
@@ -204,7 +204,7 @@ class ChunkSizes(messages.Message):
 def read_chunk_sizes(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ChunkSizes, int]:
-    """Read `chunk_sizes` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `chunk_sizes` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     if end - pos < 8:
         raise _RUN_3.truncated(pos, end)
     count_, base = _RUN_3.unpack_from(buf, pos)

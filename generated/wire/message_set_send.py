@@ -64,7 +64,7 @@ class MessageSetSend(messages.Message):
 def read_message_set_send(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[MessageSetSend, int]:
-    """Read `message_set_send` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `message_set_send` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     start_of_len_body = pos
     start_of_error_code = pos + 4
     if end - pos < 6:

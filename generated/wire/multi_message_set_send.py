@@ -43,7 +43,7 @@ _RUN_2 = fixed_run(">i", "len_body")
 def read_part_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[MessageSetSend], int]:
-    """Read `part_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `part_list` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     entries: list[MessageSetSend] = []
     while pos < end:
         try:
@@ -93,7 +93,7 @@ class MultiMessageSetSend(messages.Message):
 def read_multi_message_set_send(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[MultiMessageSetSend, int]:
-    """Read `multi_message_set_send` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+    """Read `multi_message_set_send` from `buf[pos:end]`; return it and the position after it. Raises FormatError."""
     start_of_len_body = pos
     start_of_error_code = pos + 4
     if end - pos < 6:

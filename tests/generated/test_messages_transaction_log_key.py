@@ -17,7 +17,7 @@ MANY = settings(max_examples=40, deadline=None, derandomize=True, suppress_healt
 
 
 def written(value: Any) -> bytes:
-    """The bytes of a value; values whose parts do not go together are passed over."""
+    """The bytes of a value; values with inconsistent parts are skipped."""
     try:
         return value.to_bytes()
     except EncodeError:
