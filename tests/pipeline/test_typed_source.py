@@ -168,7 +168,7 @@ def test_moments_that_spark_does_not_hold() -> None:
     assert found.is_valid().to_pylist() == [True, False, False]
     assert [each and each[:33] for each in reasons.to_pylist()] == [
         None,
-        "outside what a column of struct<a",
+        "outside the range of a column of struct<a",
         None,
     ]
 

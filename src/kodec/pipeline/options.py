@@ -57,7 +57,7 @@ EARLIEST, LATEST = -2, -1
 """Special offsets in the JSON of starting and ending offsets, as in Kafka's ListOffsets."""
 
 _CHOICES = ("subscribe", "subscribePattern", "assign")
-# By the end that they say, in the order in which Spark prefers them.
+# The options of each end, in Spark's order of precedence.
 _STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
 _ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _STRATEGY = "startingOffsetsByTimestampStrategy"
@@ -66,17 +66,17 @@ _ISOLATION = "kafka.isolation.level"
 _FORMATS: dict[Part, str] = {"key": "keyFormat", "value": "valueFormat"}
 READER_SCHEMAS: dict[Part, str] = {"key": "keyReaderSchema", "value": "readerSchema"}
 """The options of readers' schemas, by what is decoded."""
-# They say how keys and values are decoded, where that is asked for.
+# How keys and values are decoded, if requested.
 _OF_TYPED = ("schemas", "framing", *READER_SCHEMAS.values(), "typedAs")
 
 
 class Option(NamedTuple):
-    """An option, for people: docs/spark-options.md is made from these.
+    """The documentation of an option, from which docs/spark-options.md is generated.
 
     Attributes:
-        value: what may be given, in Markdown, as the rest.
+        value: the possible values, in Markdown as the rest.
         default: "" for none.
-        meaning: what it does.
+        meaning: the effect.
     """
 
     value: str
@@ -306,7 +306,7 @@ IGNORED = (
     "fetchOffset.retryIntervalMs",
     "groupIdPrefix",
 )
-# What Spark itself adds: several paths, and the facts of a table.
+# Options that Spark itself adds: several paths, and the properties of a table.
 _OF_SPARK = (
     "paths",
     "provider",
@@ -319,7 +319,7 @@ _OF_SPARK = (
 )
 _KAFKA = "kafka."
 _KNOWN = {name.lower(): name for name in (*READ_OPTIONS, "path", *IGNORED, *_OF_SPARK)}
-# They mean something unavailable here, so ignoring them would mislead.
+# Their effect is not available here, so ignoring them would mislead.
 REFUSED = {
     "topic": "it is for writing; to read, name topics with subscribe",
     "kafka.auto.offset.reset": "use startingOffsets",
@@ -368,9 +368,9 @@ class Edge(NamedTuple):
 class TypedOptions(NamedTuple):
     """How keys and values are decoded.
 
-    Attributes: formats, by what is decoded; readers: their readers' schemas, a file or a subject, where there
-    are any; schemas, framing: as of `schema_source` and `ValueDecoder`; form: what columns are, None for what
-    the reader's schema says, and JSON without one.
+    Attributes: formats, for `key` and `value`; readers: their readers' schemas, a file or a subject, if any;
+    schemas, framing: as for `schema_source` and `ValueDecoder`; form: the type of the columns, None for that
+    of the reader's schema, or JSON without one.
     """
 
     formats: Mapping[Part, TypedFormat]
@@ -461,7 +461,7 @@ class Options:
                 limits=_limits(given),
             ),
             task_bytes=_size(given, "maxPartitionBytes", None),
-            # the last one: of a path that the source for the JVM has, that one asks here what is wrong
+            # checked last: the source for the JVM uses this function for the errors of its own paths
             paths=_paths(given),
         )
 
@@ -586,8 +586,7 @@ def _whole(value: Any) -> int:
         raise ValueError
     return value
 
-
-# -- where rows begin and end ---------------------------------------------------------------------
+    # -- starts and ends -----------------------------------------------------------------------------
 
 
 def _start(given: Mapping[str, str], streaming: bool | None) -> Edge:

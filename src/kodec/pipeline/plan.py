@@ -1,7 +1,7 @@
-"""Decides what each Spark task reads: lists folders, and opens files only if an option refers to offsets.
+"""Plans the input of each Spark task: lists folders, and opens files only if an option refers to offsets.
 
-The order of things: paths -> logs (`found_logs`) -> pieces of segments with offsets (`list_segments`) ->
-tasks (`tasks_of`). docs/spark.md has the rules in words.
+    Steps: paths -> logs (`found_logs`) -> pieces of segments with offsets (`list_segments`) ->
+tasks (`tasks_of`). docs/spark.md describes the rules.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class DataLoss(OptionError):
 
 
 class NoSuchPath(OptionError, FileNotFoundError):
-    """There is nothing at a path."""
+    """A path does not exist."""
 
 
 class SourceSegment(NamedTuple):

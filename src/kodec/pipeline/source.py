@@ -2,8 +2,8 @@
 
 Columns, in the order and with the types of Spark's own Kafka source: key binary, value binary, topic string,
 partition int, offset long, timestamp timestamp, timestampType int; with the option includeHeaders also
-headers array<struct<key string, value binary>>. What the options are is in `kodec.pipeline.options`, what
-they choose in `plan`, and how it is read in `rows`; here is what Spark calls.
+headers array<struct<key string, value binary>>. `kodec.pipeline.options` reads the options, `plan` selects
+the input, and `rows` reads it; this module has the classes that Spark calls.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class KafkaLogDataSource(DataSource):
         """The columns that the options name. Raises what `found_logs` does."""
         # Whether a batch or a stream is meant is unknown here.
         options = Options.parse(self.options, streaming=None)
-        # What is wrong with the paths is said at `load`, and not by the first query.
+        # Problems with the paths are reported at `load`, not by the first query.
         relisted(found_logs)(options)
         if options.mode == "quarantine":
             return quarantine_schema(options.columns)
@@ -71,8 +71,8 @@ class KafkaLogDataSource(DataSource):
 
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
-        # Not one that takes filters: Spark keeps the tasks that came of them with the table, so that a later
-        # query of the same DataFrame, without these filters, would have the rows of the first one alone.
+        # It accepts no filters: Spark keeps the resulting tasks with the table, so a later query of the same
+        # DataFrame without these filters would get only the rows of the first one.
         return LogReader(schema, Options.parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:

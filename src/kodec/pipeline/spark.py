@@ -1,4 +1,4 @@
-"""Starts a Spark session that can read Kafka's log directories, or teaches a running one to."""
+"""Starts a Spark session that reads Kafka's log directories, or registers the source in a running one."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _ALWAYS = {
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
-# One machine that talks to itself: no open port, and no need for its own name to resolve.
+# Spark on one machine: no open port, and its host name need not resolve.
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
 
-# For a job that says itself how it goes, and raises what goes wrong.
+# For a job that reports its own progress and raises its errors.
 _LOG4J = Path(__file__).parent / "log4j2.properties"
 QUIET = {
     "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"',
@@ -50,7 +50,7 @@ QUIET = {
 
 
 class _Beside(KafkaLogDataSource):
-    """The source in Python where the one for the JVM has its name: for what that one hands over."""
+    """The source in Python when the one for the JVM has its name: for queries that that one hands over."""
 
     @classmethod
     def name(cls) -> str:
@@ -60,20 +60,20 @@ class _Beside(KafkaLogDataSource):
 def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
-    The source for the JVM serves it, where its jar was built and `jvm` is not false, or where the session has
-    it already; `served_by` reports it.
-    What that one does not do itself it hands over to the one in Python.
+    The source for the JVM serves it if its jar was built and `jvm` is not false, or if the session already
+    has it; `served_by` returns which one it is. The source for the JVM hands unsupported queries over to the
+    one in Python.
 
-    For the one in Python the session's workers need kodec installed, in the same version: on one machine set
-    ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as `session` does. It has native
-    code, so it is not sent there.
+    The source in Python needs the same version of kodec on the session's workers: on one machine set
+    ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as `session` does. kodec has
+    native code, so it is not sent to workers.
 
     Args:
-        spark: a session that runs.
+        spark: a running session.
         jvm: use the source for the JVM; false: the one in Python.
 
     Returns: the same session.
-    Raises: MissingDependency where workers have no kodec, or another version, and there is no jar.
+    Raises: MissingDependency if workers have no kodec, or another version, and there is no jar.
 
     Example:
         >>> from kodec.pipeline import register, session
@@ -85,7 +85,7 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
 
 
 def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
-    """The session with the sources; `known` where its workers surely have this kodec."""
+    """The session with the sources; `known` if its workers certainly have this kodec."""
     connect = type(spark).__module__.startswith("pyspark.sql.connect")
     there = not connect and _has_jar(spark)
     if not (there or (jvm and JAR.is_file())):
@@ -138,7 +138,7 @@ def _has_jar(spark: SparkSession) -> bool:
 
 
 def _look(*_: object) -> str:
-    """Which Python runs this, and which kodec it has."""
+    """The Python that runs this, and its version of kodec."""
     import importlib
     import sys
 
@@ -155,7 +155,7 @@ _LOOKS = 8
 
 
 def _require_workers(spark: SparkSession) -> None:
-    """Ask workers for their kodec. Raises MissingDependency."""
+    """Check the version of kodec on the workers. Raises MissingDependency."""
     if hasattr(spark, "_jsparkSession"):
         found = set(spark.sparkContext.parallelize(range(_LOOKS), _LOOKS).map(_look).collect())
     else:
@@ -173,12 +173,12 @@ def _require_workers(spark: SparkSession) -> None:
 
 
 def running() -> SparkSession | None:
-    """The session that runs, whichever thread has started it: `getActiveSession` knows one thread's alone."""
+    """The running session, of any thread: `getActiveSession` knows only that of its own thread."""
     try:
         found = SparkSession.active()
     except PySparkException:
         return None
-    # Over Connect there is no context; one that was stopped by itself has left the session behind.
+    # Over Connect there is no context; a context that was stopped alone leaves its session behind.
     context = getattr(found, "_sc", None)
     return None if context is not None and context._jsc is None else found
 
@@ -190,7 +190,7 @@ def session(
     config: Mapping[str, str] | None = None,
     jvm: bool = True,
 ) -> SparkSession:
-    """Start Spark, or take the session that runs already, with the `kafka-log` source registered.
+    """Start Spark, or use the running session, with the `kafka-log` source registered.
 
     Args: master is Spark's master URL, None to leave it to spark-submit; config holds further settings,
     which win over those made here; jvm is as in `register`; app_name is what Spark shows. For the
@@ -209,7 +209,7 @@ def session(
     started = running() is None
     if started:
         os.environ["JAVA_HOME"] = str(java_home())
-        # Spark would take `python3` from PATH, which need not be the one that has kodec.
+        # Spark would use `python3` from PATH, which may not be the one with kodec.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = dict(_ALWAYS)
     builder = SparkSession.builder.appName(app_name)

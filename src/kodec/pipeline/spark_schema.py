@@ -1,4 +1,4 @@
-"""The columns of the `kafka-log` source as schemas of Spark's, and these as Arrow's."""
+"""The columns of the `kafka-log` source as Spark schemas, and Spark schemas as Arrow schemas."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Spark's workers: each piece of work is a task, and what it returns is brought home.
+"""Runs work on Spark's workers: each piece is a task, whose result returns to the driver.
 
-It takes no RDD, only a data source, so it works over Spark Connect too. Spark may run a piece twice (a retry,
-speculation): the result of one of them is taken.
+It uses a data source and no RDD, so it works over Spark Connect too. Spark may run a piece twice (a retry,
+speculation): one of the results is used.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ __all__ = ["SparkWorkers", "spark_workers"]
 P = TypeVar("P")
 R = TypeVar("R")
 
-# What a worker raises comes home as text, and it itself with it, behind this and a secret of the job: the
-# text can hold what a hostile log says, which must not be unpickled.
+# An error of a worker arrives as text, with the pickled error after this prefix and a secret of the job: the
+# text may contain data of a hostile log, which must not be unpickled.
 _MARK = "kodec raised {secret} "
 _SECONDS = 2
 
@@ -79,7 +79,7 @@ class SparkWorkers(Workers):
 def spark_workers(
     name: str, master: str, config: Mapping[str, str], say: Callable[[str], None]
 ) -> Iterator[SparkWorkers]:
-    """The session that runs already, else one that is started and stopped; errors as of `workers`."""
+    """The running session, else one that is started and stopped; errors as of `workers`."""
     active = running()
     if active is not None:
         yield SparkWorkers(active, say)
@@ -96,12 +96,12 @@ def spark_workers(
 
 
 def _told(error: Exception) -> str:
-    """What Spark says, without the calls that led there."""
+    """Spark's message, without the stack trace."""
     return str(getattr(error, "java_exception", error)).partition("\n")[0]
 
 
 def _packed(job: object) -> str:
-    """Any object as text, as Spark's options are; a million paths that are alike take some MiB."""
+    """Any object as text, for an option of Spark; a million similar paths take some MiB."""
     return base64.b64encode(zlib.compress(pickle.dumps(job), 1)).decode("ascii")
 
 
@@ -116,7 +116,7 @@ class _Piece(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    """Works on the pieces; all of them are known where the query is planned, and each task gets its own."""
+    """Works on the pieces; the driver knows all, and each task receives its own."""
 
     def __init__(self, job: str) -> None:
         self.work, self.pieces, self.mark = _unpacked(job)
@@ -142,13 +142,13 @@ def _pickled(error: Exception) -> str:
         data = pickle.dumps(error)
         pickle.loads(data)
     except Exception:
-        # one whose pickle does not bring it back
+        # an error that cannot be pickled and unpickled
         data = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
     return base64.b64encode(data).decode("ascii")
 
 
 class PiecesDataSource(DataSource):
-    """The engine of the jobs; private: its options are a job that was pickled."""
+    """The engine of the jobs; private: its option is a pickled job."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -159,12 +159,12 @@ class PiecesDataSource(DataSource):
         return "kodec-pieces"
 
     def schema(self) -> str:
-        """The number of a piece, and what came of it."""
+        """The number of a piece, and its result."""
         return "piece long, result binary"
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader that does the work."""
-        # Taken out: Spark gives this object, too, to each task.
+        # Removed, as Spark also sends this object to each task.
         return _Reader(self.options.pop("job"))
 
 

@@ -1,4 +1,4 @@
-"""Where a job's output is made: next to its target, so that it appears whole, by one rename, or not at all.
+"""Staging folders for a job's output, next to its target: it appears complete, by one rename, or not at all.
 
 On a cluster the folder around the target must be on a file system that the driver and all workers share.
 """
@@ -28,12 +28,12 @@ _FINISHED = "finished"
 class Staging:
     """A hidden folder next to a target.
 
-    Every attempt at a task writes into a folder of its own (`attempt`), so one that Spark has given up on,
-    and that still runs, disturbs nobody. What the tasks that were taken have reported is moved to `result` by
-    the driver (`take`), which then becomes the target (`publish`).
+    Every attempt at a task writes into a folder of its own (`attempt`), so an abandoned attempt that still
+    runs does no harm. The driver moves the output of the accepted attempts to `result` (`take`), which then
+    becomes the target (`publish`).
 
     Attributes: path, which is pickled with the work; result, the folder that becomes the target; resumable,
-    whether what is finished outlives a job that is stopped.
+    whether finished output survives a stopped job.
     """
 
     def __init__(self, path: Path, *, resumable: bool = False) -> None:
@@ -48,17 +48,17 @@ class Staging:
         return folder
 
     def finished(self, key: str) -> Path:
-        """Where an attempt with this key is, if one was finished in this job or one before."""
+        """The folder of an attempt with this key, if one was finished in this job or an earlier one."""
         return self.path / _FINISHED / key
 
     def finish(self, attempt: Path, key: str) -> Path:
-        """Keep an attempt's folder for a job that goes on; where it is now. Raises OSError."""
+        """Keep an attempt's folder for a job that resumes; returns its new path. Raises OSError."""
         kept = self.finished(key)
         shutil.rmtree(kept, ignore_errors=True)
         try:
             return attempt.rename(kept)
         except FileExistsError:
-            # another attempt at the same came first
+            # another attempt at the same task came first
             return attempt
 
     def take(self, made: Path, name: str | Path) -> None:
@@ -73,13 +73,13 @@ class Staging:
         made.rename(target)
 
     def publish(self, target: Path) -> None:
-        """Make the result the target; what is there is exchanged for it, and deleted last.
+        """Make the result the target; an existing one is exchanged for it, and deleted last.
 
-        Where the system cannot exchange two names in one step, what is there is moved away before: whoever
-        kills the process in between leaves no target, until the next job with this one. Raises OSError.
+        If the system cannot exchange two names in one step, the existing one is moved away before: a process
+        killed in between leaves no target, until the next job with the same target. Raises OSError.
         """
         if isinstance(target, StorePath):
-            # a file that says that all is there comes last
+            # a file that marks the output as complete comes last
             upload(self.result, target, lambda path: path.name.startswith("_"))
             return
         if not (target.exists() and exchange(self.result, target)):
@@ -99,15 +99,15 @@ class Staging:
 def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
     """A staging folder for a target, which is removed at the end, whatever happens.
 
-    One whose process was killed is removed by the next job with the same target: whoever works holds its
-    lock. With `resume` what is finished there is taken over before, and what is finished here stays where an
-    error ends the job. Raises ValueError for a target in a broker's log directory; OSError.
+    That of a killed process is removed by the next job with the same target: a running job holds its
+    lock. With `resume` finished output of an earlier job is adopted first, and an error of this job keeps its
+    finished output. Raises ValueError for a target in a broker's log directory; OSError.
     """
     require_outside_logs(target)
     if isinstance(target, StorePath):
         if resume:
             raise ValueError(
-                f"{target}: what a stopped run has finished is kept beside folders of this machine only"
+                f"{target}: what a stopped run has finished is kept next to folders of this machine only"
             )
         with _staged_here() as staging:
             yield staging
@@ -122,7 +122,7 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
             lock = locked_staging(path)
             lock.__enter__()
         except (BlockingIOError, FileNotFoundError):
-            # another job took it for dead before it was locked
+            # another job treated it as abandoned before it was locked
             if attempt == _TRIES - 1:
                 raise
             continue
@@ -133,7 +133,7 @@ def staged(target: Path, *, resume: bool = False) -> Iterator[Staging]:
             (path / name).mkdir()
         for left in others:
             with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
-                # a lock of this process would be no obstacle
+                # a lock of this process would not block
                 if not is_locked(left):
                     with locked_staging(left):
                         _remove(left, target, path / _FINISHED if resume else None)
@@ -162,7 +162,7 @@ def _staged_here() -> Iterator[Staging]:
 
 
 def _remove(path: Path, target: Path, heir: Path | None = None) -> None:
-    """Remove a staging folder; what is finished there goes to `heir`."""
+    """Remove a staging folder; its finished output moves to `heir`."""
     _give_back(path, target)
     if heir is not None and (path / _FINISHED).is_dir():
         for each in (path / _FINISHED).iterdir():

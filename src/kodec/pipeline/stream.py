@@ -1,8 +1,8 @@
 """The source as a stream: a log directory that grows, in micro-batches.
 
 Offsets have the JSON form of Spark's Kafka source, `{"topic":{"0":124}}`, and mean what they mean there: the
-next one to read. Follows `org.apache.spark.sql.kafka010.KafkaMicroBatchStream`. A batch that is not whole
-yet, or whose checksum is not yet right, is not there yet.
+next one to read. Follows `org.apache.spark.sql.kafka010.KafkaMicroBatchStream`. A batch that is incomplete,
+or whose checksum is not yet right, does not count yet.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
 
     def __init__(self, wanted: StructType, options: Options) -> None:
         super().__init__(wanted, options)
-        # Where a query that is to end, ends.
+        # The end of a query that ends, as with `availableNow`.
         self._last: dict[TopicPartition, int] | None = None
         # When a micro-batch was made that did not have to wait.
         self._triggered = -math.inf
@@ -54,7 +54,7 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
 
     @relisted
     def latestOffset(self, start: Offsets | None = None, limit: ReadLimit | None = None) -> Offsets:
-        """How far the next micro-batch goes: to what is there now, at most this many offsets from `start`."""
+        """The end of the next micro-batch: the current end, at most this many offsets from `start`."""
         logs = self._logs()
         ends = self._ends(logs) if self._last is None else self._last
         if start is None:
@@ -77,8 +77,8 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def _waits(self, offsets: int) -> bool:
-        """Whether a micro-batch of so many offsets waits for more, as of Spark's Kafka source: the first one
-        does not."""
+        """Whether a micro-batch of this number of offsets waits for more, as in Spark's Kafka source: the
+        first one does not."""
         now = time.monotonic()
         few = offsets < (self.options.least_offsets or 0)
         if few and now - self._triggered < self.options.trigger_delay:
@@ -88,17 +88,17 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
 
     @relisted
     def reportLatestOffset(self) -> Offsets:
-        """How far the logs go now."""
+        """The current ends of the logs."""
         return _json(self._ends(self._logs()))
 
     @relisted
     def prepareForTriggerAvailableNow(self) -> None:
-        """Note how far the logs go: the query ends there."""
+        """Store the current ends of the logs: the query ends there."""
         self._last = self._ends(self._logs())
 
     @relisted
     def partitions(self, start: Offsets, end: Offsets) -> list[InputPartition]:
-        """The tasks for what lies between two offsets. Raises DataLoss if some of it is not there."""
+        """The tasks for the records between two offsets. Raises DataLoss if some are missing."""
         logs = self._logs()
         first, last = _parsed(start), _parsed(end)
         pieces: list[SourceSegment] = []
@@ -147,7 +147,7 @@ def _onward(
     ends: Mapping[TopicPartition, int],
     logs: Mapping[TopicPartition, Log],
 ) -> dict[TopicPartition, int]:
-    """The ends, and of a query that is beyond one, in a transaction that is open, where it is."""
+    """The ends; if a query is past one, inside an open transaction, its position."""
     return {
         owner: max(end, min(start[owner], logs[owner].stable_end(committed=False)))
         if start.get(owner, end) > end and owner in logs
@@ -162,7 +162,7 @@ def _limited(
     logs: Mapping[TopicPartition, Log],
     most: int,
 ) -> dict[TopicPartition, int]:
-    """About `most` offsets, shared by what each topic-partition has; at least one of each that has some."""
+    """About `most` offsets, in proportion to those of each topic-partition; at least one if it has some."""
     sizes = _sizes(start, ends, logs)
     total = sum(sizes.values())
     if total <= most:
@@ -178,6 +178,6 @@ def _sizes(
     ends: Mapping[TopicPartition, int],
     logs: Mapping[TopicPartition, Log],
 ) -> dict[TopicPartition, int]:
-    """How many offsets each topic-partition has."""
+    """The number of offsets of each topic-partition."""
     begins = {owner: start.get(owner, logs[owner].earliest if owner in logs else 0) for owner in ends}
     return {owner: max(0, end - begins[owner]) for owner, end in ends.items()}

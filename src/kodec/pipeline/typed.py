@@ -1,4 +1,4 @@
-"""What keys and values say, as columns beside those that are stored."""
+"""Decoded keys and values, as columns next to the stored ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ VARIANT = pa.struct(
         pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
     ]
 )
-"""What Spark has for its type of that name."""
+"""The Arrow type for Spark's type of that name."""
 
 
 def typed_names(part: Part) -> list[str]:
-    """The columns of keys, or of values: what they say, the id of their schema, why they are not decoded."""
+    """The columns of keys, or of values: decoded, the id of their schema, why they are not decoded."""
     return [column.name for column in COLUMNS if column.option == f"{part}Format"]
 
 
@@ -35,8 +35,9 @@ def typed_names(part: Part) -> list[str]:
 class TypedColumns:
     """Decodes keys, values or both: keyTyped, keySchema, keyReason, and the same of values.
 
-    Attributes: decoders, by what they decode; form: `struct` is JSON text for a decoder without a reader's
-    schema; `json` always; `variant`: Spark's, of that JSON; types: what columns are to have instead, by name.
+    Attributes: decoders, for `key` and `value`; form: `struct` is JSON text for a decoder without a reader's
+    schema; `json` is always JSON text; `variant`: Spark's VARIANT of that JSON; types: other types, by
+    column.
     """
 
     decoders: Mapping[Part, ValueDecoder]
@@ -59,7 +60,7 @@ class TypedColumns:
     def of(
         self, batch: pa.RecordBatch, topic: str, names: Iterable[str] | None = None
     ) -> dict[str, pa.Array]:
-        """The columns of rows that have headers, and what is decoded; those of these names, None for all."""
+        """The columns of rows with headers and decoded values; with `names` only these."""
         found: dict[str, pa.Array] = {}
         for part, decoder in self.decoders.items():
             mine = typed_names(part)
@@ -83,7 +84,7 @@ class TypedColumns:
 
 
 def _cast(values: pa.Array, kind: pa.DataType, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Values of another type; null where it does not hold one, and the reasons with that."""
+    """Values of another type; a value that it cannot hold is null, with a reason."""
     try:
         return values.cast(kind), reasons
     except pa.ArrowInvalid:
@@ -93,13 +94,13 @@ def _cast(values: pa.Array, kind: pa.DataType, reasons: pa.Array) -> tuple[pa.Ar
         try:
             parts.append(values.slice(row, 1).cast(kind))
         except pa.ArrowInvalid as error:
-            wrong[row] = f"outside what a column of {kind} holds: {error}"[:300]
+            wrong[row] = f"outside the range of a column of {kind}: {error}"[:300]
             parts.append(pa.nulls(1, kind))
     return pa.concat_arrays(parts), _with(reasons, wrong)
 
 
 def _variants(texts: pa.Array, reasons: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """JSON as Spark's `parse_json` has it, and the reasons with why some is none: it may be too large."""
+    """JSON as Spark's VARIANT, with reasons for values that are none: one may be too large."""
     from pyspark.errors import PySparkException
     from pyspark.sql.types import VariantVal
 

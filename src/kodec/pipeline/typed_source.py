@@ -1,4 +1,4 @@
-"""What keys and values say, as columns of the `kafka-log` source: planned once, decoded by every task."""
+"""Decoded keys and values as columns of the `kafka-log` source: planned once, decoded by every task."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["TypedSource"]
 
 @dataclass(frozen=True, slots=True)
 class TypedSource:
-    """How the tasks of a query decode keys and values: readers' schemas are those of its beginning.
+    """How the tasks of a query decode keys and values: readers' schemas are those at its start.
 
-    Attributes: asked, by what is decoded; types: those of the columns, as Spark has them in Arrow.
+    Attributes: asked, for `key` and `value`; types: the Arrow types of the columns, as Spark has them.
     """
 
     options: TypedOptions
@@ -34,9 +34,9 @@ class TypedSource:
 
     @classmethod
     def of(cls, options: Options) -> TypedSource | None:
-        """None where nothing is to be decoded.
+        """None if nothing is to be decoded.
 
-        Raises: OptionError for schemas that are missing, or cannot be used; SchemaSourceFailed;
+        Raises: OptionError for schemas that are missing or invalid; SchemaSourceFailed;
         MissingDependency; as `found_logs`.
         """
         given = options.typed
@@ -69,7 +69,7 @@ class TypedSource:
 
     @property
     def columns(self) -> TypedColumns:
-        """What decodes them. Raises as `AskedValues.decoder`."""
+        """Their decoder. Raises as `AskedValues.decoder`."""
         return replace(_columns(self.options, self.asked), types=self.types)
 
 
@@ -79,7 +79,7 @@ def _columns(given: TypedOptions, asked: Mapping[Part, AskedValues]) -> TypedCol
 
 
 def _log_dirs(options: Options) -> tuple[str, ...]:
-    """The log directories that may have the topic of schemas."""
+    """The log directories that may contain the topic of schemas."""
     found = [
         (log.path if log.alone is None else log.path.parent).parent
         for logs in relisted(found_logs)(options).values()

@@ -1,4 +1,4 @@
-"""Where a job works on its pieces: in this process, which needs no Spark, or in Spark's workers."""
+"""Runs the pieces of a job in this process, which needs no Spark, or in Spark's workers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 Engine = Literal["local", "spark"]
-"""Where pieces are worked on: in this process, or by Spark."""
+"""Runs pieces of work: in this process, or by Spark."""
 
 TASK_BYTES = 256 << 20
-"""What a task reads, that only reads: a second or so of work, so that what a task costs does not count."""
-# What opening a file costs, in bytes read.
+"""Bytes for a task that only reads: about a second of work, so that the cost of a task hardly matters."""
+# The cost of opening a file, in bytes read.
 _OPEN_COST = 256 << 10
 
 
@@ -40,7 +40,7 @@ class Workers:
         self._threads = threads
 
     def run(self, work: Callable[[P], R], pieces: Sequence[P]) -> list[R]:
-        """What `work` returns of each piece, in their order.
+        """The results of `work` for each piece, in order.
 
         For Spark all three are pickled: `work` is a function of a module or an object of one.
         Raises: what `work` raises.
@@ -54,7 +54,7 @@ class Workers:
             pool.shutdown(cancel_futures=True)
 
     def run_in_turn(self, work: Callable[[P], R], pieces: Sequence[P], sizes: Sequence[int]) -> Iterator[R]:
-        """As `run_sized`; each result as soon as it and those before it are there."""
+        """As `run_sized`; yields each result as soon as it and those before it are complete."""
         if self._threads == 1 or len(pieces) < 2:
             yield from map(work, pieces)
             return
@@ -100,18 +100,18 @@ def workers(
     progress: Callable[[str], None] | None = None,
     threads: int = 1,
 ) -> Iterator[Workers]:
-    """The workers of a job: this process, or a Spark session, which runs already or is started and stopped.
+    """The workers of a job: this process, or a Spark session, which is running or is started and stopped.
 
-    Args: threads are those of this process, for work that leaves Python alone for most of its time; the rest
-    as of `export`. Raises: ValueError for another engine; for Spark also MissingDependency if there
-    is no Spark or no Java, and KodecError if Spark does not start.
+    Args: threads: of this process, for work that mostly runs without the GIL; the rest as for `export`.
+    Raises: ValueError for another engine; for Spark also MissingDependency if there is no Spark or no Java,
+    and KodecError if Spark does not start.
     """
     if engine not in ("local", "spark"):
         raise ValueError(f"engine={engine!r}: expected 'local' or 'spark'")
     if engine == "local":
         yield Workers(threads)
         return
-    try:  # only here: what is done in this process is done without Spark installed
+    try:  # imported here: work in this process needs no Spark
         from kodec.pipeline.spark_workers import spark_workers
     except ImportError as missing:
         text = f"Spark's workers need `{missing.name}`: {install_command('spark')}"

@@ -1,1 +1,1 @@
-"""Reports: what is in log directories, as a page or as data; pyarrow, jinja2 and pygal are needed."""
+"""Reports about log directories, as a page or as data; need pyarrow, jinja2 and pygal."""

@@ -1,4 +1,4 @@
-"""Charts as SVG for a page: the colours of text are the page's own, nothing is loaded and nothing runs."""
+"""Charts as SVG for a page: text has the colours of the page, nothing is loaded and no script runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pygal.style import Style
 
 __all__ = ["columns", "rows"]
 
-# It looks for maps, in a way that Python 3.12 has dropped and of which earlier ones warn at each import.
+# pygal searches for maps with a module that Python 3.12 removed and that earlier versions warn about.
 sys.meta_path[:] = [each for each in sys.meta_path if type(each).__module__ != "pygal"]
 
-# Of the page, light or dark; bars are readable on both.
+# The colours of the page, light or dark; bars are readable on both.
 _TEXT = "currentColor"
 _STYLE = Style(
     background="transparent",
@@ -70,7 +70,7 @@ def _settings(unit: str) -> dict[str, Any]:
 
 
 def _drawn(chart: Any, name: str, labels: Sequence[str], values: Sequence[float]) -> str:
-    # random otherwise: what is the same makes the same page
+    # random by default: equal input must make an equal page
     chart.uuid = name
     chart.x_labels = labels
     chart.add(name, values)

@@ -1,4 +1,4 @@
-"""What is in log directories: contents, health, sizes, times, gaps, producers, transactions, hidden space."""
+"""Facts about log directories: contents, health, sizes, times, gaps, producers, transactions, leftovers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Stored:
 
 @dataclass(slots=True)
 class ProducerReport:
-    """What a producer with an id has written, by the headers that are left."""
+    """The records of a producer with an id, by the remaining batch headers."""
 
     producer_id: int
     batches: int = 0
@@ -140,7 +140,7 @@ class MissingOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Files of one kind that take space and are not part of a log."""
+    """Files of one kind that use space and are not part of a log."""
 
     kind: str
     files: int
@@ -149,7 +149,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What was written in the last `period` before the newest records; `topic` is None for all."""
+    """The amount written in the last `period` before the newest records; `topic` is None for all."""
 
     topic: str | None
     period: str
@@ -159,22 +159,21 @@ class Growth:
 
 @dataclass(slots=True)
 class DirectoryReport:
-    """What is in log directories. Times are in ms since 1970-01-01 UTC.
+    """Facts about log directories. Times are in ms since 1970-01-01 UTC.
 
     Attributes:
-        checked, not_checked: what the health is of, and what was not looked at.
-        problems: the first 1,000; `problem_count`: how many there are.
-        notes: what is not a problem, but worth knowing: the first 1,000.
+        checked, not_checked: the checks behind the health, and those not made.
+        problems: the first 1,000; `problem_count`: their number.
+        notes: the first 1,000 observations that are not problems.
         spans: records and stored bytes over time; a batch counts at its largest timestamp, a compressed
             message of v0 or v1 as one record.
-        outside, timeless: how many records are older or newer than all spans, and have no timestamp.
-        gaps: the first 1,000; `gap_count`: how many there are.
-        producers: those with the most bytes, 1,000 at most; `producer_count`: how many there are. Where one
-            topic-partition has more than 100,000, some are missing.
+        outside, timeless: the number of records outside all spans, and of those without a timestamp.
+        gaps: the first 1,000; `gap_count`: their number.
+        producers: the 1,000 with the most bytes; `producer_count`: their number. If a topic-partition has
+            more than 100,000, some are missing.
         unnumbered_bytes: of batches without a producer id.
-        transactions: those that are open, of topic-partitions with transactions; `unread`: why some of them
-            may be missing.
-        savings: None if no sample was to be taken.
+        transactions: the open transactions; `unread`: why some may be missing.
+        savings: None without a sample.
     """
 
     roots: list[RootReport] = field(default_factory=list)
@@ -201,7 +200,7 @@ class DirectoryReport:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing that was checked is wrong; a torn end, which recovery cuts off, is no harm."""
+        """Whether no check found a problem; a torn tail, which recovery truncates, is harmless."""
         return not self.problem_count and all(each.health in ("clean", "torn") for each in self.partitions)
 
     def _problem(self, text: str) -> None:
@@ -211,7 +210,7 @@ class DirectoryReport:
 
 
 class _Seen:
-    """What the headers of one log add up to."""
+    """The totals of the headers of one log."""
 
     def __init__(self) -> None:
         self.stored: dict[tuple[str, int], Stored] = {}
@@ -250,7 +249,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Looked:
-    """What was found of one log."""
+    """The findings of one log."""
 
     partition: PartitionReport
     seen: _Seen
@@ -267,18 +266,18 @@ def look_into(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> DirectoryReport:
-    """Look into log directories, or topic-partitions' folders; reads only.
+    """Collect facts about log directories, or topic-partitions' folders, without writing to them.
 
-    By the headers of batches, as `survey` does, several topic-partitions at once; with `verify` everything is
-    read and checked as `kodec verify` does. Memory is that of the answer: it does not grow with the logs.
+    Reads the headers of batches, as `survey` does, several topic-partitions at once; with `verify` everything
+    is read and checked as by `kodec verify`. Memory depends on the answer, not on the size of the logs.
 
     Args:
-        sample_bytes: how much of the records is converted to see what other formats would take; 0 for none.
+        sample_bytes: the size of the sample that is converted to estimate other formats; 0 for none.
         threads: None for one per core.
-        progress: called regularly with the bytes of logs looked at since the last call, of each log once,
-            with `verify` twice.
+        progress: called regularly with the number of bytes processed since the last call; each log counts
+            once, with `verify` twice.
 
-    Raises: NotALog for a path at which there is none; ValueError for a topic-partition that is in two places;
+    Raises: NotALog for a path without logs; ValueError for a topic-partition in two places;
     OSError if a path cannot be listed.
     """
     report = DirectoryReport(checked=list(CHECKED))
@@ -350,7 +349,7 @@ def _logs_at(
 
 
 def _each(work: Callable[[T], R], given: Sequence[T], threads: int) -> Iterable[R]:
-    """Each result in order; what has not begun is not, once nobody waits for it any more, as after Ctrl-C."""
+    """Each result in order; once the caller stops, as after Ctrl-C, no further call begins."""
     pool = ThreadPoolExecutor(threads, "kodec-report")
     try:
         yield from pool.map(work, given)
@@ -380,7 +379,7 @@ def _look(log: PartitionLog, step: Callable[[int], None]) -> _Looked:
 
 
 def _add(total: Stored | ProducerReport, more: Stored | ProducerReport) -> None:
-    """Sum up what is counted of both."""
+    """Add up the counts of both."""
     total.batches += more.batches
     total.bytes += more.bytes
     total.records = None if total.records is None or more.records is None else total.records + more.records
@@ -402,7 +401,7 @@ _BESIDE = "indexes, snapshots and other files beside logs"
 
 
 def _files(folder: Path, kind: str | None = None) -> Counter[tuple[str, str]]:
-    """Files and bytes by kind, without logs; of `kind`, if it is given, logs too."""
+    """Files and bytes by kind, without logs; with `kind`, all files count as that, logs too."""
     found: Counter[tuple[str, str]] = Counter()
     with suppress(FileNotFoundError), entries(folder) as there:
         for each in there:
@@ -421,7 +420,7 @@ def _is_log(name: str) -> bool:
 
 
 def _over_time(report: DirectoryReport, timelines: dict[str, Timeline]) -> None:
-    """Fill in what there is of each time."""
+    """Fill in the records over time."""
     total = Timeline()
     for timeline in timelines.values():
         total.merge(timeline)
@@ -443,7 +442,7 @@ def _over_time(report: DirectoryReport, timelines: dict[str, Timeline]) -> None:
 def _open_transactions(
     report: DirectoryReport, logs: Sequence[PartitionLog], directories: Sequence[LogDirectory], limits: Limits
 ) -> None:
-    """Fill in the transactions that are open: by the coordinator's topic, where it is here."""
+    """Fill in the open transactions, from the coordinator's topic if it is here."""
     account = Completeness()
     try:
         roots = [root.path for directory in directories for root in directory.roots]
@@ -486,7 +485,7 @@ def _verify(
     step: Callable[[int], None],
     threads: int,
 ) -> None:
-    """Add what `kodec verify` finds; what it says too is left out of what `survey` has found."""
+    """Add the findings of `kodec verify`; they replace those of `survey` that it repeats."""
     report.problems, report.problem_count = [], 0
     for path in paths:
         notes, checks = plan_checks(path)

@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing else: no network, no script."""
+"""A report as one self-contained page, without network access or scripts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kodec.report.facts import DirectoryReport
 __all__ = ["page_of"]
 
 MOST = 100
-"""Rows of a table; what is more is counted."""
+"""The most rows of a table; the rest is counted."""
 _BARS = 20
 _GIB, _MIB = 1 << 30, 1 << 20
 
 
 def page_of(report: DirectoryReport, *, title: str, made: datetime) -> str:
-    """The page, HTML. Whatever stands in logs and paths is text in it, and what does not print is escaped."""
+    """The page as HTML. Texts from logs and paths are escaped, also characters that do not print."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kodec.report"),
         autoescape=True,
@@ -91,7 +91,7 @@ def _unit(most: int) -> tuple[int, str]:
 
 
 def _printable(value: Any) -> Any:
-    """Text without what a terminal or a browser would act on: controls, and marks that turn its direction."""
+    """Text without characters that a terminal or a browser interprets: controls and marks of direction."""
     if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
         return value
     return "".join(
@@ -116,7 +116,7 @@ def _number(value: int | None) -> str:
 
 
 def _time(timestamp: int | None) -> str:
-    """Milliseconds since 1970 in UTC; the number itself where no calendar has it."""
+    """Milliseconds since 1970 as a time in UTC; the number itself if it is outside the calendar."""
     if timestamp is None or timestamp < 0:
         return "none"
     try:

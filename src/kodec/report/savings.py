@@ -1,4 +1,4 @@
-"""What records would take in another format or codec: measured on samples of the records themselves."""
+"""The estimated size of records in other formats and codecs, measured on samples of these records."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _LEAST = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What one format and codec makes of the sample.
+    """The sample in one format and codec.
 
     Attributes:
-        magic, codec: which one.
-        sample_bytes: of the sample, converted; None if the format cannot hold it.
-        bytes: what all sampled topics would take, each by its own sample; None as above.
-        ratio: `bytes` to what they take now.
+        magic, codec: the format and the codec.
+        sample_bytes: the size of the converted sample; None if the format cannot hold it.
+        bytes: the estimated size of all sampled topics, each by its own sample; None as above.
+        ratio: `bytes` to the current size.
     """
 
     magic: int
@@ -40,11 +40,11 @@ class Saving:
 
 @dataclass(slots=True)
 class Savings:
-    """What was sampled, and what it would take.
+    """A sample, with its estimated size in other formats.
 
     Attributes:
         batches, records, sample_bytes: of the sample, as stored.
-        topics: how many were sampled; of those with the most bytes, 50 at most.
+        topics: the number of sampled topics: those with the most bytes, 50 at most.
         bytes: of all logs of these topics.
         formats: by format and codec.
     """
@@ -60,8 +60,8 @@ class Savings:
 def measure_savings(topics: Mapping[str, Sequence[PartitionLog]], most: int) -> Savings:
     """Convert a sample of each topic to each format and codec: `most` bytes in all, at least 64 KiB of each.
 
-    Batches stay as producers made them; messages that stand alone are gathered to 16 KiB where they go into
-    batches. Codecs have their default levels. What cannot be read is not in the sample.
+    Batches stay as producers made them; single messages are gathered into batches of 16 KiB. Codecs have
+    their default levels. Unreadable data is not in the sample.
     """
     sizes = {topic: sum(log.size for log in logs) for topic, logs in topics.items()}
     largest = sorted(sizes, key=lambda topic: (-sizes[topic], topic))[:_MOST_TOPICS]
@@ -97,7 +97,7 @@ def _sample(logs: Sequence[PartitionLog], most: int) -> Iterator[Batch]:
                 middle = (segment.base_offset + segment.next_offset) // 2
                 place = segment.find(middle)
                 for batch in segment.batches(0 if place is None else place.position):
-                    # offsets that go back, as cleaners of old left them, go into no batch
+                    # descending offsets, which old cleaners left, fit no batch
                     if batch.is_control or not batch.count or batch.base_offset <= reached:
                         continue
                     reached = batch.last_offset

@@ -1,4 +1,4 @@
-"""How many records and bytes there are of each time, in bounded memory."""
+"""Counts records and bytes over time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTHS = tuple(
     + [each * _DAY for each in (1, 7, 30, 90, 365)]
 )
 _ODD = 1_000
-"""Of this many records one may be left out of a chart: a few wrong timestamps would hide all others."""
+"""A chart may leave out one of this many records, as a few wrong timestamps would hide all others."""
 
 
 class Amount(NamedTuple):
@@ -29,7 +29,7 @@ class Amount(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What was written from `start` on, up to the start of the next one; ms since 1970-01-01 UTC."""
+    """Records from `start` to the start of the next span, in ms since 1970-01-01 UTC."""
 
     start: int
     records: int
@@ -41,7 +41,7 @@ class Timeline:
 
     Attributes:
         width: of each step, in ms: as small as `MOST` steps allow.
-        timeless: what has no timestamp.
+        timeless: records and bytes without a timestamp.
     """
 
     MOST = 1_024
@@ -70,7 +70,7 @@ class Timeline:
         self._bound()
 
     def merge(self, other: Timeline) -> None:
-        """Add what another one has."""
+        """Add the counts of another one."""
         self.timeless = _sum(self.timeless, other.timeless)
         while self.width < other.width:
             self._coarsen()
@@ -95,7 +95,7 @@ class Timeline:
             self._add(step // 2, amount)
 
     def usual(self) -> tuple[int, int] | None:
-        """From when to when nearly all records are, in ms; None for no record with a time."""
+        """The time span of nearly all records, in ms; None if no record has a time."""
         total = sum(amount.records for amount in self._steps.values())
         if not total:
             return None
@@ -121,7 +121,7 @@ class Timeline:
         return [Span(start + width * number, *amount) for number, amount in enumerate(found)]
 
     def between(self, first: int, last: int) -> Amount:
-        """What was written from `first` on and before `last`, by whole steps."""
+        """The records from `first` on and before `last`, by whole steps."""
         return _sum(Amount(0, 0), *(amount for _, amount in self._within(first, last)))
 
     def _within(self, first: int, last: int) -> Iterator[tuple[int, Amount]]:

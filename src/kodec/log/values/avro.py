@@ -1,4 +1,4 @@
-"""Avro: data decoded by the schema that it was written with, and resolved to another one."""
+"""Avro: decodes data by its writer's schema, and resolves it to a reader's schema."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AvroSchema:
     """A schema, parsed.
 
     Attributes:
-        parsed: what fastavro takes; a named type stands in full where it is met first, then by its full name.
+        parsed: the form for fastavro; a named type is complete at its first use, then only its full name.
         named: the named types, by full name.
         recursive: whether a type contains itself.
     """
@@ -45,26 +45,27 @@ class AvroSchema:
 
 
 def parse(schema: Schema, references: Mapping[str, Schema]) -> AvroSchema:
-    """Parse a schema with the types of others, and check that what it describes is bounded.
+    """Parse a schema with the types of others, and check that its data is bounded.
 
-    Raises BadSchema for what is not a schema, nests deeper than 100, expands to more than 100,000 types, has
-    more than 100 that take no bytes, or an array of such items, whose number no bytes would bound.
+    Raises BadSchema for a text that is not a schema, that nests deeper than 100 or expands to more than
+    100,000 types, that has more than 100 types without bytes, or an array of such items, which no input would
+    bound.
     """
     named: dict[str, Any] = {}
     parsed = _parse(schema, references, named, ())
     walk = _Walk(named)
     size = walk.size(parsed, 0)
     if size.nodes > _MOST_NODES or size.empty > _MOST_EMPTY:
-        raise BadSchema(f"{schema}: it expands to more types than are read")
+        raise BadSchema(f"{schema}: it expands to more types than are supported")
     return AvroSchema(parsed, named, walk.recursive)
 
 
 class AvroReader:
-    """Decodes data of one schema, resolved to the schema of the reader if that is given.
+    """Decodes data of one schema, resolved to the reader's schema if given.
 
-    Logical types are Python's: Decimal, date, time, datetime (in UTC; of local timestamps without a zone) and
-    UUID; nanoseconds, and what is no logical type of Avro 1.12, are the numbers or bytes that are stored. A
-    union is the value alone; with `named`, that of a named type in one its name and the value.
+    Logical types become Python's: Decimal, date, time, datetime (in UTC; local timestamps without a zone) and
+    UUID; nanoseconds, and logical types unknown to Avro 1.12, stay numbers or bytes. A union is the value
+    alone; with `named`, a value of a named type in a union is its name and the value.
     """
 
     def __init__(self, writer: AvroSchema, reader: AvroSchema | None = None, *, named: bool = False) -> None:
@@ -75,13 +76,13 @@ class AvroReader:
         if self._bounded:
             self._read: Callable[..., Any] = library.schemaless_reader
         else:
-            # Compiled, it recurses as deep as the data says, past the end of the stack.
+            # The compiled version recurses as deep as the data nests, past the end of the stack.
             from fastavro import _read_py
 
             self._read = _read_py.schemaless_reader
 
     def decode(self, payload: bytes) -> Any:
-        """The value. Raises whatever the library does for what it cannot decode: any Exception."""
+        """The value. Raises any Exception, as the library does, for data that it cannot decode."""
         value = self._read(
             io.BytesIO(payload),
             self.writer.parsed,
@@ -96,7 +97,7 @@ class AvroReader:
 def _parse(
     schema: Schema, references: Mapping[str, Schema], named: dict[str, Any], loading: tuple[str, ...]
 ) -> Any:
-    """Parse, and first what it turns out to need; types go into `named`."""
+    """Parse a schema, and first the schemas that it needs; types are added to `named`."""
     library = fastavro()
     try:
         tree = json.loads(schema.text)
@@ -105,7 +106,7 @@ def _parse(
         if not schema.text.strip().isidentifier():
             raise BadSchema(f"{schema}: no JSON: {error}") from None
         tree = schema.text.strip()
-    # Names of types are in objects in lists in objects: each level of a schema is two of JSON.
+    # Types are in objects in lists in objects: each level of a schema is two levels of JSON.
     if nesting_of(tree) > 3 * MOST_NESTING:
         raise BadSchema(f"{schema}: nested deeper than {MOST_NESTING}")
     while True:
@@ -120,7 +121,7 @@ def _parse(
             if name not in named:
                 raise BadSchema(f"{references[name]}: it has no type {name}") from None
         except Exception as error:
-            # whatever a tree that is not a schema makes of it
+            # any error of the library for a tree that is not a schema
             raise BadSchema(f"{schema}: {type(error).__name__}: {error}") from None
         else:
             named.update(types)
@@ -129,7 +130,7 @@ def _parse(
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """Of a type with those inside, as often as they occur: how many, and how many take no bytes."""
+    """The number of types in a type, counted as often as they occur, and of those without bytes."""
 
     nodes: int
     empty: int
@@ -150,7 +151,7 @@ class _Walk:
             raise BadSchema(f"types are nested deeper than {MOST_NESTING}")
         if isinstance(schema, list):
             found = [self.size(each, depth + 1) for each in schema]
-            # one of them is there, after a byte that shows which: null alone is no more than that byte
+            # a byte selects one of the types, and null has no other bytes
             empty = max((each.empty for each in found if each.nodes > 1), default=0)
             return _Size(1 + sum(each.nodes for each in found), empty, True)
         if isinstance(schema, str):
@@ -175,7 +176,7 @@ class _Walk:
             case "array":
                 items = self.size(schema["items"], depth + 1)
                 if not items.takes_bytes:
-                    raise BadSchema("an array of items that take no bytes has no bound")
+                    raise BadSchema("an array of items without bytes has no bound")
                 return _Size(1 + items.nodes, items.empty, True)
             case "map":
                 values = self.size(schema["values"], depth + 1)

@@ -1,4 +1,4 @@
-"""Avro as Arrow columns: types that pyruhvro decodes, and what they mean made of these."""
+"""Avro as Arrow columns: pyruhvro decodes simple types, which are then converted to the schema's types."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["AvroColumn"]
 
-# What a value may take in columns: of arrays of wide records a byte may stand for very many.
+# The most bytes of a value in columns: in arrays of wide records one byte may become very many.
 _MOST_BYTES = 1 << 30
 _Finish = Callable[[Any], Any]
 
 
 class AvroColumn:
-    """Decodes data of one schema to an Arrow array, resolved to the schema of the reader if that is given.
+    """Decodes data of one schema to an Arrow array, resolved to the reader's schema if given.
 
     A record is a struct, a union of null and another type that type, another union a struct with a field for
     each of its types, an enum a string; logical types are Arrow's, a UUID a string; a duration is 12 bytes.
 
-    pyruhvro is given only what it was found to decode, with errors for whatever bytes (docs/values.md): null,
-    boolean, long, float, double, string, array, map, record and union, as which all else is stored. What has
-    no such form (a fixed whose size is no multiple of 4) is decoded by fastavro.
+    pyruhvro receives only types that it decodes, or refuses, correctly for any bytes (docs/values.md): null,
+    boolean, long, float, double, string, array, map, record and union. Other types are decoded as one of
+    these with the same bytes; those without one (a fixed whose size is not a multiple of 4) by fastavro.
 
     Raises: BadSchema for a type that contains itself.
     """
@@ -63,7 +63,7 @@ class AvroColumn:
         return (parts[0] if len(parts) == 1 else pyarrow().concat_arrays(parts)), reasons
 
     def _decoded(self, payloads: pa.BinaryArray, first: int, reasons: dict[int, str]) -> list[pa.Array]:
-        """All at once; where that fails, each half by itself, down to the one that is wrong."""
+        """Decode all at once; if that fails, each half by itself, down to the single invalid value."""
         count, size = len(payloads), _size(payloads)
         need = 8 * (self._outer * count + self._inner * size) + size
         wrong = f"its columns may take {need} bytes, more than {_MOST_BYTES}"
@@ -73,7 +73,7 @@ class AvroColumn:
             except (MissingDependency, KeyboardInterrupt, SystemExit, GeneratorExit):
                 raise
             except BaseException as error:
-                # a panic of pyruhvro is no Exception
+                # a panic of pyruhvro is not an Exception
                 wrong = f"{type(error).__name__}: {error}"
         if count == 1:
             reasons[first] = wrong
@@ -92,15 +92,15 @@ class AvroColumn:
             found = self._fast(_pyruhvro().deserialize_array([payloads[0].as_py()], self._one)["row"])
         else:
             found = self._fast(self._rows(payloads))
-        # that strings are UTF-8 and decimals as long as they say, which nobody has looked at so far
+        # checks that strings are UTF-8 and decimals fit their type, which nothing has checked so far
         found.validate(full=True)
         return found
 
     def _rows(self, payloads: pa.BinaryArray) -> pa.Array:
-        """Many payloads as one array of Avro's, which makes no object of each.
+        """Many payloads as one Avro array, without an object for each.
 
-        Behind each stands the same random number: what takes more bytes than it has, or less, does not meet
-        it, and no payload can have it inside. Raises ValueError for such a one.
+        The same random number follows each: a payload that decodes to more or fewer bytes than it has misses
+        this number, which no payload can contain. Raises ValueError for such a payload.
         """
         pa, compute = pyarrow(), _compute()
         mark = bytearray(os.urandom(8))
@@ -114,7 +114,7 @@ class AvroColumn:
         ends = compute.min_max(marks).as_py()
         number = int.from_bytes(mark, "little")
         if len(rows) != count or (ends["min"], ends["max"]) != (number, number):
-            raise ValueError("a value ends elsewhere than its bytes do")
+            raise ValueError("a value does not end with its bytes")
         return rows.field(0)
 
 
@@ -213,7 +213,7 @@ class _Types:
         forms = inside.items()
         fields = [pa.field(each, form.type) for each, form in forms]
 
-        # what takes no bytes is not given to pyruhvro, which takes its nulls for errors
+        # pyruhvro does not receive types without bytes, as it treats their nulls as errors
         places = {each: at for at, each in enumerate(each for each, form in forms if form.stored != "null")}
 
         def finish(array: Any) -> Any:
@@ -344,7 +344,7 @@ class _Types:
                     return {each.name: form.plain(_value(value))}
             raise ValueError(f"no type of the union has the value {value!r:.100}")
 
-        # of two types that have the same class in Python, int and long, nobody could tell which it was
+        # two types with the same class in Python, such as int and long, cannot be told apart
         plainly = {name: form.classes for name, form in known.items() if name not in self._named}
         clear = len({each for classes in plainly.values() for each in classes}) == len(plainly)
         if whole is None and not clear:
@@ -365,7 +365,7 @@ def _value(value: Any) -> Any:
 
 
 def _name(schema: Any) -> str:
-    """What a union calls one of its types."""
+    """The name of a type in a union."""
     if isinstance(schema, dict):
         return str(schema.get("name") or _name(schema["type"]))
     return str(schema)
@@ -378,7 +378,7 @@ def _compute() -> Any:
 
 
 def _only(array: Any, here: Any) -> Any:
-    """The values that are there, null for the others."""
+    """The existing values, null for the others."""
     pa, compute = pyarrow(), _compute()
     positions = pa.array(range(len(array)), pa.int64())
     return array.take(compute.if_else(here, positions, pa.scalar(None, pa.int64())))
@@ -503,7 +503,7 @@ def _scalar(kind: str, schema: Any) -> _Form:
             return _Form(made, kind, kind=kind, classes=(float,))
         case "string":
             uuid = name == "string-uuid"
-            # as it is stored: text of 36 characters, if who wrote it is right
+            # as stored: text of 36 characters, if it is valid
             return _Form(pa.string(), "string", _same, str, kind, (UUID if uuid else str,))
         case "bytes":
             logical = _logical(schema, kind)

@@ -39,7 +39,7 @@ class _Group:
 
 
 def schema_name(schema: Schema | None) -> str | None:
-    """The id of a schema, or its subject."""
+    """The id of a schema, or else its subject."""
     return None if schema is None else str(schema.subject if schema.id is None else schema.id)
 
 
@@ -71,7 +71,7 @@ def decode_column(
             wrong = dict.fromkeys(range(len(rows)), f"there are values of more than {_MOST_SCHEMAS} schemas")
         elif fixed is not None and array is not None and array.type != fixed:
             wrong = dict.fromkeys(
-                range(len(rows)), f"{name}: it is not what {decoder.reader_schema} begins with"
+                range(len(rows)), f"{name}: it is not the first message of {decoder.reader_schema}"
             )
         elif array is not None:
             found.setdefault(name, []).append((rows, array))
@@ -130,7 +130,7 @@ def typed_fields(decoder: ValueDecoder, *names: str) -> list[pa.Field]:
 def typed_part(
     decoder: ValueDecoder, values: Any, headers: Any, topic: str, part: Part = "value"
 ) -> list[pa.Array]:
-    """Values as columns of a table: what they are, their schema, and why they are not decoded.
+    """Values as columns of a table: decoded values, their schema, and why they are not decoded.
 
     With a reader's schema they are of its type; without one JSON, as a table has one type from its beginning.
     """
@@ -158,7 +158,7 @@ def _rows(group: _Group) -> Any:
 
 
 def _scattered(parts: Sequence[tuple[Any, Any]], count: int, kind: Any) -> Any:
-    """Arrays whose rows are these of a column; null if there is none."""
+    """Arrays whose rows form a column; null if there is none."""
     pa = pyarrow()
     if len(parts) == 1 and len(parts[0][0]) == count:
         return parts[0][1]
@@ -168,7 +168,7 @@ def _scattered(parts: Sequence[tuple[Any, Any]], count: int, kind: Any) -> Any:
     every = pa.array(range(count), pa.uint64())
     rest = every.filter(compute.invert(compute.is_in(every, value_set=rows)))
     arrays = [*(each for _, each in parts), pa.nulls(len(rest), kind)]
-    # where each row went is what sorts where they came from
+    # sorting the origins of rows gives the place of each row
     return pa.concat_arrays(arrays).take(compute.sort_indices(pa.concat_arrays([rows, rest])))
 
 
@@ -184,14 +184,14 @@ def _pairs(values: Any, headers: Any) -> Iterator[tuple[bytes | None, list[tuple
 def _groups(
     decoder: ValueDecoder, values: Any, headers: Any, topic: str, part: Part, reasons: dict[int, str]
 ) -> Iterator[_Group]:
-    """The values by their schemas; why others have none goes into `reasons`."""
+    """The values by their schemas; the reasons of the others are added to `reasons`."""
     pa = pyarrow()
     import pyarrow.compute as compute
 
     rest = compute.indices_nonzero(values.is_valid())
     message: Message
     if decoder.framing in ("auto", "confluent") and decoder.source is not None and not _named(headers):
-        # what most values have: 5 bytes that are the same for all of a schema
+        # most values have 5 leading bytes that are equal for all of a schema
         frames = compute.binary_slice(values, 0, _FRAME).dictionary_encode()
         longest = compute.max(compute.binary_length(values)).as_py() or 0
         slow = []
@@ -214,7 +214,7 @@ def _groups(
                 if schema.kind != "protobuf":
                     yield _Group(schema, None, rows, compute.binary_slice(own, _FRAME, longest))
                     continue
-                # the next byte says for most which message of its schema it is
+                # the next byte usually selects the message in its schema
                 heads = compute.binary_slice(own, 0, _FRAME + 1).dictionary_encode()
                 for at, head in enumerate(heads.dictionary.to_pylist()):
                     mine = compute.equal(heads.indices, at)
@@ -273,7 +273,7 @@ def _schema(decoder: ValueDecoder, framed: Framed | None, topic: str, part: Part
 
 
 def _decoded(decoder: ValueDecoder, group: _Group) -> tuple[str, Any, dict[int, str]]:
-    """The values of a group: the name of their column, the values, and which are wrong, and why."""
+    """The values of a group: the name of their column, the values, and the reason of each invalid one."""
     pa = pyarrow()
     schema = group.schema
     name = schema_name(schema) or "json"

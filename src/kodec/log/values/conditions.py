@@ -25,7 +25,7 @@ FIELDS: dict[str, Callable[[Record], Any]] = {
     "value": lambda record: _parsed(record.value),
     "headers": lambda record: {name: _parsed(data) for name, data in record.headers},
 }
-"""What a condition may ask of a record. Bytes that are JSON are what it says, others are text."""
+"""The parts of a record that a condition can use. Bytes that are JSON are its value, others are text."""
 
 _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
@@ -37,12 +37,12 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
 
 _PARTS: dict[str, Part] = {"key": "key", "value": "value"}
 Decode = Callable[[str, Record, Part], Any]
-"""A key or a value as a condition sees it; of a topic, which is empty if it is unknown."""
+"""Decodes a key or a value for a condition; the topic is empty if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition, which holds for a record or does not."""
+    """A condition on a record."""
 
     test: _Value
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class Condition:
 
 
 def parsed_part(topic: str, record: Record, part: Part) -> Any:
-    """What a part of a record says: JSON, else text; None for null."""
+    """The value of a part of a record: JSON, else text; None for null."""
     return _parsed(record.key if part == "key" else record.value)
 
 
@@ -70,9 +70,9 @@ def condition(text: str, decode: Decode = parsed_part) -> Condition:
     """A condition in the syntax of Python: `and`, `or`, `not`, comparisons, `in`, fields, items, constants.
 
     `value.a.b` and `value["a"]["b"]` are fields of JSON objects, `value.items[0]` an item of a list. What is
-    missing is None, as null is, which is equal to None only and neither larger nor smaller than anything;
-    nor are things of two kinds, as 1 and "1". `decode` shows what key and value are. Raises ArgumentError,
-    which quotes what is none of these.
+    missing or null is None, which equals only None. Values of two kinds, as 1 and "1", and None are neither
+    smaller nor larger than each other. `decode` decodes key and value. Raises ArgumentError, which quotes the
+    unsupported part.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body

@@ -1,4 +1,4 @@
-"""Keys and values decoded by the schemas that they were written with."""
+"""Decodes keys and values by the schemas that they were written with."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class DecodedValue:
     """A key or a value, decoded, or the reason why it is not.
 
     Attributes:
-        value: of Python's types; the bytes themselves where they are not decoded.
-        format: `avro`, `protobuf` or `json-schema`; empty where it is not decoded.
-        schema: which one it was written with; None where that is not known, as JSON needs none.
-        reason: why it is not decoded; empty where it is.
+        value: a Python value; the bytes themselves if they are not decoded.
+        format: `avro`, `protobuf` or `json-schema`; empty if it is not decoded.
+        schema: the schema it was written with; None if unknown, as JSON needs none.
+        reason: why it is not decoded; empty if it is.
 
     Example: see `ValueDecoder`.
     """
@@ -63,13 +63,13 @@ class DecodedValue:
 
     @property
     def json(self) -> str:
-        """The value as JSON on one line; docs/values.md shows what becomes of each type."""
+        """The value as JSON on one line; docs/values.md shows the form of each type."""
         return json_of(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedColumn:
-    """Keys or values as Arrow columns, each with a row for each of them.
+    """Keys or values as Arrow columns, with a row for each record.
 
     Attributes:
         values: with a reader's schema of its type; else a struct with a column for each schema, named by its
@@ -98,7 +98,7 @@ class Reader(Protocol):
     """Decodes data of one schema."""
 
     def decode(self, payload: bytes) -> Any:
-        """The value. Raises any Exception for what cannot be decoded."""
+        """The value. Raises any Exception for data that cannot be decoded."""
         ...
 
 
@@ -107,10 +107,10 @@ class ValueDecoder:
 
     Args:
         source: where schemas come from. None is enough for `json-schema` only.
-        format: what the values are; `auto`: what their schemas are.
-        framing: which framing they have, see `read_framing`; `none`: they have none, and are of the newest
+        format: the format of the values; `auto`: that of their schemas.
+        framing: their framing, see `read_framing`; `none`: they have none, and are written with the newest
             version of the subject TOPIC-key or TOPIC-value.
-        reader_schema: a file, `.avsc` or `.proto`; what it refers to is in its folder. Or a schema of the
+        reader_schema: a file, `.avsc` or `.proto`; its references are in its folder. Or a schema of the
             source, such as `source.by_subject("orders-value")`. Values are resolved to it: Avro's by the
             rules of its specification, Protobuf's to the message with the same name.
 
@@ -153,7 +153,7 @@ class ValueDecoder:
         self._lock = threading.Lock()
 
     def _of_file(self, path: Path) -> tuple[SchemaSource, Schema]:
-        """A reader's schema, and the source of what it refers to: its folder, listed only for that."""
+        """A reader's schema, and the source of its references: its folder, listed only if needed."""
         if not path.is_file():
             raise ArgumentError(f"{path}: there is no such file")
         alone = SchemaFolder(path.parent, only=path)
@@ -168,7 +168,7 @@ class ValueDecoder:
 
     @property
     def reader_schema(self) -> Schema | None:
-        """What values are resolved to."""
+        """The schema that values are resolved to."""
         return None if self._target is None else self._target[1]
 
     def decode(
@@ -180,7 +180,7 @@ class ValueDecoder:
         part: Part = "value",
         format: TypedFormat | None = None,
     ) -> DecodedValue:
-        """A key or a value; what cannot be decoded stays as it is, with the reason.
+        """Decode a key or a value; one that cannot be decoded stays bytes, with the reason.
 
         Args:
             headers: of its record: one of them may name the schema.
@@ -212,12 +212,12 @@ class ValueDecoder:
         except (MissingDependency, OSError):
             raise
         except Exception as error:
-            # libraries raise what they like: data that are not of their schema are no error of ours
+            # libraries raise any error for data that does not fit its schema, which is not our error
             said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return DecodedValue(data, schema=schema, reason=f"not decoded by {schema or 'JSON'}: {said:.300}")
 
     def framed(self, data: bytes, headers: Sequence[tuple[str, bytes | None]], part: Part) -> Framed | None:
-        """The framing; None where none is to be read. Raises FormatError.
+        """The framing; None if values have none. Raises FormatError.
 
         Args:
             data: the bytes of the key or value.
@@ -242,7 +242,7 @@ class ValueDecoder:
         return self.source.by_id(framed.schema_id, subject)
 
     def reader(self, schema: Schema, message: Message = None) -> Reader:
-        """What decodes data of a schema, made once. Raises as `SchemaSource`.
+        """The decoder for data of a schema, made once. Raises as `SchemaSource`.
 
         Args:
             message: which message of a Protobuf file; None for other schemas.
@@ -251,7 +251,7 @@ class ValueDecoder:
         return found
 
     def column_reader(self, schema: Schema, message: Message = None) -> ColumnReader:
-        """What decodes data of a schema to Arrow arrays, made once. Raises as `SchemaSource`.
+        """The decoder of data of a schema to Arrow arrays, made once. Raises as `SchemaSource`.
 
         Args:
             message: which message of a Protobuf file; None for other schemas.
@@ -261,7 +261,7 @@ class ValueDecoder:
 
     @property
     def column_type(self) -> pa.DataType:
-        """What columns have: of the reader's schema (of Protobuf's, its first message), else JSON as text.
+        """The type of columns: that of the reader's schema (Protobuf: its first message), else JSON as text.
 
         Raises BadSchema.
         """
@@ -288,7 +288,7 @@ class ValueDecoder:
         topic: str = "",
         part: Part = "value",
     ) -> DecodedColumn:
-        """Keys or values of many records, decoded; what cannot be is null, with the reason.
+        """Decode keys or values of many records; one that cannot be decoded is null, with the reason.
 
         Args:
             values: binary, or text; null is null.
@@ -317,7 +317,7 @@ class ValueDecoder:
         return found
 
     def _parsed(self, source: SchemaSource, schema: Schema) -> Any:
-        """A schema as its library takes it. Each kind imports its own libraries."""
+        """A schema in the form of its library. Each kind imports its own libraries."""
         references = references_of(source, schema)
         if schema.kind == "protobuf":
             from kodec.log.values.protobuf import compile_schema
@@ -359,18 +359,18 @@ class ValueDecoder:
 
 
 def payload_of(data: bytes, framed: Framed | None, kind: SchemaKind) -> tuple[Message, bytes]:
-    """Which message of its schema it is, and its data. Raises FormatError, BadSchema, ValueError."""
+    """The message in the value's schema, and its data. Raises FormatError, BadSchema, ValueError."""
     if framed is None:
         return None, data
     if kind == "avro":
         if framed.encoding not in ("", "BINARY"):
-            raise BadSchema(f"Avro in the encoding {framed.encoding}, which is not read")
+            raise BadSchema(f"Avro in the encoding {framed.encoding} is not supported")
         return None, framed.payload
     if framed.framing == "confluent":
         indexes, payload = framed.message()
         return tuple(indexes), payload
     if framed.framing == "glue":
-        raise BadSchema("Protobuf in Glue's framing, whose numbers of messages are not read")
+        raise BadSchema("Protobuf in Glue's framing is not supported")
     if framed.message_type or framed.in_header:
         return framed.message_type or None, framed.payload
     from kodec.log.values.protobuf import without_ref

@@ -1,4 +1,4 @@
-"""Bytes as text: which form they have, where nothing says it, and how they are written in one."""
+"""Bytes as text: detects the format of bytes, and converts them to a requested one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ValueFormat = Literal["auto", "text", "json", "hex", "base64", "avro", "protobuf", "json-schema"]
 FORMATS: tuple[ValueFormat, ...] = get_args(ValueFormat)
 
-# What begins otherwise is a number, a word or no JSON, and as text it is the same.
+# Any other text is a number, a word or not JSON, and looks the same as text.
 _JSON_BEGINS = (b"{", b"[")
 _BLANK = "\t\n\r"
 
@@ -39,9 +39,9 @@ class ReadableValue:
     Attributes:
         format: `text`, `json`, `hex`, `base64`; `kafka`: JSON of a message of Kafka's own topics; `avro`,
             `protobuf`, `json-schema`: JSON of a value that was decoded.
-        text: what it says in that format; of JSON on one line, its numbers as they were.
-        reason: why it is not in the format that was asked for; empty if it is.
-        schema: the id of the schema that it was written with, or its subject; empty if it has none.
+        text: the text in that format; JSON is on one line, with unchanged numbers.
+        reason: why it is not in the requested format; empty if it is.
+        schema: the id of its schema, or the subject; empty if it has none.
     """
 
     format: str
@@ -70,7 +70,7 @@ class ReadableRecord:
 
 
 def readable(data: bytes | None, wanted: ValueFormat = "auto") -> ReadableValue | None:
-    """Bytes in a format; what is not in it is base64, with the reason. None for None.
+    """Bytes in a format, or base64 with the reason if they are not in it. None for None.
 
     `auto` is JSON for an object or a list, text for UTF-8 without control characters, else base64.
     """
@@ -106,8 +106,8 @@ def readable_record(
 ) -> ReadableRecord:
     """A record's parts in these formats; with `auto` messages of Kafka's own topics by their names.
 
-    What `decoder` knows the schema of is decoded, with `auto` too. Headers' values are as `auto` has them.
-    Raises as `ValueDecoder.decode`.
+    Values with a schema known to `decoder` are decoded, also with `auto`. Values of headers are as for
+    `auto`. Raises as `ValueDecoder.decode`.
     """
     headers = tuple((name, readable(data)) for name, data in record.headers)
     known: tuple[Decoded | None, Decoded | None] = (None, None)
@@ -127,7 +127,7 @@ def decoded_part(
 ) -> DecodedValue | None:
     """A key or a value decoded by its schema, or why it is not.
 
-    None for null, for what is asked for in another format, and with `auto` for what has no known schema.
+    None for null, for another requested format, and with `auto` if the schema is unknown.
     Raises as `ValueDecoder.decode`.
     """
     data = record.key if part == "key" else record.value
@@ -138,7 +138,7 @@ def decoded_part(
 
 
 def bytes_of(text: str, form: ValueFormat) -> bytes:
-    """The bytes that a text in a format means; of those that need a schema, text. Raises ArgumentError."""
+    """The bytes of a text in a format; for formats that need a schema, of the text. Raises ArgumentError."""
     try:
         if form == "hex":
             return bytes.fromhex(text)
@@ -167,12 +167,12 @@ def _in_base64(data: bytes, reason: str = "") -> ReadableValue:
 
 
 def _as_json(text: str) -> ReadableValue | str:
-    """JSON on one line, or why it is none."""
+    """JSON on one line, or why it is not JSON."""
     try:
         json.loads(text, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         return f"no JSON: {error}"
-    # Ends of lines stand between values only: in a string JSON has no such character.
+    # Newlines occur only between values: strings of JSON contain none.
     return ReadableValue("json", text.strip().replace("\r", " ").replace("\n", " "))
 
 

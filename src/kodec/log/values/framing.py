@@ -1,4 +1,4 @@
-"""Framings of schema registries: which schema a key or a value was written with, and its data."""
+"""Framings of schema registries: reads the id of the schema of a key or a value, and its data."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FRAMINGS: tuple[Framing, ...] = get_args(Framing)
 Part = Literal["key", "value"]
 Headers = Sequence[tuple[str, bytes | None]]
 
-# A zlib stream of Glue's may hold this many bytes; Kafka's own messages are mostly below 1 MiB.
+# The most bytes in a zlib stream of Glue; Kafka's messages are mostly below 1 MiB.
 _MOST_INFLATED = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """What stands around the data of a key or a value.
+    """The framing around the data of a key or a value.
 
     Attributes:
         framing: `confluent`, `apicurio` or `glue`.
@@ -59,8 +59,8 @@ def read_framing(
 ) -> Framed:
     """The framing of a key or a value: that of a header that names a schema, else that of its bytes.
 
-    Nothing in the bytes names the registry, so `auto` goes by what ids there are: all are positive, so that 4
-    bytes of zeros after a magic of 0 begin an id of 8 bytes. Raises FormatError if there is no framing.
+    The bytes do not name the registry, so `auto` judges by the id: all ids are positive, so 4 bytes of zeros
+    after a magic of 0 begin an id of 8 bytes. Raises FormatError if there is no framing.
     """
     if framing in ("auto", "confluent", "apicurio"):
         found = _in_headers(data, dict(headers), part, framing)

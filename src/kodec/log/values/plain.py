@@ -1,4 +1,4 @@
-"""Decoded values as JSON has them."""
+"""Converts decoded values to JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from uuid import UUID
 __all__ = ["MOST_NESTING", "json_of", "nesting_of", "plain"]
 
 MOST_NESTING = 100
-"""Deeper no value is decoded."""
+"""The deepest nesting of a decoded value."""
 
 
 def plain(value: Any) -> Any:
-    """A value made of what JSON has, and of Decimals.
+    """A value made of JSON's types and Decimals.
 
     Moments are ISO 8601 (with `Z` where they are in UTC), bytes base64, UUIDs text, NaN and infinities the
     strings that Protobuf's JSON has for them; keys of maps are text.
@@ -46,12 +46,12 @@ def plain(value: Any) -> Any:
 
 
 def json_of(value: Any) -> str:
-    """A value as JSON on one line; Decimals are strings, which no reader rounds."""
+    """A value as JSON on one line; Decimals are strings, so that no reader rounds them."""
     return json.dumps(plain(value), default=str)
 
 
 def nesting_of(value: Any) -> int:
-    """How deep lists and mappings nest; 0 for neither."""
+    """The nesting depth of lists and mappings; 0 for other values."""
     depth, level = 0, [value]
     while level := [
         each

@@ -1,4 +1,4 @@
-"""Protobuf: messages decoded by `.proto` texts, which are compiled here."""
+"""Protobuf: compiles `.proto` texts, and decodes messages by them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _MOST_FIELDS = 100_000
-# What a file in a registry or in a folder is called; nothing that leads out of where it is written to.
+# Names of files in a registry or a folder; none can lead out of the folder that it is written to.
 _PATH = re.compile(r"(?!.*(^|/)\.{1,2}(/|$))[\w.+-]+(/[\w.+-]+)*", re.ASCII)
 _MAIN = "kodec/schema.proto"
 
@@ -82,9 +82,9 @@ class ProtobufSchema:
 
 
 def compile_schema(schema: Schema, references: Mapping[str, Schema]) -> ProtobufSchema:
-    """Compile a `.proto` text, or take a FileDescriptorProto in base64, as registries keep both.
+    """Compile a `.proto` text, or read a FileDescriptorProto in base64, as registries store both.
 
-    What it imports are the references and Google's own files. Raises BadSchema, MissingDependency.
+    It can import the references and Google's own files. Raises BadSchema, MissingDependency.
     """
     descriptors = _library("google.protobuf.descriptor_pb2")
     pool = _library("google.protobuf.descriptor_pool").DescriptorPool()
@@ -106,9 +106,9 @@ def compile_schema(schema: Schema, references: Mapping[str, Schema]) -> Protobuf
 class ProtobufReader:
     """Decodes one kind of message.
 
-    A message is a dict by the names in the `.proto`: fields without presence always, others where they are
-    set. Integers are int, enumerated values their names (a number where it has none), bytes bytes; Google's
-    own types (Timestamp, Struct, ...) are as Protobuf's JSON has them, but wrappers of integers int.
+    A message is a dict by the names in the `.proto`: fields without presence always, others if they are
+    set. Integers are int, enum values their names (or numbers, if they have none), bytes bytes; Google's
+    own types (Timestamp, Struct, ...) are as in Protobuf's JSON, but wrappers of integers are int.
 
     Args:
         message: its path in the writer's schema, or its name.
@@ -132,7 +132,7 @@ class ProtobufReader:
         self._known: dict[str, list[_Field]] = {}
 
     def decode(self, payload: bytes) -> Any:
-        """The value. Raises what the library does for what it cannot decode; it nests at most 100 deep."""
+        """The value, which nests at most 100 deep. Raises the library's errors for invalid data."""
         return self.value(self.parse(payload))
 
     def parse(self, payload: bytes) -> Any:
@@ -182,7 +182,7 @@ _GOOGLES = frozenset({"Duration", "FieldMask", "ListValue", "Struct", "Timestamp
 
 
 class _Field:
-    """How the value of a field becomes Python's."""
+    """The conversion of a field's value to Python."""
 
     def __init__(self, field: Any, message: Callable[[Any], Any]) -> None:
         self.name, self.number, self.has_presence = field.name, field.number, field.has_presence
@@ -229,7 +229,7 @@ def map_key(key: Any) -> str:
 
 
 def _shortest(value: float) -> float:
-    """The double with the fewest digits that is the same as a float of 4 bytes."""
+    """The double with the fewest digits that equals a float of 4 bytes."""
     for digits in range(6, 9):
         short = float(f"{value:.{digits}g}")
         if struct.pack("<f", short) == struct.pack("<f", value):
@@ -265,15 +265,15 @@ def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> I
         if name in references:
             found = _serialized(references[name].text, descriptors)
             if found is None:
-                raise BadSchema(f"{main.name}: {name} is text, and not compiled as the file that imports it")
+                raise BadSchema(f"{main.name}: {name} is a text, while the file that imports it is compiled")
             found.name = name
             return found
         if not name.startswith("google/protobuf/") or not _PATH.fullmatch(name):
-            raise BadSchema(f"{main.name}: it imports {name}, which is not there")
+            raise BadSchema(f"{main.name}: it imports {name}, which is missing")
         try:
             module = importlib.import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
         except ImportError:
-            raise BadSchema(f"{main.name}: it imports {name}, which is not there") from None
+            raise BadSchema(f"{main.name}: it imports {name}, which is missing") from None
         file = descriptors.FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
         return file
@@ -283,14 +283,14 @@ def _ordered(main: Any, references: Mapping[str, Schema], descriptors: Any) -> I
 
 
 def _compiled(schema: Schema, references: Mapping[str, Schema], descriptors: Any) -> Iterable[Any]:
-    """The files of a `.proto` text, compiled where nothing but they can be imported. Raises BadSchema."""
+    """The files of a `.proto` text, compiled where nothing else can be imported. Raises BadSchema."""
     protoxy = _library("protoxy")
     for each in (schema, *references.values()):
         _require_shallow(each)
     with tempfile.TemporaryDirectory(prefix="kodec-") as folder:
         for name, text in ((_MAIN, schema.text), *((name, each.text) for name, each in references.items())):
             if not _PATH.fullmatch(name):
-                raise BadSchema(f"{schema}: {name!r} is no path of a .proto file")
+                raise BadSchema(f"{schema}: {name!r} is not a path of a .proto file")
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -315,7 +315,7 @@ def _require_shallow(schema: Schema) -> None:
 def without_ref(payload: bytes) -> tuple[str, bytes]:
     """The message's type, and the data after it, as Apicurio's serializer writes them.
 
-    In front stands a length and a message with a string of number 1: the type's name.
+    They begin with a length and a message whose string field 1 is the type's name.
     Raises FormatError, ValueError.
     """
     size, at = read_uvarint32(payload, 0, len(payload), "ref")

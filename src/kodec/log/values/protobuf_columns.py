@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProtobufColumn"]
 
-# What messages may take in columns: of lists of wide messages two bytes may stand for very many.
+# The most bytes of messages in columns: in lists of wide messages two bytes may become very many.
 _MOST_BYTES = 1 << 30
 
 # Few enough messages for the caches, and to start no garbage collection.
@@ -25,7 +25,7 @@ _AT_ONCE = 512
 
 _Build = Callable[[list[Any]], Any]
 _Column = tuple[Any, _Build]
-"""An Arrow type, and what makes an array of the library's values, None for null."""
+"""An Arrow type, and the function that makes an array of the library's values, with None for null."""
 
 
 class ProtobufColumn:
@@ -35,7 +35,7 @@ class ProtobufColumn:
     timestamp[us, UTC], wrappers what they hold; Duration and FieldMask are text as in Protobuf's JSON,
     Struct, Value, ListValue and Any JSON. Arguments as of `ProtobufReader`; extensions are left out.
 
-    Attributes: suffix: shows which message it is, where that is not the first one.
+    Attributes: suffix: names the message if it is not the first one.
     Raises: BadSchema for a message that contains itself.
     """
 
@@ -62,18 +62,18 @@ class ProtobufColumn:
                 try:
                     messages.append(self._reader.parse(payload))
                 except Exception as error:
-                    # the library raises what it likes
+                    # the library may raise any error
                     reasons[at] = _text(error)
                     messages.append(None)
             parts += self._built(messages, first, reasons)
         return pyarrow().concat_arrays(parts) if parts else pyarrow().nulls(0, self.type), reasons
 
     def _built(self, messages: list[Any], first: int, reasons: dict[int, str]) -> list[pa.Array]:
-        """All at once; where that fails, each half by itself, down to the one that is wrong."""
+        """Decode all at once; if that fails, each half by itself, down to the single invalid message."""
         try:
             return [self._build(messages)]
         except Exception as error:
-            # of Arrow, of the library, or of what a value cannot be
+            # errors of Arrow, of the library, or of an impossible value
             if len(messages) == 1:
                 reasons[first] = _text(error)
                 return [pyarrow().nulls(1, self.type)]
@@ -195,7 +195,7 @@ def _offsets(values: list[Any], cells: int) -> Any:
 
 
 def _width(kind: Any) -> int:
-    """How many columns a type has."""
+    """The number of columns of a type."""
     return 1 + sum(_width(kind.field(at).type) for at in range(kind.num_fields))
 
 

@@ -101,7 +101,7 @@ class SchemaFolder:
 
         Args:
             file: its path in the folder.
-            schema_id: the id under which it was asked for; None for none.
+            schema_id: the requested id; None if it was not requested by id.
         """
         known = self._read.get((file, schema_id))
         if known is None:
@@ -138,7 +138,7 @@ def _order(schema_id: SchemaId) -> tuple[bool, int]:
 
 
 def _id_of(text: str) -> SchemaId | None:
-    """A number or a GUID; None for anything else."""
+    """A number or a GUID; None for other text."""
     if text.isascii() and text.isdigit() and len(text) <= 19:
         return int(text)
     try:

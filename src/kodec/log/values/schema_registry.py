@@ -34,21 +34,21 @@ _JSON = "application/vnd.schemaregistry.v1+json, application/json"
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A password goes to no other server."""
+    """Refuses redirects: a password must not reach another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class SchemaRegistry:
-    """A registry with the REST API of Confluent's; each schema is asked for once.
+    """A registry with Confluent's REST API; each schema is requested once.
 
     Args:
         url: http or https, with `user:password@` for basic authentication, and with a path where the registry
             has one (`/apis/ccompat/v7`, `/contexts/.test`).
         timeout: seconds for each request.
 
-    Raises: ArgumentError for what is no such URL. Its methods raise SchemaSourceFailed if the registry
+    Raises: ArgumentError for any other URL. Its methods raise SchemaSourceFailed if the registry
     does not answer, or refuses.
 
     Example:

@@ -1,4 +1,4 @@
-"""Schemas from the topic in which a registry keeps them, `_schemas`, on the disk of a broker."""
+"""Schemas from the topic of a registry, `_schemas`, on the disk of a broker."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _DEFAULT_CONTEXT = "."
 
 
 class SchemaTopic:
-    """What the records of a registry's topic say, in the order of their offsets.
+    """The schemas in a registry's topic, from its records in the order of their offsets.
 
-    A schema that was deleted, softly or for good, is still found by its id for as long as a record of it is
-    there: data that was written with it may be, too. Only the newest version of a subject leaves it out.
-    A log that has grown is read on where a schema is not found in what was read of it.
+    A schema that was deleted, softly or permanently, is found by its id as long as a record of it exists,
+    since data written with it may exist too. Only the newest version of a subject ignores it.
+    If a schema is not found, new records of the log are read.
 
     Attributes:
-        unknown: how many records are none of a registry's, by what their keys say.
+        unknown: the number of records that are not a registry's, by the kind in their keys.
 
     Args:
         logs: those of the topic's partitions.
@@ -62,7 +62,7 @@ class SchemaTopic:
         self._versions: dict[str, dict[int, Schema]] = {}
         self._deleted: set[tuple[str, int]] = set()
         self._aliases: dict[str, str] = {}
-        # where each log is to be read on, and what was there when it was read
+        # where reading of each log continues, and its files when it was read
         self._next: dict[Path, int] = {}
         self._seen: dict[Path, object] = {}
         self._lock = threading.Lock()
@@ -74,7 +74,7 @@ class SchemaTopic:
                 raise SchemaSourceFailed(f"{log.path}: {error}") from error
 
     def _read_on(self) -> None:
-        """Read what was written since."""
+        """Read the records written since."""
         with self._lock:
             for path, offset in list(self._next.items()):
                 # what is not whole yet, or has gone, leaves the schema unknown, and another look may find it
@@ -103,7 +103,7 @@ class SchemaTopic:
                         (subject, each) for each in versions if isinstance(last, int) and each <= last
                     }
                 case "CONFIG":
-                    # of all that is configured only an alias shows where a schema is
+                    # of all configuration only an alias affects where a schema is found
                     of, alias = key.get("subject"), value.get("alias")
                     if isinstance(of, str):
                         self._aliases.pop(of, None)
@@ -184,13 +184,13 @@ class SchemaTopic:
 
 
 def _sizes(path: Path) -> list[tuple[str, int]]:
-    """What changes with each record."""
+    """Apply one record."""
     with os.scandir(path) as found:
         return sorted((each.name, each.stat().st_size) for each in found if each.name.endswith(".log"))
 
 
 def _object(data: bytes | None) -> dict[str, Any]:
-    """A JSON object; empty for everything else."""
+    """A JSON object; empty for any other bytes."""
     try:
         found = json.loads(data or b"{}")
     except (ValueError, RecursionError):

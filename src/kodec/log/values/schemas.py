@@ -1,4 +1,4 @@
-"""Schemas of keys and values, as registries keep them: what one is, and what a source of them is."""
+"""Schemas of keys and values, as registries store them, and the interface of their sources."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = [
 
 SchemaKind = Literal["avro", "protobuf", "json-schema"]
 SchemaId = int | UUID
-"""A registry's number of a schema, or its GUID."""
+"""The registry's number of a schema, or its GUID."""
 
-# Bounds for what anybody may have written: text of one schema, and how many it refers to in all.
+# Limits for hostile schemas: the size of a schema's text, and the number of schemas that it refers to.
 MOST_TEXT = 4 << 20
 MOST_REFERENCES = 1_000
 _KINDS: dict[str, SchemaKind] = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json-schema"}
@@ -49,7 +49,7 @@ class UnknownSchema(KodecError, LookupError):
 
 
 class BadSchema(KodecError, ValueError):
-    """A schema that cannot be used; the message says why.
+    """A schema that cannot be used; the message has the reason.
 
     Example:
         >>> from pathlib import Path
@@ -66,7 +66,7 @@ class BadSchema(KodecError, ValueError):
 
 
 class SchemaSourceFailed(KodecError, OSError):
-    """A source that cannot be asked at all: a registry that does not answer, a log that is damaged.
+    """A source that cannot be read: a registry that does not answer, a damaged log.
 
     Example: see `SchemaRegistry`.
     """
@@ -74,11 +74,11 @@ class SchemaSourceFailed(KodecError, OSError):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a schema calls another one, and where its source has that.
+    """A reference from a schema to another one in its source.
 
     Attributes:
         name: an Avro type's full name, a Protobuf file's import path, a JSON schema's URI.
-        subject, version: as the source knows it; None: the newest version.
+        subject, version: those of the schema in the source; None: the newest version.
 
     Example:
         >>> from kodec.values import Reference
@@ -120,7 +120,7 @@ class Schema:
 
 
 class SchemaSource(Protocol):
-    r"""Where schemas come from. Its methods may be called by several threads.
+    r"""A source of schemas. Several threads may call its methods.
 
     Example:
         >>> from kodec.values import Schema, ValueDecoder
@@ -149,7 +149,7 @@ class SchemaSource(Protocol):
 
 
 def kind_of(schema_type: str | None) -> SchemaKind:
-    """What a registry's `schemaType` means; none is Avro. Raises BadSchema."""
+    """The kind of schema for a registry's `schemaType`; by default Avro. Raises BadSchema."""
     kind = _KINDS.get(schema_type or "AVRO")
     if kind is None:
         raise BadSchema(f"schema type {schema_type!r}: there are {', '.join(_KINDS)}")
@@ -157,7 +157,7 @@ def kind_of(schema_type: str | None) -> SchemaKind:
 
 
 def references_of(source: SchemaSource, schema: Schema) -> dict[str, Schema]:
-    """All that a schema refers to, directly and through others, by name. Raises as `SchemaSource`."""
+    """All schemas that a schema refers to, directly and through others, by name. Raises as `SchemaSource`."""
     found: dict[str, Schema] = {}
     waiting = list(schema.references)
     while waiting:

@@ -1,4 +1,4 @@
-"""Where the schemas of a log directory are: in its own topic, in a folder, or in a registry."""
+"""Finds the schemas of a log directory: in its own topic, in a folder, or in a registry."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from kodec.runtime.dataclass import dataclass, field, replace
 __all__ = ["SCHEMAS_TOPIC", "AskedValues", "schema_source"]
 
 SCHEMAS_TOPIC = "_schemas"
-"""The topic in which registries keep schemas unless they are given otherwise."""
+"""The topic in which registries store schemas by default."""
 
 
 def schema_source(where: str | None, *log_dirs: str | os.PathLike[str]) -> SchemaSource | None:
-    """The source that is meant.
+    """The source of schemas for a location.
 
     Args:
         where: a registry's URL; a folder of schemas; the folder of a topic-partition; a topic of the log
             directories. None: their topic `_schemas`.
         log_dirs: log directories, or folders of topic-partitions in them.
 
-    Returns: None where nothing is meant, and there is no `_schemas`.
-    Raises: UnknownSchema where a topic or a folder is not there; as the sources.
+    Returns: None if no location is given and there is no topic `_schemas`.
+    Raises: UnknownSchema if a topic or a folder is missing; errors of the sources.
 
     Example:
         >>> from kodec.values import schema_source
@@ -77,7 +77,7 @@ class AskedValues:
     schemas: str | None = None
     framing: Framing = "auto"
     reader_schema: str | Schema | None = None
-    # so that what is asked for later is looked up anew
+    # so that later lookups read it again
     asked: str = field(default_factory=lambda: str(uuid4()), repr=False)
 
     def decoder(self, format: TypedFormat = "auto") -> ValueDecoder:
@@ -87,7 +87,7 @@ class AskedValues:
     def reading(self, text: str) -> AskedValues:
         """The same with a reader's schema: a file, or the newest version of a subject, as it is now.
 
-        Raises UnknownSchema where it is neither; as `decoder`.
+        Raises UnknownSchema if it is neither; as `decoder`.
         """
         if Path(text).is_file():
             return replace(self, reader_schema=str(Path(text).absolute()))
