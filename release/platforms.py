@@ -49,7 +49,7 @@ TESTS = [
     "tests/log/verification",
 ]
 NEEDS = ["pytest", "hypothesis", "pyarrow", "typer", "rich", "jinja2", "pyyaml", "jsonschema", "kaitaistruct"]
-MODULES = ("runtime/native/bindings", "runtime/native/messages")
+MODULES = ("runtime/native/bindings", "runtime/native/messages", "runtime/native/streams")
 FACTS = ("name", "version", "tag", "note")
 SECONDS = 1800
 SYSTEMS = {

@@ -12,6 +12,9 @@ cdef extern from *:
     #include <fcntl.h>
     #include <sys/uio.h>
     #include <unistd.h>
+    #ifdef __linux__
+    #include <sys/syscall.h>
+    #endif
     static int64_t kd_read_at(int fd, uint8_t *out, size_t size, int64_t at) {
       return (int64_t)pread(fd, out, size, (off_t)at);
     }
@@ -20,9 +23,11 @@ cdef extern from *:
        head otherwise, which takes many times as long as reading everything. Asked for in steps, as systems do no more
        than so much at once. */
     static int64_t kd_read_on(int fd, uint8_t *out, size_t size, int64_t at, int64_t far, int64_t *ahead) {
-    #if defined(RWF_NOWAIT) && defined(POSIX_FADV_WILLNEED)
+    #if defined(SYS_preadv2) && defined(RWF_NOWAIT) && defined(POSIX_FADV_WILLNEED)
       const struct iovec part = {out, size};
-      if (preadv2(fd, &part, 1, (off_t)at, RWF_NOWAIT) == (ssize_t)size) return (int64_t)size;
+      /* The call itself: glibc before 2.26 and musl before 1.2.5 have no preadv2, and a wheel must load there. */
+      if (syscall(SYS_preadv2, fd, &part, 1L, (long)at, (long)(at >> 32), RWF_NOWAIT) == (long)size)
+        return (int64_t)size;
       if (at + far / 2 > *ahead) {
         if (*ahead < at) *ahead = at;
         for (; *ahead < at + far; *ahead += 128 << 10)
