@@ -33,7 +33,7 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.25, help="CPU seconds of one run (%(default)s)")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="which of %(default)s")
     parser.add_argument(
-        "--peers", default=",".join(PEERS), help="which of %(default)s; kodec is always there"
+        "--peers", default=",".join(PEERS), help="some of %(default)s; kodec is always included"
     )
     parser.add_argument("--only", choices=DIRECTIONS, help="one direction")
     parser.add_argument("--plain", action="store_true", help="only v2 without compression")
@@ -72,7 +72,7 @@ def _cases(options: argparse.Namespace) -> list[Case]:
 
 
 def main(given: list[str] | None = None) -> int:
-    """Measure; 0 when done, 1 where a peer's rows are not kodec's, 130 when interrupted."""
+    """Measure; 0 when done, 1 if a peer's rows differ from kodec's, 130 when interrupted."""
     options = _arguments(given)
     settings = Settings(options.rounds, options.seconds)
     ours, missing = own()
@@ -87,7 +87,7 @@ def main(given: list[str] | None = None) -> int:
     try:
         for number, case in enumerate(cases, 1):
             started = time.monotonic()
-            # what writers are given is kept as objects: an eighth of it is far more than one run takes
+            # the input of writers is kept as objects: an eighth is far more than one run needs
             corpus = build(case, int(options.size * _MIB), int(options.size * _MIB / 8))
             with measure.frozen():
                 for direction, run in DIRECTIONS.items():

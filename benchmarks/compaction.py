@@ -1,4 +1,4 @@
-"""How fast is a log compacted, and in how much memory (on Linux): `python -m benchmarks.compaction`."""
+"""Speed and memory of compaction (on Linux): `python -m benchmarks.compaction`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def make_log(folder: Path, records: int, keys: int, codec: str) -> int:
         offset += len(batch)
     size += writer.size
     writer.close(flush=False)
-    # The active segment is not compacted: an empty one stands behind all records.
+    # The active segment is not compacted: an empty one follows all records.
     SegmentWriter(folder, records).close()
     return size
 
@@ -84,7 +84,7 @@ def measure(folder: Path, buffer: int) -> dict[str, float]:
 
 
 def last_values(folder: Path) -> tuple[int, int]:
-    """How many records there are, and of how many keys: the same after a whole compaction."""
+    """The number of records and of keys, which are equal after a complete compaction."""
     count, keys = 0, set()
     with kodec.PartitionLog(folder) as log:
         for record in log.records(check_crc=False):

@@ -42,7 +42,7 @@ def _with_headers(number: int, dice: random.Random) -> Content:
 
 def _large(number: int, dice: random.Random) -> Content:
     lines = [_json_like(number * 100 + line, dice) for line in range(26)]
-    # a quarter of it anew, so that it compresses as lists of similar objects do
+    # a quarter is new, so that it compresses as lists of similar objects do
     return b"key-%012d" % dice.getrandbits(30), (b"\n".join(lines) * 4)[:10_240], ()
 
 

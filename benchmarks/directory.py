@@ -1,6 +1,6 @@
-"""What everyday questions take on a log directory of 10 GB in 200 partitions: time, CPU and peak memory.
+"""Cost of common queries on a log directory of 10 GB in 200 partitions: time, CPU and peak memory.
 
-Each question is a process of its own, as people ask it. With `--peers` kcat is asked the same of a real
+Each query is a process of its own, as people run it. With `--peers` kcat is asked the same of a real
 broker that serves these very segments, by hard links, and `kafka-dump-log` of the files. Kafka is fetched;
 kcat must be installed. Files are in the page cache as far as it holds them. The directory is made where
 temporary files are and deleted afterwards, or made at `--folder` and kept. With `--peers` it must be on the
@@ -112,7 +112,7 @@ def some_key(logs: Path) -> str:
 
 
 def questions(logs: Path, work: Path, key: str) -> dict[str, list[str]]:
-    """What kodec is asked, as commands."""
+    """The commands of kodec."""
     program = str(Path(sys.executable).with_name("kodec"))
     hour = ["--since", str(_SINCE), "--until", str(_UNTIL)]
 
@@ -134,7 +134,7 @@ def questions(logs: Path, work: Path, key: str) -> dict[str, list[str]]:
 
 
 def kcat_questions(broker: str, key: str) -> dict[str, list[str]]:
-    """What kcat is asked; of everything, topic by topic. `-o -10` gives 10 of each partition."""
+    """The commands of kcat, topic by topic for everything. `-o -10` prints 10 records of each partition."""
 
     def consume(*options: str) -> str:
         return shlex.join(["kcat", "-C", "-q", "-e", "-b", broker, *options])
@@ -160,7 +160,7 @@ def kcat_questions(broker: str, key: str) -> dict[str, list[str]]:
 
 
 def dump_log_questions(logs: Path, java: list[str], key: str) -> dict[str, list[str]]:
-    """What kafka-dump-log is asked: it verifies the checksums of batches, and prints records on request."""
+    """The commands of kafka-dump-log, which verifies the checksums of batches and can print records."""
 
     def of(pattern: str, *options: str) -> list[str]:
         files = ",".join(str(each) for each in sorted(logs.glob(pattern)))
@@ -211,7 +211,7 @@ class Spent(NamedTuple):
     memory: int
 
 
-# A small process starts the command: what its starter holds would count as memory of the command.
+# A small process starts the command, as the memory of its parent would count as memory of the command.
 _STARTER = """
 import json, os, subprocess, sys, time
 started = time.monotonic()
@@ -224,7 +224,7 @@ print(json.dumps([code, took, used.ru_utime + used.ru_stime, used.ru_maxrss * 10
 
 
 def run(command: Sequence[str]) -> Spent:
-    """Run a command to its end; what it prints goes nowhere."""
+    """Run a command to its end; its output is discarded."""
     starter = [sys.executable, "-I", "-S", "-c", _STARTER]
     done = subprocess.run([*starter, *command], capture_output=True, text=True, check=True)
     code, *spent = json.loads(done.stdout)
@@ -238,7 +238,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=10_000_000_000, help="bytes of logs (%(default)s)")
     parser.add_argument("--partitions", type=int, default=200, help="topic-partitions (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (%(default)s)")
-    parser.add_argument("--folder", type=Path, help="where to make it; one that is there is used, and kept")
+    parser.add_argument("--folder", type=Path, help="where to make it; an existing one is used, and kept")
     parser.add_argument("--peers", action="store_true", help="ask kcat and kafka-dump-log, too")
     parser.add_argument("--only", default="", help="questions with this in their names")
     given = parser.parse_args()

@@ -1,8 +1,8 @@
-"""What it takes to make Parquet of a log: this process, Spark, and a script of kafka-python and pyarrow.
+"""Cost of exporting a log to Parquet: with this process, Spark, and a script of kafka-python and pyarrow.
 
-Run by run by turns, on as many cores for each, snappy inside as Spark has it by default. First all outputs
-are shown to hold the same rows. Seconds of the clock and of CPU of all processes; where others use the
-machine, only the latter says much. Rows of 16 bytes of key and 100 of value, in four topic-partitions.
+They run in turn, on the same number of cores, with snappy inside as is Spark's default. First all outputs
+are compared: they must have the same rows. Seconds of the clock and of CPU of all processes; on a busy
+machine only the latter are reliable. Rows of 16 bytes of key and 100 of value, in four topic-partitions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ROWS = 65_536
 
 
 def by_script(logs: Path, out: Path) -> None:
-    """What one writes who has these two libraries: a row group for every this many records."""
+    """A script as users of these two libraries write it: a row group for each number of records."""
     for folder in sorted(logs.glob("*-*")):
         topic, _, partition = folder.name.rpartition("-")
         out.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def rows_of(out: Path) -> pa.Table:
     """The rows that were written, in one order."""
     files = [pq.ParquetFile(path).read(_COLUMNS) for path in sorted(out.rglob("*.parquet"))]
     table = pa.concat_tables(files).sort_by([("partition", "ascending"), ("offset", "ascending")])
-    # Spark writes times in a type of 96 bits, which says no zone
+    # Spark writes times in a type of 96 bits, without a zone
     at = table.schema.names.index("timestamp")
     table = table.set_column(at, "timestamp", table["timestamp"].cast(pa.timestamp("us")))
     return table.cast(pa.schema([pa.field(each.name, each.type) for each in table.schema]))

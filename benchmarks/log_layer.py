@@ -1,7 +1,7 @@
-"""How fast are append, lookup and recovery, next to the disk alone: `python -m benchmarks.log_layer`.
+"""Speed of append, lookup and recovery, compared with the disk alone: `python -m benchmarks.log_layer`.
 
-Figures are by the clock, and in brackets by the time of this process's CPU, which other work on the machine
-disturbs less.
+Figures are by the clock, and in brackets by the CPU time of this process, which other work on the machine
+affects less.
 """
 
 # ruff: noqa: B023  (what a loop hands to `_timed` is called at once)
@@ -153,7 +153,7 @@ def lookup(folder: Path, records: int, times: int) -> None:
 
 
 def recovery(folder: Path) -> None:
-    """All of a segment without its indexes, beside reading it and computing one checksum over it."""
+    """Recovery of a segment without indexes, compared with reading it and computing one checksum."""
     (files,) = list_partition(folder).segments
     for path in (files.index, files.timeindex):
         assert path is not None

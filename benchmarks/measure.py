@@ -1,4 +1,4 @@
-"""Times readers and writers next to each other, once they are shown to agree."""
+"""Times readers and writers against each other, after checking that they agree."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 ALONE = {"decode": "decompression alone", "encode": "compression alone"}
-"""What the codec's library takes of it, by direction."""
+"""The codec's library alone, by direction."""
 
 _MOST = 1 << 30
 
 
 class Disagreement(Exception):
-    """A peer's rows are not kodec's, so that timing it would say nothing."""
+    """A peer's rows differ from kodec's, so timing it would be meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Settings:
 
 @dataclass(slots=True)
 class Figures:
-    """What was measured of one reader or writer in one case.
+    """The measurement of one reader or writer in one case.
 
     Attributes:
-        name: who.
+        name: of the reader or writer.
         gives: objects, columns, or the bytes of a codec alone.
-        records: how many records one run had.
+        records: the number of records of one run.
         rates: records per CPU second, one for each round.
         stored_bytes: bytes a record takes in what it wrote (encode only).
     """
@@ -83,14 +83,14 @@ def frozen() -> Iterator[None]:
 
 
 def ratio(one: Figures, other: Figures) -> tuple[float, float, float]:
-    """How many times as fast `one` is: the median of the rounds, and the least and most of any."""
+    """The speed ratio of `one`: the median of the rounds, and the least and the greatest."""
     each = [mine / theirs for mine, theirs in zip(one.rates, other.rates, strict=True)]
     return median(each), min(each), max(each)
 
 
 @dataclass(slots=True)
 class _Runner:
-    """One that is timed: this many batches, this many times."""
+    """A timed reader or writer: the number of batches, and of repetitions."""
 
     figures: Figures
     run: Callable[[], object]
@@ -127,7 +127,7 @@ def _sized(
 
 
 def _rounds(runners: list[_Runner], settings: Settings) -> list[Figures]:
-    """Run each once in every round, in turned and turned-round order."""
+    """Run each once in every round, in alternating order."""
     for number in range(settings.rounds):
         turn = number % len(runners)
         order = runners[turn:] + runners[:turn]

@@ -1,4 +1,4 @@
-"""What each extra takes: the size of the distributions that are installed here for it, and its import.
+"""Measures each extra: the size of the distributions that are installed here for it, and its import time.
 
 python tools/installed_size.py            # prints a table
 python tools/installed_size.py --write    # puts it into docs/install.md
@@ -21,10 +21,10 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "install.md"
-# What stands between is made here.
+# This tool writes the text between these marks.
 BEGIN, END = "<!-- tools/installed_size.py writes this -->\n", "<!-- to here -->\n"
 
-# What a program imports that uses the extra.
+# The imports of a program that uses the extra.
 IMPORTS = {
     "none": "kodec",
     "arrow": "pyarrow, pyarrow.parquet",
@@ -77,8 +77,8 @@ def seconds(modules: str) -> float:
 
 
 def extras() -> str:
-    """The table: what an extra adds to the packages of kodec alone."""
-    # an import that compiles first is no measure
+    """The table: the size that each extra adds to that of kodec alone."""
+    # an import that compiles first is not measured
     compileall.compile_dir(ROOT / "src", quiet=1)
     core = closure("kodec", frozenset({""}), set())
     lines = ["| extra | MB | import, ms |", "|---|--:|--:|"]
@@ -90,7 +90,7 @@ def extras() -> str:
 
 
 def writers() -> str:
-    """The table: what libraries that write Parquet take with all that they need."""
+    """The table: the size of libraries that write Parquet, with their dependencies."""
     lines = ["| library | MB |", "|---|--:|"]
     for name, packages in WRITERS.items():
         with tempfile.TemporaryDirectory() as folder:

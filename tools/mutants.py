@@ -1,14 +1,13 @@
-"""Changes the code in small ways and sees whether a test fails: what lives has no test.
+"""Mutation testing: changes the code in small ways, and lists changes that no test notices.
 
 Usage: mutants.py [--sample N] [--seed S] [--minutes M] [--again] [MODULE...]
 (MODULE as src/kodec/log/writing/guard.py)
 
 Each mutant is one change in one place: a comparison, an operator, a number, a condition, a call that is left
 out. It is made in a copy of the clone, and the tests that execute its line run there, the quickest first,
-until one fails. Which tests those are is found out once, by a run of all of them under coverage (some twenty
-minutes), and again when the tests have changed and `--map` reports it. What came out is a line of
-out/mutants.jsonl, and is not done again as long as the module stays as it is; `--again` tries those that
-lived once more. At the end there is a table, and the mutants that lived.
+until one fails. A run of all tests under coverage (some twenty minutes) finds which tests these are; `--map`
+repeats it after tests have changed. Each result is a line of out/mutants.jsonl, and is kept as long as the
+module is unchanged; `--again` retries the survivors. At the end the tool prints a table, and the survivors.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ NEEDED = (
     "pyproject.toml",
 )
 
-# What they do wrong loses data or gives wrong records.
+# Their errors lose data or return wrong records.
 FOLDERS = ("src/kodec/log", "runtime")
 TESTS = (
     "tests/log",
@@ -66,7 +65,7 @@ TESTS = (
 )
 # Seconds of tests for a mutant: first the quickest, and then, if it lives, more of those that execute it.
 FIRST, ALL = 10.0, 40.0
-# Of processor time, whatever else the machine does: a mutant that takes it has a loop without an end.
+# Processor time, independent of other load: a mutant that uses it up has an endless loop.
 MOST = int(2 * ALL)
 Map = dict[str, dict[str, list[str]]]
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -198,7 +197,7 @@ class Tests:
                 first.append(test)
             elif spent <= ALL or not first:
                 more.append(test)
-        # A test of a class or file that has a hundred cases of the same kind says no more than some of them.
+        # Of a hundred similar cases of a test class or file, some are enough.
         return _spread(first, 60), _spread(more, 200)
 
 
@@ -261,7 +260,7 @@ def judge(folder: Path, module: str, code: str, tests: tuple[list[str], list[str
 
 
 def run(folder: Path, tests: list[str]) -> str:
-    """What becomes of these tests, in a child that has pytest and what is slow to import already."""
+    """The result of these tests, in a child that has already imported pytest and slow libraries."""
     sys.stdout.flush()
     child = os.fork()
     if not child:
@@ -349,7 +348,7 @@ def main() -> int:
             else:
                 shutil.copy(source, folder / name)
         work = [(module, *each) for module in given.modules or modules() for each in drawn(module, given)]
-        # In turn, so that each module has had some when the time is over.
+        # In turn, so that each module had some mutants when the time is over.
         work.sort(key=lambda each: each[1])
         for module, _, lines, code, line, told in work:
             digest = hashlib.sha256(f"{module}\n{code}".encode()).hexdigest()[:16]
@@ -388,7 +387,7 @@ def show(found: list[dict[str, object]]) -> None:
     print(f"\n{'module':36} {'mutants':>8} {'killed':>7} {'lived':>6} {'untested':>9} {'timeout':>8}")
     rows = [*table.items(), ("all", sum(table.values(), Counter()))]
     for module, counts in rows:
-        # What ran out of time is seen by whoever runs the tests.
+        # Anyone who runs the tests notices a mutant that times out.
         row = (sum(counts.values()), counts["killed"], counts["lived"], counts["untested"], counts["timeout"])
         print("{!s:36} {:8} {:7} {:6} {:9} {:8}".format(module, *row))
     for each in found:

@@ -1,4 +1,4 @@
-"""Prints the first rows of each topic of an export, as a table; the last act of `make demo`.
+"""Prints the first rows of each topic of an export, as a table; the last step of `make demo`.
 
 Usage: show.py DIRECTORY [ROWS]
 """
@@ -20,7 +20,7 @@ COLUMNS = ["topic", "partition", "offset", "timestamp", "key", "value"]
 
 
 def text(value: object) -> str:
-    """A cell for people: bytes as text with escapes, null told from empty, long ones cut."""
+    """A cell for people: bytes as text with escapes, null different from empty, long ones cut."""
     if value is None:
         return "null"
     if isinstance(value, datetime):
@@ -46,7 +46,7 @@ def main(directory: str, rows: int = 2) -> None:
         head = data.filter(ds.field("topic") == topic).head(rows, columns=COLUMNS)
         for row in head.to_pylist():
             table.add_row(*(text(row[name]) for name in COLUMNS))
-    # Where nobody watches there is no width to keep to.
+    # Output that is not a terminal has no width limit.
     Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 

@@ -1,4 +1,4 @@
-"""From a release of Kafka to a new suite: definitions imported, vectors of them, and what has changed.
+"""Makes a new suite from a release of Kafka: imported definitions, their vectors, and a changelog.
 
     python tools/suite.py JARS OUT [--schemas DIR] [--version TEXT] [--target LANGUAGE]...
 
@@ -26,7 +26,7 @@ SCHEMAS = Path(__file__).resolve().parents[1] / "schemas"
 def new_suite(jars: Path, out: Path, schemas: Path, version: str, targets: Sequence[str]) -> str:
     """Import and pack, with code in the languages of `targets`; the changelog.
 
-    Nothing is changed where `out` is no place for a kit.
+    Nothing is changed if `out` cannot hold a kit.
     Raises: as `plan_import`, `make_kit` and `write_folder`; ValueError if the jars define no message.
     """
     older_kit(out)

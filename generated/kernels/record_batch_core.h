@@ -244,7 +244,7 @@ typedef struct {
 int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray *array, record_batch_input *in,
     kd_where *where);
 /* Append the bytes of rows `first` to `last` (exclusive) to `out`; after an error nothing is appended.
- * What the head says of its rows is put into `u`. */
+ * Numbers of the head that depend on the rows are set in `u`. */
 int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, int64_t first, int64_t last,
     kd_buffer *out, kd_where *where);
 /* Append a whole unit around its content; lengths and checksums are computed. */
