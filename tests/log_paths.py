@@ -100,7 +100,7 @@ CASES = [
         (_TWO[1], _TWO[2]),
         resolves=False,
     ),
-    Case("remote storage", (f"r/a-0-{_ID}/{_REMOTE}",), "r", (f"r/a-0-{_ID}/{_REMOTE}",), resolves=False),
+    Case("remote storage", (f"r/a-0-{_ID}/{_REMOTE}",), "r", (f"r/a-0-{_ID}/{_REMOTE}",)),
     Case(
         "remote storage beside a log directory",
         (f"x/r/a-0-{_ID}/{_REMOTE}", f"x/d/b-0/{_LOG}"),

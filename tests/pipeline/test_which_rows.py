@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 import kodec
-from kodec.errors import FormatError, KodecError, Malformed
+from kodec.errors import KodecError, Malformed
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.plan import DataLoss
+from tests.stored_tiers import STORED
 
 DATA = Path(__file__).parents[1] / "data"
 Write = Callable[..., Path]
@@ -303,20 +304,9 @@ def test_kafkas_own_tier_and_the_local_rest() -> None:
     assert rows(TIERED) == consumed()
 
 
-def plugin(root: Path, **manifest: object) -> Path:
-    """The tier as Aiven's plugin names it."""
-    (source,) = (TIERED / "tier").iterdir()
-    target = root / "prefix" / f"tiered-{source.name[-22:]}" / "0"
-    target.mkdir(parents=True)
-    for path in source.glob("*.log"):
-        shutil.copy(path, target)
-        facts = {"version": "1", "compression": False, **manifest}
-        (target / f"{path.stem}.rsm-manifest").write_text(json.dumps(facts))
-    return root / "prefix"
-
-
 def test_the_plugins_names_and_manifests(tmp_path: Path) -> None:
-    root = plugin(tmp_path)
+    root = tmp_path / "prefix"
+    shutil.copytree(STORED / "plain", root)
     wanted = rows(TIERED / "tier")
     (topic,) = root.iterdir()
     assert rows(root) == rows(topic) == rows(topic / "0") == wanted
@@ -326,13 +316,10 @@ def test_the_plugins_names_and_manifests(tmp_path: Path) -> None:
     assert rows(root) == [row for row in wanted if row[1] < int(last.name[:20])]
 
 
-@pytest.mark.parametrize("what", ["compression", "encryption"])
-def test_transformed_segments_are_refused_by_name(what: str, tmp_path: Path) -> None:
-    root = plugin(tmp_path, **{what: True if what == "compression" else {"dataKey": "x"}})
-    with pytest.raises(
-        FormatError, match=rf"{what}: the tiered-storage plugin has transformed.*rsm-manifest"
-    ):
-        rows(root)
+@pytest.mark.parametrize("folder", ["zstd/backup", "zstd-aes"])
+def test_transformed_segments_have_the_same_rows(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KODEC_TIER_KEY", str(STORED / "key1.pem"))
+    assert rows(STORED / folder) == rows(TIERED / "tier")
 
 
 # -- a log that changes ---------------------------------------------------------------------------

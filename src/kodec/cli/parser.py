@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from stat import S_ISDIR
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from kodec.log.files.names import TIER_KEY, TIER_KEY_COMMAND
 from kodec.log.files.storage import StorePath, on_this_machine, readable
 
 __all__ = [
@@ -104,6 +106,23 @@ class Argument(_Declared):
 
 class Option(_Declared):
     """A parameter that is known by its name."""
+
+
+_TIER_KEYS: dict[str, Any] = {
+    "tier_key": Annotated[
+        Path | None,
+        Option(
+            "--tier-key",
+            metavar="FILE",
+            exists=True,
+            help="Private key (PEM) of encrypted remote storage, or a folder with <id>.pem.",
+        ),
+    ],
+    "tier_key_command": Annotated[
+        str | None,
+        Option("--tier-key-command", metavar="CMD", help="Command that prints the private key."),
+    ],
+}
 
 
 class Parameter:
@@ -255,10 +274,14 @@ class Command:
         defaults: tuple[object, ...] = getattr(self.function, "__defaults__", None) or ()
         required = len(hints) - len(defaults)
         assert all(get_origin(hint) is Annotated for hint in hints.values())
-        return [
+        found = [
             Parameter(key, hint, *defaults[at - required : at - required + 1] if at >= required else ())
             for at, (key, hint) in enumerate(hints.items())
         ]
+        if any(each.declared.urls and not each.is_option for each in found):
+            # what reads logs may find encrypted ones
+            found += [Parameter(key, hint, None) for key, hint in _TIER_KEYS.items()]
+        return found
 
     @property
     def arguments(self) -> list[Parameter]:
@@ -283,7 +306,10 @@ class Command:
 
     def run(self, words: Sequence[str]) -> object:
         """Call the function. Raises UsageError, HelpWanted, and what the function raises."""
-        return self.function(**self.parsed(words))
+        given = self.parsed(words)
+        keys = {key: given.pop(key, None) for key in _TIER_KEYS}
+        with _tier_keys({key: str(value) for key, value in keys.items() if value is not None}):
+            return self.function(**given)
 
     def parsed(self, words: Sequence[str]) -> dict[str, object]:
         """What the function is called with. Raises UsageError, HelpWanted."""
@@ -334,6 +360,24 @@ class Command:
             del words[:number]
         if words:
             raise UsageError(f"Got unexpected extra argument{'s' * (len(words) > 1)}: {' '.join(words)}")
+
+
+@contextmanager
+def _tier_keys(given: dict[str, str]) -> Iterator[None]:
+    """The private key for remote storage as settings of the environment, which other processes see too."""
+    if not given:
+        yield
+        return
+    names = {"tier_key": TIER_KEY, "tier_key_command": TIER_KEY_COMMAND}
+    before = {name: os.environ.pop(name, None) for name in names.values()}
+    try:
+        os.environ.update({names[key]: value for key, value in given.items()})
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 def meant(word: str, words: Sequence[str]) -> str:

@@ -35,7 +35,8 @@ from kodec.log.files.resolve import (
     named_paths,
 )
 from kodec.log.files.storage import StorePath, one_look, path_of
-from kodec.log.files.tiered import TieredFolder, list_tiered
+from kodec.log.files.tier_view import list_tiered
+from kodec.log.files.tiered import TieredFolder
 from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
 from kodec.runtime.errors import FormatError, ReadFailed

@@ -24,7 +24,8 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.files.listing import SegmentFiles
-from kodec.log.files.tiered import list_tiered, tiered_folders
+from kodec.log.files.tier_view import list_tiered
+from kodec.log.files.tiered import tiered_folders
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import part_of
 from kodec.pipeline.columns import source_columns

@@ -16,7 +16,7 @@ from kodec.log.files.resolve import (
     find_logs,
     resolve,
 )
-from kodec.log.files.tiered import list_tiered
+from kodec.log.files.tier_view import TierPath, list_tiered
 from tests.log_paths import CASES, Case
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -47,8 +47,16 @@ def test_commands_take_one_thing(case: Case, tmp_path: Path) -> None:
     if case.segments is None or not case.resolves:
         with pytest.raises(NotALog, match=str(path)):
             resolve(path)
+    elif isinstance(found := find_logs(path)[0], RemoteStoragePath):
+        # under the names of a log directory
+        view = resolve(path)
+        assert isinstance(view, LogDirectoryPath)
+        assert isinstance(view.path, TierPath)
+        assert [each.topic_partition for each in view.partitions] == [
+            each.topic_partition for each in found.folders
+        ]
     else:
-        assert resolve(path) == find_logs(path)[0]
+        assert resolve(path) == found
 
 
 def test_a_relative_path_is_the_same_thing(

@@ -26,9 +26,9 @@ from kodec.runtime.errors import (
     Truncated,
     Unsupported,
 )
+from tests.stored_tiers import STORED
 
 DATA = Path(__file__).parents[2] / "data"
-STORED = DATA / "tiers-aiven"
 ORIGINAL = next((DATA / "tiered-4.3.1" / "tier").iterdir())
 KEY = TierKeys(STORED / "key1.pem")
 MANIFESTS = sorted(STORED.rglob("*.rsm-manifest"))
@@ -308,7 +308,7 @@ def test_without_the_library_the_error_names_the_extra(
     (tmp_path / "key1.pem").write_bytes((STORED / "key1.pem").read_bytes())
     for name in ("Cryptodome.Cipher.PKCS1_OAEP", "Cryptodome.Cipher.AES", "Cryptodome.Hash.SHA3_512"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingDependency, match="pip install .*pycryptodomex"):
+    with pytest.raises(MissingDependency, match=r"pip install .*pycryptodomex"):
         _opened(ENCRYPTED[0], keys=TierKeys(tmp_path))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kodec.log.batches.records import Limits
@@ -62,6 +63,8 @@ class LogRoot:
         Raises: OSError if the folder cannot be listed; ArgumentError for a topic-partition's folder.
         """
         found = find_replicas(self.path)
+        if not found and (tier := _as_logs(self.path)) is not None:
+            self.path, found = tier, find_replicas(tier)
         if not found and parse_folder_name(resolved(self.path).name) and list_partition(self.path).segments:
             raise ArgumentError(
                 f"{self.path} is a topic-partition's folder, which kodec.PartitionLog reads; its log "
@@ -99,6 +102,13 @@ class LogRoot:
         """The clean-shutdown marker of the broker; None if missing: the broker runs or was killed."""
         path = self.path / CLEAN_SHUTDOWN
         return if_there(read_clean_shutdown, path, None)
+
+
+def _as_logs(path: Path) -> Path | None:
+    """Remote storage as a log directory; None for another folder."""
+    from kodec.log.files.tier_view import as_logs
+
+    return as_logs(path)
 
 
 class LogDirectory:

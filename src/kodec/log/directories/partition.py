@@ -39,7 +39,7 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
-from kodec.log.files.storage import if_there, path_of
+from kodec.log.files.storage import StorePath, if_there, path_of
 from kodec.runtime.dataclass import dataclass, field
 from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 from kodec.runtime.logger import logger
@@ -146,8 +146,9 @@ class PartitionLog:
         log_start_offset: int | None = None,
         limits: Limits = Limits(),
     ) -> None:
-        self.path = path_of(path)
         found = partition_path(path)
+        # remote storage is read under other names than its own
+        self.path = found.path if isinstance(found.path, StorePath) else path_of(path)
         self.root = found.root
         self.topic_partition: TopicPartition = found.topic_partition
         self.kind = found.kind

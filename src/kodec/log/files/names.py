@@ -21,6 +21,8 @@ __all__ = [
     "PARTITION_METADATA",
     "QUORUM_STATE",
     "RECOVERY_POINTS",
+    "TIER_KEY",
+    "TIER_KEY_COMMAND",
     "file_name",
 ]
 
@@ -39,6 +41,9 @@ PARTITION_METADATA = "partition.metadata"
 OMITTED_OFFSETS = "kodec-omitted-offsets"
 # of the folder of the metadata log
 QUORUM_STATE = "quorum-state"
+# variables of the environment: where the private key for encrypted remote storage is
+TIER_KEY = "KODEC_TIER_KEY"
+TIER_KEY_COMMAND = "KODEC_TIER_KEY_COMMAND"
 # next to a segment's log, in the order in which they are listed
 INDEXES = KAFKA.files.indexes
 OFFSET = KAFKA.files.offset

@@ -100,6 +100,10 @@ def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
     found = resolved(path)
     name = parse_folder_name(found.name)
     if name is None:
+        from kodec.log.files.tier_view import as_partition
+
+        if (tiered := as_partition(found)) is not None:
+            return PartitionPath(*tiered, ReplicaKind.LIVE)
         raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
     return PartitionPath(found, name.topic_partition, name.kind)
 

@@ -27,6 +27,7 @@ from kodec.log.files.paths import (
     resolved,
 )
 from kodec.log.files.storage import StorePath, entries, one_look, path_of, readable
+from kodec.log.files.tier_view import TierPath, as_segment
 from kodec.log.files.tiered import TieredFolder, tiered_folders
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ReadFailed
@@ -90,7 +91,9 @@ LogPath: TypeAlias = LogDirectoryPath | PartitionPath | SegmentPath | RemoteStor
 def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | SegmentPath:
     """The one thing at a path on a broker's disk.
 
-    Raises: as `find_logs`; NotALog also for remote storage, and for a folder that holds log directories.
+    Remote storage is one as well: a `TierPath`, under which it can be read as a log directory.
+
+    Raises: as `find_logs`; NotALog also for a folder that holds log directories.
     """
     found = find_logs(path)
     first = found[0]
@@ -98,8 +101,16 @@ def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | 
         names = ", ".join(each.path.name for each in found[:4])
         raise NotALog(f"{path}: not a log directory, but a folder of such: {names}")
     if isinstance(first, RemoteStoragePath):
-        raise NotALog(f"{path}: remote storage, which only Spark's data source reads")
+        return _as_logs(first)
     return first
+
+
+def _as_logs(found: RemoteStoragePath) -> LogDirectoryPath | PartitionPath:
+    """Remote storage as a log directory, or as a topic-partition's folder in one."""
+    if [each.path for each in found.folders] == [found.path]:
+        return partition_path(found.path)
+    view = TierPath.of(found.path)
+    return LogDirectoryPath(view, tuple(find_replicas(view)))
 
 
 def find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
@@ -123,6 +134,8 @@ def _find_logs(path: str | os.PathLike[str]) -> list[LogPath]:
     if not given.is_dir():
         given.stat()
         base_offset = parse_segment_name(given.name)
+        if base_offset is None and (stored := as_segment(given)) is not None:
+            given, base_offset = stored, parse_segment_name(stored.name)
         if base_offset is None:
             raise NotALog(f"{path}: not a segment: those are named like 00000000000000000000.log")
         return [SegmentPath(given, base_offset)]

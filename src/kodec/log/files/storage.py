@@ -197,6 +197,13 @@ class StorePath(_Native):
         """The bucket, container or host."""
         return self.parts[1]
 
+    @property
+    def storage(self) -> Storage:
+        """Where it is."""
+        from kodec.log.files.objects import object_storage
+
+        return object_storage(self.scheme, self.bucket)
+
     @cached_property
     def key(self) -> str:
         """The name in the store; "" for all of it. Raises ArgumentError for a name that leads elsewhere."""
@@ -396,11 +403,7 @@ def _path_of_file(text: str) -> Path:
 
 def storage_of(path: Path) -> Storage:
     """The storage that a path is in. Raises MissingDependency for a store without its library."""
-    if not isinstance(path, StorePath):
-        return _LOCAL
-    from kodec.log.files.objects import object_storage
-
-    return object_storage(path.scheme, path.bucket)
+    return path.storage if isinstance(path, StorePath) else _LOCAL
 
 
 def entries(folder: str | os.PathLike[str]) -> AbstractContextManager[Iterator[Entry]]:

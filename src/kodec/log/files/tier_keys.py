@@ -15,14 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from kodec.log.files.names import TIER_KEY, TIER_KEY_COMMAND
 from kodec.log.files.tier_manifest import CIPHER_BYTES, Encryption
 from kodec.runtime.errors import ArgumentError, Malformed, MissingDependency, Unsupported
 from kodec.runtime.extras import install_command
 
-__all__ = ["COMMAND", "FILE", "KEY_ID", "TierKeys", "decrypted"]
+__all__ = ["KEY_ID", "TierKeys", "decrypted"]
 
-FILE, COMMAND = "KODEC_TIER_KEY", "KODEC_TIER_KEY_COMMAND"
-"""The environment's variables with the path of a key, and with a command that prints one."""
 KEY_ID = "KODEC_TIER_KEY_ID"
 """The variable in which the command finds the id of the key that is wanted."""
 _MOST_OF_A_KEY = 1 << 20
@@ -46,9 +45,9 @@ class TierKeys(NamedTuple):
     @classmethod
     def of_environment(cls) -> TierKeys:
         """Those that `KODEC_TIER_KEY` and `KODEC_TIER_KEY_COMMAND` name. Raises ArgumentError for both."""
-        file, command = os.environ.get(FILE), os.environ.get(COMMAND)
+        file, command = os.environ.get(TIER_KEY), os.environ.get(TIER_KEY_COMMAND)
         if file and command:
-            raise ArgumentError(f"{FILE} and {COMMAND}: set one of them")
+            raise ArgumentError(f"{TIER_KEY} and {TIER_KEY_COMMAND}: set one of them")
         return cls(Path(file) if file else None, command or None)
 
     def data_key(self, encryption: Encryption) -> bytes:
@@ -98,7 +97,8 @@ class TierKeys(NamedTuple):
         if self.file is None:
             raise Unsupported(
                 "encryption",
-                f"give the private key: --tier-key FILE, --tier-key-command, {FILE} or {COMMAND}",
+                "give the private key: --tier-key FILE, --tier-key-command CMD, "
+                f"{TIER_KEY} or {TIER_KEY_COMMAND}",
                 at=0,
                 need=f"the private key {key_id[:80]!r}",
                 have="none",

@@ -3,40 +3,43 @@
 Followed: `org.apache.kafka.server.log.remote.storage.RemoteLogSegmentFileset`, with folders
 `<topic>-<partition>-<topic id>` of files `<first offset>-<segment id>.log`; and
 `io.aiven.kafka.tieredstorage.ObjectKeyFactory`, with `<topic>-<topic id>/<partition>` of such files, each
-with a manifest, `.rsm-manifest`.
+with its indexes in one object, `.indexes`, and a manifest, `.rsm-manifest`.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_partition_dir
+from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.names import INDEXES, OFFSET
-from kodec.log.files.storage import entries, path_of
-from kodec.runtime.errors import Malformed, Unsupported
+from kodec.log.files.storage import Status, entries, path_of
 
-__all__ = ["TieredFolder", "list_tiered", "tiered_folder", "tiered_folders"]
+__all__ = ["TieredFolder", "TieredSegment", "list_objects", "tiered_folder", "tiered_folders"]
 
 _ID = r"[A-Za-z0-9_-]{22}"
-_WITH_ID = re.compile(rf"(.+)-{_ID}")
+_WITH_ID = re.compile(rf"(.+)-({_ID})")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
-_FILE = re.compile(rf"(({OFFSET})-{_ID})\.(log|{'|'.join(INDEXES)}|rsm-manifest)")
-_MOST_OF_A_MANIFEST = 16 << 20
+_FILE = re.compile(
+    rf"(({OFFSET})-{_ID})\.(log|{'|'.join(INDEXES)}|snapshot|leader_epoch_checkpoint|indexes|rsm-manifest)"
+)
 _MAX_INT64 = 2**63 - 1
 
 
 class TieredFolder(NamedTuple):
     """The folder that holds the remote segments of a topic-partition.
 
-    Attributes: manifests: whether each segment has one, without which its upload is incomplete.
+    Attributes:
+        manifests: whether each segment has one, without which its upload is incomplete.
+        topic_id: of the topic.
     """
 
     topic_partition: TopicPartition
     path: Path
     manifests: bool
+    topic_id: str = ""
 
 
 def tiered_folders(path: Path) -> list[TieredFolder]:
@@ -61,15 +64,17 @@ def _at(folder: Path) -> list[TieredFolder]:
     if name is not None:
         owner = parse_partition_dir(name[1])
         if owner is not None and _has_segments(folder):
-            return [TieredFolder(owner, folder, False)]
+            return [TieredFolder(owner, folder, False, name[2])]
         return [
-            TieredFolder(owner, each, True)
+            TieredFolder(owner, each, True, name[2])
             for each in _folders(folder)
             if (owner := _of_topic(name[1], each.name)) is not None and _has_segments(each)
         ]
     around = _WITH_ID.fullmatch(folder.parent.name)
     owner = None if around is None else _of_topic(around[1], folder.name)
-    return [] if owner is None or not _has_segments(folder) else [TieredFolder(owner, folder, True)]
+    if around is None or owner is None or not _has_segments(folder):
+        return []
+    return [TieredFolder(owner, folder, True, around[2])]
 
 
 def _of_topic(topic: str, number: str) -> TopicPartition | None:
@@ -86,59 +91,43 @@ def _has_segments(folder: Path) -> bool:
         return any(_FILE.fullmatch(entry.name) is not None for entry in found)
 
 
-def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
+class TieredSegment(NamedTuple):
+    """The objects of a segment.
+
+    Attributes: `log` and `status` are those of its log, as it is stored; `objects` has the others, by the
+    ends of their names.
+    """
+
+    base_offset: int
+    log: Path
+    status: Status
+    objects: Mapping[str, Path]
+
+
+def list_objects(folder: TieredFolder) -> list[TieredSegment]:
     """The segments of a topic-partition, by ascending base offset; of those with the same, the largest.
 
-    Raises OSError; Unsupported for a segment that the plugin has compressed or encrypted, Malformed for a
-    unreadable manifest.
+    Raises OSError.
     """
-    logs: dict[str, SegmentFiles] = {}
-    beside: list[tuple[str, str, Path]] = []
+    logs: dict[str, tuple[int, Path, Status]] = {}
+    beside: dict[str, dict[str, Path]] = {}
     with entries(folder.path) as there:
         for entry in there:
             match = _FILE.fullmatch(entry.name)
             if match is None or int(match[2]) > _MAX_INT64 or not entry.is_file():
                 continue
+            path = path_of(entry.path)
             if match[3] == "log":
-                logs[match[1]] = SegmentFiles(int(match[2]), path_of(entry.path), entry.stat().st_size)
+                found = entry.stat()
+                logs[match[1]] = int(match[2]), path, Status(found.st_size, found.st_mtime_ns)
             else:
-                beside.append((match[1], match[3], path_of(entry.path)))
-    whole = set()
-    for name, kind, path in sorted(beside):
-        if name in logs and kind == "rsm-manifest":
-            _require_plain(path)
-            whole.add(name)
-        elif name in logs:
-            setattr(logs[name], kind, path)
-    found: dict[int, SegmentFiles] = {}
-    for name, files in logs.items():
-        if folder.manifests and name not in whole:
+                beside.setdefault(match[1], {})[match[3]] = path
+    segments: dict[int, TieredSegment] = {}
+    for name, (base_offset, log, status) in logs.items():
+        objects = beside.get(name, {})
+        if folder.manifests and "rsm-manifest" not in objects:
             continue
-        other = found.get(files.base_offset)
-        if other is None or (other.size, other.log) < (files.size, files.log):
-            found[files.base_offset] = files
-    return [found[offset] for offset in sorted(found)]
-
-
-def _require_plain(manifest: Path) -> None:
-    """Refuse a segment whose bytes are not those of the log."""
-    with manifest.open("rb") as file:
-        data = file.read(_MOST_OF_A_MANIFEST)
-    try:
-        says = json.loads(data)
-        compressed, encrypted = says["compression"], says.get("encryption")
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        error = Malformed(
-            "manifest", "not a manifest of a remote segment", at=0, need="JSON with compression"
-        )
-        raise error.in_source(str(manifest)) from None
-    for name, value in (("compression", compressed), ("encryption", encrypted)):
-        if value not in (False, None):
-            refused = Unsupported(
-                name,
-                "the tiered-storage plugin has transformed the segment in chunks, which kodec does not read",
-                at=0,
-                need="a segment stored as it is",
-                have=name,
-            )
-            raise refused.in_source(str(manifest))
+        other = segments.get(base_offset)
+        if other is None or (other.status.size, other.log) < (status.size, log):
+            segments[base_offset] = TieredSegment(base_offset, log, status, objects)
+    return [segments[offset] for offset in sorted(segments)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 from bisect import insort
 from collections.abc import Callable
 from operator import itemgetter
@@ -397,6 +398,8 @@ class _Stream:
             self._file.close()
 
 
+# The names of logs in remote storage, where they may be stored otherwise.
+_TIERED = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
 # The end of the names of snapshots of a metadata log.
 _SNAPSHOT = ".checkpoint"
 
@@ -410,6 +413,10 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
         path = path_of(source)
+        if _TIERED.fullmatch(path.name):
+            from kodec.log.files.tier_view import as_segment
+
+            path = source = as_segment(path) or path
         name = str(path) if isinstance(path, StorePath) else os.fspath(source)
         # A pipe has a path too: /dev/stdin, a shell's <(...). Instead of a segment it would be a trap.
         try:

@@ -21,13 +21,13 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.resolve import (
     LogDirectoryPath,
-    NotALog,
     RemoteStoragePath,
     SegmentPath,
     find_logs,
     named_paths,
 )
 from kodec.log.files.storage import one_look, path_of
+from kodec.log.files.tier_view import TierPath, as_segment
 from kodec.log.reading.source import Source
 from kodec.runtime.dataclass import dataclass
 from kodec.runtime.errors import ArgumentError, NoSuchPartition
@@ -225,7 +225,8 @@ class _Finder:
                 for log in LogDirectory(what.path, limits=self._limits):
                     self._add(log)
             elif isinstance(what, RemoteStoragePath):
-                raise NotALog(f"{path}: remote storage, which only Spark's data source reads")
+                for log in LogDirectory(TierPath.of(what.path), limits=self._limits):
+                    self._add(log)
             else:
                 assert not isinstance(what, SegmentPath)
                 self._add(PartitionLog(what.path, limits=self._limits), asked_for=True)
@@ -243,6 +244,7 @@ class _Finder:
         return self._partitions is None or partition in self._partitions
 
     def _file(self, path: Path) -> None:
+        path = as_segment(path) or path
         name = parse_folder_name(path.absolute().parent.name)
         owner = None if name is None else name.topic_partition
         if owner is not None:

@@ -35,7 +35,7 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
-from kodec.log.files.storage import if_there, path_of
+from kodec.log.files.storage import StorePath, if_there, path_of
 from kodec.log.verification.findings import SegmentFindings, concluded
 from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
@@ -141,9 +141,14 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
     if isinstance(what, PartitionPath):
-        return notes, [Check(path_of(path), "partition", live)]
+        return notes, [Check(_named(path, what.path), "partition", live)]
     folders = [Check(each.path, "partition", live) for each in what.partitions]
-    return notes, [Check(path_of(path), "directory"), *folders]
+    return notes, [Check(_named(path, what.path), "directory"), *folders]
+
+
+def _named(given: str | os.PathLike[str], found: Path) -> Path:
+    """The path as given; remote storage as it is read."""
+    return found if isinstance(found, StorePath) else path_of(given)
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:
