@@ -14,7 +14,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "ls": "A log directory at a glance: offsets, times, bytes, health",
         "report": "One page: contents, health, sizes, times, gaps, savings",
         "find": "Find records by offset, time, key, value, header, producer",
-        "dump": "Print the batches and records of log files",
+        "dump": "Print logs, or with --schema a file of any format",
         "explain": "Map the bytes of a file to fields, in hex or as a page",
         "inventory": "List all segments: offsets, counts, times, codecs, gaps",
     },

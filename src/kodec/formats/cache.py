@@ -87,17 +87,18 @@ def cache_folder() -> Path:
     return base / "kodec"
 
 
-def modules_of(files: dict[str, bytes]) -> Modules:
+def modules_of(files: dict[str, bytes], *, streams: bool = False) -> Modules:
     """The modules of schemas by their path, with kernels of those that can have one, if there is a compiler.
 
+    With `streams` there are no kernels, and all schemas without keys that need layouts are streamed.
     They are generated if missing or incomplete. Raises: SchemaError; OSError, also for a folder that
     others can write to, or exchange.
     """
-    compiler = _compiler()
-    made = _private(cache_folder()) / _digest(files, compiler)
+    compiler = None if streams else _compiler()
+    made = _private(cache_folder()) / _digest(files, compiler, streams)
 
     def make() -> None:
-        _make(files, compiler, made)
+        _make(files, compiler, made, streams)
         importlib.invalidate_caches()
 
     if not _is_whole(made):
@@ -139,7 +140,7 @@ def _is_whole(made: Path) -> bool:
         return False
 
 
-def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path) -> None:
+def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path, streams: bool) -> None:
     work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
     try:
         for name, data in files.items():
@@ -147,9 +148,9 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path) -> No
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
         out = work / "modules"
-        model = load(work / "schemas")
+        model = load(work / "schemas", streams=streams)
         kernels = [each.id for each in model.schemas if compiler and kernel_of(model, each) is not None]
-        generate(work / "schemas", out, kernels=kernels)
+        generate(work / "schemas", out, kernels=kernels, streams=streams)
         for name in kernels:
             assert compiler is not None
             _compile(compiler, out / "kernels", name)
@@ -210,9 +211,9 @@ def _compiler() -> list[str] | None:
     return None
 
 
-def _digest(files: dict[str, bytes], compiler: list[str] | None) -> str:
+def _digest(files: dict[str, bytes], compiler: list[str] | None, streams: bool) -> str:
     digest = hashlib.sha256(_of_generator())
-    digest.update(repr((sys.version, sysconfig.get_platform(), compiler)).encode())
+    digest.update(repr((sys.version, sysconfig.get_platform(), compiler, streams)).encode())
     for name, data in sorted(files.items()):
         digest.update(b"%d %s %d\n" % (len(name.encode()), name.encode(), len(data)) + data)
     return digest.hexdigest()[:32]

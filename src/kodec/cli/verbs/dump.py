@@ -12,6 +12,8 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.parser import Argument, BadParameter, Exit, Option
 from kodec.cli.progress import progress
+from kodec.cli.schema_dump import dump_by_schema
+from kodec.cli.schemas import IMPORT_PATH
 from kodec.cli.selection import ON_ERROR, OnErrorChoice
 from kodec.cli.stdin import is_stdin
 from kodec.cli.wanted import chosen_logs
@@ -89,7 +91,7 @@ def dump(
             dash=True,
             urls=True,
             help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments; "
-            "- for a segment from standard input.",
+            "- for a segment from standard input. With --schema one file of any format.",
         ),
     ],
     json: Annotated[bool, Option("--json", help="One JSON object for each record.")] = False,
@@ -103,6 +105,22 @@ def dump(
             "--decode",
             help="Decode messages of Kafka's own topics, known by their folder, and control records.",
         ),
+    ] = False,
+    schema: Annotated[
+        Path | None,
+        Option("--schema", exists=True, dir_okay=False, help="The .ksy file of the format of PATH."),
+    ] = None,
+    import_path: Annotated[list[Path] | None, IMPORT_PATH] = None,
+    yaml: Annotated[bool, Option("--yaml", help="With --schema: YAML.")] = False,
+    part: Annotated[
+        str | None, Option("--path", metavar="PATH", help="With --schema: only this part: body.rows[3].")
+    ] = None,
+    instances: Annotated[bool, Option("--instances", help="With --schema: instances too.")] = False,
+    base64: Annotated[
+        bool, Option("--base64", help="With --schema: bytes in base64 instead of hexadecimal.")
+    ] = False,
+    all: Annotated[
+        bool, Option("--all", help="With --schema: long lists and bytes in full; JSON and YAML have all.")
     ] = False,
     edit_format: Annotated[
         bool,
@@ -122,10 +140,43 @@ def dump(
     With --edit-format a line has all of a batch, and other lines mark where logs and segments begin: see
     docs/editing.md.
 
+    With --schema the file is of the format that a .ksy file describes, and its fields are printed: as a
+    tree, or with --json or --yaml as one document. Enum values are names, bytes hexadecimal.
+
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
+              kodec dump --schema png.ksy --json image.png
 
     exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage, no segment
     """
+    schema_only: dict[str, object] = {
+        "--yaml": yaml,
+        "--path": part,
+        "--instances": instances,
+        "--base64": base64,
+        "--all": all,
+    }
+    schema_only["-I"] = import_path
+    if schema is not None:
+        if control or batches or decode or edit_format or no_crc or on_error is not OnErrorChoice.stop:
+            raise BadParameter("--schema takes no option for Kafka's logs")
+        if json and yaml:
+            raise BadParameter("--json and --yaml exclude each other")
+        if len(paths) != 1:
+            raise BadParameter("--schema: one file, of which it is the format")
+        form = "json" if json else "yaml" if yaml else "tree"
+        dump_by_schema(
+            paths[0],
+            schema,
+            import_path or [],
+            form,
+            part or "",
+            instances=instances,
+            base64=base64,
+            whole=all,
+        )
+        return
+    if wrong := [name for name, value in schema_only.items() if value]:
+        raise BadParameter(f"{wrong[0]}: goes with --schema")
     if edit_format:
         if json or batches or decode or no_crc or on_error is not OnErrorChoice.stop:
             raise BadParameter("--edit-format prints whole logs and excludes other options")

@@ -1,0 +1,67 @@
+"""The fields of a file of any schema: as a tree, JSON or YAML."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kodec.cli import lines
+from kodec.cli.outcome import FAILED
+from kodec.cli.parser import BadParameter, Exit
+from kodec.cli.stdin import stdin_as_file
+from kodec.runtime.errors import FormatError, KodecError, MissingDependency
+from kodec.runtime.extras import install_command
+
+__all__ = ["dump_by_schema"]
+
+
+def dump_by_schema(
+    file: Path,
+    schema: Path,
+    import_path: Sequence[Path],
+    form: str,
+    path: str,
+    *,
+    instances: bool,
+    base64: bool,
+    whole: bool,
+) -> None:
+    """Print a file, or the part of it at `path`, in a `form`: tree, json or yaml.
+
+    Raises: BadParameter for a path that does not exist; Exit; KodecError.
+    """
+    try:
+        import yaml
+
+        from kodec.formats.dump import Dumper, plain, select, tree_lines
+    except ImportError as error:
+        raise MissingDependency(f"this needs `{error.name}`: {install_command('generator')}") from error
+    if file.is_dir():
+        raise BadParameter(f"{file} is a directory: --schema reads one file")
+    try:
+        dumper = Dumper(schema, import_path)
+        with stdin_as_file(file) as here:
+            data = here.read_bytes()
+        try:
+            found, left = dumper.read(data)
+            value = plain(select(found, path), instances=instances, as_base64=base64)
+        except FormatError as error:
+            raise error.in_source(str(file)) from None
+    except KodecError:
+        raise
+    except ValueError as error:
+        raise BadParameter(str(error)) from None
+    except OSError as error:
+        lines.warn(*lines.lines_of(error))
+        raise Exit(FAILED) from None
+    if form == "json":
+        print(json.dumps(value, indent=2))
+    elif form == "yaml":
+        yaml.safe_dump(value, sys.stdout, sort_keys=False, allow_unicode=True)
+    else:
+        for line in tree_lines(value, whole=whole):
+            print(lines.printable(line))
+    if left:
+        lines.warn(f"{file}: {left:,} bytes after the end of the format are not shown")

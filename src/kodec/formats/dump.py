@@ -1,0 +1,173 @@
+"""A file of any schema as plain values: mappings, lists, numbers, text, for JSON, YAML and people."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kodec.formats.cache import modules_of
+from kodec.formats.collect import collect
+from kodec.generator.driver import load
+from kodec.generator.problems import nearest
+from kodec.generator.targets.python.index import ModelIndex
+from kodec.runtime.dataclass import fields
+from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import DEFAULT_READ, ReadOptions
+from kodec.runtime.streams import Buffer, StreamNode
+
+__all__ = ["Dumper", "select", "tree_lines"]
+
+_STEP = re.compile(r"\.?([a-z_][a-z0-9_]*)|\[([0-9]{1,12})\]")
+_MOST_ITEMS, _MOST_TEXT = 100, 200
+
+
+class Dumper:
+    """Reads objects of a schema, and turns them into plain values.
+
+    Args:
+        schema: the path of a .ksy file; its imports are searched for around it.
+        import_path: further folders in which imports are searched for.
+
+    Raises: SchemaError with all problems of the schema; ValueError for one that needs parameters; OSError.
+    """
+
+    def __init__(self, schema: str | os.PathLike[str], import_path: Sequence[Path] = ()) -> None:
+        name, files = collect(Path(schema), import_path)
+        modules = modules_of(files, streams=True)
+        model = load(modules.schemas, streams=True)
+        self._schema = next(each for each in model.schemas if each.path == name)
+        root = self._schema.root
+        if root.params:
+            raise ValueError(f"`{self._schema.id}` has parameters, whose values no file has")
+        self._class: Any = getattr(modules.module(self._schema.module), ModelIndex(model).classes[root.name])
+
+    def read(self, data: Buffer, options: ReadOptions = DEFAULT_READ) -> tuple[Any, int]:
+        """The object at the start of the bytes, and the number of bytes after it. Raises: FormatError."""
+        if not self._schema.streamed:
+            return self._class.from_bytes(data, options), 0
+        found = self._class.from_bytes(data, opt=options)
+        return found, len(data) - found._stop
+
+
+def members(value: Any, *, instances: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The fields of an object by their name in the schema, and its instances, each with what returns it."""
+    names = [each.name for each in fields(value)]
+    if instances and isinstance(value, StreamNode):
+        names += [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    for name in names:
+        yield name.removesuffix("_"), partial(getattr, value, name)
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value has members."""
+    return isinstance(value, StreamNode) or hasattr(type(value), "__kodec_fields__")
+
+
+def select(value: Any, path: str) -> Any:
+    """The part of a value at a path as `body.rows[3]`; an instance too. Raises: ValueError; FormatError."""
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None or (at == 0 and path[0] == "."):
+            raise ValueError(f"`{path}` is not a path: write body.rows[3]")
+        here, at = path[:at] or "the file", step.end()
+        if step[2] is not None:
+            if not isinstance(value, (list, tuple, bytes)):
+                raise ValueError(f"{here} is not a list")
+            if int(step[2]) >= len(value):
+                raise ValueError(f"{here} has {len(value):,} elements; the first is [0]")
+            value = value[int(step[2])]
+            continue
+        known = dict(members(value, instances=True)) if is_object(value) else {}
+        if step[1] not in known:
+            hint = nearest(step[1], known)
+            raise ValueError(f"{here} has no `{step[1]}`{f'; {hint}' if hint else ''}")
+        value = known[step[1]]()
+    return value
+
+
+def plain(value: Any, *, instances: bool = False, as_base64: bool = False) -> Any:
+    """The value with mappings for objects, names for enum values, text for bytes.
+
+    An instance that leads back to an object that is shown elsewhere is `{"see": path}`; one that cannot be
+    read is `{"error": reason}`.
+    """
+    return _Plain(instances, as_base64).of(value, "")
+
+
+class _Plain:
+    def __init__(self, instances: bool, as_base64: bool) -> None:
+        self.instances, self.as_base64 = instances, as_base64
+        self.seen: dict[int, str] = {}
+
+    def of(self, value: Any, path: str) -> Any:
+        if is_object(value):
+            if self.instances:
+                if id(value) in self.seen:
+                    return {"see": self.seen[id(value)] or "the file"}
+                self.seen[id(value)] = path
+            return {
+                name: self.member(get, f"{path}.{name}".lstrip("."))
+                for name, get in members(value, instances=self.instances)
+            }
+        if isinstance(value, (list, tuple)):
+            return [self.of(each, f"{path}[{index}]") for index, each in enumerate(value)]
+        if isinstance(value, Enum):
+            return value.name.lower()
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            data = bytes(value)
+            return base64.b64encode(data).decode() if self.as_base64 else data.hex()
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        if isinstance(value, str):
+            # what is not text in its encoding
+            return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return value if isinstance(value, (bool, int, float, type(None))) else str(value)
+
+    def member(self, get: Callable[[], Any], path: str) -> Any:
+        if not self.instances:
+            return self.of(get(), path)
+        try:
+            return self.of(get(), path)
+        except FormatError as error:
+            return {"error": str(error)}
+
+
+def tree_lines(value: Any, *, whole: bool = False, depth: int = 0, name: str = "") -> Iterator[str]:
+    """Plain values for people, a line for each: long lists and texts are cut, unless `whole`."""
+    indent = "  " * depth
+    head = f"{indent}{name}: " if name else indent
+    if isinstance(value, Mapping):
+        if name:
+            yield f"{indent}{name}:" + ("" if value else " no fields")
+        for key, each in value.items():
+            yield from tree_lines(each, whole=whole, depth=depth + bool(name), name=key)
+    elif isinstance(value, list):
+        shown = value if whole else value[:_MOST_ITEMS]
+        if all(isinstance(each, (int, float, bool)) for each in shown):
+            more = f" ... {len(value) - len(shown):,} more (--all)" if len(shown) < len(value) else ""
+            yield f"{head}[{', '.join(map(_word, shown))}]{more}"
+            return
+        yield f"{head}{len(value):,} element{'s' * (len(value) != 1)}"
+        for index, each in enumerate(shown):
+            yield from tree_lines(each, whole=whole, depth=depth + 1, name=f"[{index}]")
+        if len(shown) < len(value):
+            yield f"{indent}  ... {len(value) - len(shown):,} more (--all)"
+    else:
+        text = _word(value)
+        if len(text) > _MOST_TEXT and not whole:
+            text = f"{text[:_MOST_TEXT]}... {len(text):,} characters (--all)"
+        yield f"{head}{text}"
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
