@@ -1,1 +1,1 @@
-"""What a model is turned into: a folder for each target, with its plan and its templates."""
+"""Targets, which turn a model into files: a folder for each, with its plan and its templates."""

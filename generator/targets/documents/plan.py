@@ -1,4 +1,4 @@
-"""From the model to what the pages say, each cell of a table in words."""
+"""Plans the pages from the model, with the text of each cell of their tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MOST_CASES = 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A field: where it stands, its size in bytes, its name, its type, and all else. All are Markdown."""
+    """A field: its position, its size in bytes, its name, its type, and notes. All are Markdown."""
 
     offset: str
     size: str
@@ -72,7 +72,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class TypePage:
-    """A type: its fields in one table for each layout, what is read elsewhere, and long choices."""
+    """A type: its fields in one table for each layout, values at other positions, and long choices."""
 
     name: str
     anchor: str
@@ -339,7 +339,7 @@ class _Pages:
         raise TypeError(kind)
 
     def notes(self, struct: Struct, spec: Field) -> Iterator[str]:
-        """All that is reported about a field, sentence by sentence."""
+        """The notes about a field, sentence by sentence."""
         if spec.doc:
             said = cell(spec.doc)
             yield said if said[-1:] in ".!?:" else f"{said}."

@@ -1,4 +1,4 @@
-"""What the pages say of streamed schemas: instances, what ends a value, what its bytes go through."""
+"""The texts of pages about streamed schemas: instances, ends of values, and processes of their bytes."""
 
 from __future__ import annotations
 

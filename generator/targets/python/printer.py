@@ -1,4 +1,4 @@
-"""One unit of the plan as what its templates ask for: spellings, and nothing that the plan has decided."""
+"""One unit of the plan as data for its templates: its Python spelling; all decisions are the plan's."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _KINDS = {CheckCount: "count", CheckLast: "last", CheckMost: "most"}
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A rule as Python: the test that it does not hold, and what an error says then."""
+    """A rule as Python: the test that it does not hold, and the text of its error."""
 
     bad: str
     need: str
@@ -66,7 +66,7 @@ class Refusal:
 
 
 class Printer:
-    """What a template asks of a unit that is read: its fields are locals."""
+    """The data for a template that reads a unit: its fields are locals."""
 
     def __init__(self, module: Types, unit: Unit) -> None:
         self.module = module
@@ -79,7 +79,8 @@ class Printer:
         steps = list(steps_in(unit.steps))
         self.ranges = [each for each in steps if isinstance(each, (CheckLength, Checksum))]
         self.ranged = {each.name for each in self.ranges}
-        # what may be None if it is used: a condition on other fields shows whether it exists
+        # fields that may be None where they are used: a condition on other fields determines whether they
+        # exist
         self.optional = {
             each.name
             for each in unit.fields
@@ -214,7 +215,7 @@ class Printer:
         return WIRE[wire].least
 
     def targets(self, step: Fixed) -> list[str]:
-        """What each number or each bytes of a run is unpacked into."""
+        """The variable of each number or bytes of a run."""
         return [self._target(group[0]) for group in self.groups(step)]
 
     def _target(self, slot: Slot) -> str:
@@ -227,7 +228,7 @@ class Printer:
         return f"{found}__" if any("_".join(each.path) == found for each in slots) else found
 
     def made(self, step: Fixed) -> Iterator[str]:
-        """Lines that make values of what was unpacked."""
+        """Lines that make values of the unpacked variables."""
         values: dict[tuple[str, ...], str] = {}
         for group in self.groups(step):
             first = group[0]
@@ -281,7 +282,7 @@ class Printer:
                 yield slot, value, self.refusal(rule, value, field)
 
     def _beside(self, slot: Slot) -> Callable[[str], str]:
-        """How the rules of a part of an object speak of its other parts."""
+        """The names of other parts of an object in the rules of a part."""
         return lambda name: "_".join((*slot.path[:-1], name))
 
     # -- rules ------------------------------------------------------------------------------------
@@ -304,7 +305,7 @@ class Printer:
     # -- reading ----------------------------------------------------------------------------------
 
     def absent(self, step: When) -> Iterator[str]:
-        """Lines that say what fields are where a condition does not hold."""
+        """Lines that set fields if a condition does not hold."""
         inside = list(steps_in((step,)))
         used = {
             each.name
@@ -322,7 +323,7 @@ class Printer:
                 yield f"{local(name)} = 0"
 
     def _left_out(self, step: When, text: FieldText) -> str:
-        """What a field is without the steps: its default where a version lacks it."""
+        """The value of a field without these steps: its default if a version lacks it."""
         return text.default if self.unit.is_of_version(step.test) else text.absent
 
     def never(self) -> list[str]:
@@ -363,7 +364,7 @@ class Printer:
         return ("<" if element.order == "le" else ">") + form.python.code
 
     def is_listed(self, step: Many) -> bool:
-        """Whether a list is so many of what another unit reads."""
+        """Whether a list is a counted list of another unit."""
         element = step.element
         plain = isinstance(element, Nested) and element.size is None and not element.fills
         return plain and step.count is not None and not step.rules
@@ -386,7 +387,7 @@ class Printer:
 
     @property
     def result(self) -> str:
-        """What a reader gives: an object, or the value that the type stands for."""
+        """The result of a reader: an object, or the value that the type stands for."""
         if self.unit.stands_for is not None:
             return local(self.unit.stands_for)
         names = [each.name for each in self.unit.fields if each.kept]
@@ -428,7 +429,7 @@ class Printer:
         return " and ".join(tests)
 
     def may_lack(self, name: str) -> bool:
-        """Whether an object may lack what is derived."""
+        """Whether a derived value of an object may be absent."""
         return False
 
     def wanted(self, check: _CHECKED | Derived, items: str) -> str:
@@ -444,7 +445,7 @@ class Printer:
         return text + self.plus(check.plus)
 
     def disagreement(self, check: _CHECKED) -> str:
-        """What an error reports about it."""
+        """The text of its error."""
         if isinstance(check, CheckCount):
             return f"not what count_of({check.of}) gives"
         kind = "last" if isinstance(check, CheckLast) else "max"

@@ -1,8 +1,8 @@
-"""The fast paths: rows of a container, and units that are rows, each read and written in one straight loop.
+"""Fast readers and writers: rows of a container, and units that are rows, each in one straight loop.
 
-A reader of rows looks at no field twice and checks no bound that a later check covers: each part must end
-where its length says, the last one where the data ends, and what is past the end raises. When anything is
-wrong it gives up, and the reader of the type shows what and where.
+A reader of rows reads no field twice and omits checks of bounds that a later check covers: each part must end
+as its length states, the last one with the data, and access past the end raises. On any error it gives up,
+and the full reader of the type reports the error and its place.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ __all__ = ["RowsPrinter", "rows_printer"]
 
 
 def rows_printer(printer: Printer, plan: RowPlan) -> RowsPrinter | None:
-    """What the templates ask of the rows of a unit; None if the reader of the type has to do."""
+    """The data for the templates about the rows of a unit; None if only the full reader supports them."""
     if plan.element is None and printer.module.back.places.size(printer.unit) is not None:
-        return None  # what has one size is read as fast by the reader of the type
+        return None  # the full reader reads types of fixed size just as fast
     try:
         return RowsPrinter(printer, plan)
     except NoRows:
@@ -76,7 +76,7 @@ class _Column:
 
 
 class RowsPrinter:
-    """Raises NoRows if the rows are not as plain as a straight loop needs."""
+    """Raises NoRows if the rows are too complex for a straight loop."""
 
     def __init__(self, printer: Printer, plan: RowPlan) -> None:
         if plan.element is None and plan.hidden is not None:
@@ -93,7 +93,7 @@ class RowsPrinter:
         self._name(self.steps, f"{plan.content}." if self.is_inside else "")
         self._used = plan.used()
         self.hoisted: dict[str, str] = {}
-        """What depends on the container alone, which is computed before the loop."""
+        """Values that depend on the container alone, which are computed before the loop."""
         found = [each for each in plan.columns if not each.told]
         self.columns = [_Column(attribute(c.name), self._type(c), self._value(c)) for c in found]
         self.sources = list(self._sources(found)) if self.is_inside else []
@@ -103,7 +103,7 @@ class RowsPrinter:
     # -- names ------------------------------------------------------------------------------------
 
     def _name(self, steps: Iterable[RowStep], prefix: str) -> None:
-        """A local for each field, by its name in the part that it is in."""
+        """A local for each field, by its name in its part."""
         for step in steps:
             match step:
                 case Part(name):
@@ -160,7 +160,7 @@ class RowsPrinter:
     # -- expressions ------------------------------------------------------------------------------
 
     def text(self, value: Value, binds: int = 0) -> str:
-        """A value as Python; what depends on the container alone is computed before the loop."""
+        """A value as Python; values that depend on the container alone are computed before the loop."""
         return Expressions(field=lambda name: self._locals.get(name, name))(self._swapped(value), binds)
 
     def size(self, value: Value) -> str:
@@ -170,7 +170,7 @@ class RowsPrinter:
     def _swapped(self, value: Value) -> Value:
         names = names_in(value)
         if isinstance(value, Number) and isinstance(value.of, FieldOf) and names <= self._locals.keys():
-            return value.of  # what was read is a number
+            return value.of  # a field that was read is a number
         if not self.is_inside or not names or names & self._locals.keys():
             return rebuilt(value, self._swapped)
         text = self.of_container(value)
@@ -184,7 +184,7 @@ class RowsPrinter:
 
     @staticmethod
     def of_container(value: Value) -> str:
-        """What depends on the container alone, as it is written where that is `batch`."""
+        """A value that depends on the container alone, as an expression of `batch`."""
         return Expressions(field=lambda name: ".".join(["batch", *map(attribute, name.split("."))]))(value)
 
     def _value(self, column: RowColumn) -> str:
@@ -214,7 +214,7 @@ class RowsPrinter:
     # -- rows of a container ----------------------------------------------------------------------
 
     def fills(self, steps: Iterable[RowStep]) -> list[RowStep]:
-        """The steps without lengths, which are read with what they measure, and conditions that say null."""
+        """The steps without lengths (which are read with their fields) and without conditions for null."""
         length = ""
         found: list[RowStep] = []
         for step in steps:
@@ -236,7 +236,7 @@ class RowsPrinter:
         return found
 
     def _measures(self, number: RowNumber) -> bool:
-        """Whether a number is a length that is written of what it measures, and no more is asked of it."""
+        """Whether a number is only the length of a field, and so derived when it is written."""
         form, derived = WIRE[number.element.wire], self.plan.fields[number.name].derived
         if derived is None or derived.kind not in ("length", "count") or derived.plus is not None:
             return False
@@ -280,7 +280,7 @@ class RowsPrinter:
         return ", ".join(each.path[-1] for each in run.slots)
 
     def default(self, run: Fixed) -> str:
-        """The bytes of a run that is no column, as Python."""
+        """The bytes of a run without columns, as Python."""
         found = b""
         for slot in run.slots:
             known = self.plan.fields[".".join(slot.path)].default
@@ -306,7 +306,7 @@ class RowsPrinter:
 
     @property
     def texts_in_lists(self) -> list[Span]:
-        """Texts that are decoded once, as they come again and again."""
+        """Texts that are decoded once, as they repeat."""
         found = (each for listed in self.lists for each in self.texts(listed.steps))
         return [each for each in found if not each.nullable]
 
@@ -366,7 +366,7 @@ class RowsPrinter:
         return name if slot.bits is None else f"{name}_bits"
 
     def made(self, run: Fixed) -> Iterator[tuple[str, str]]:
-        """Of numbers that several bit fields share, those that are used."""
+        """The used ones of the numbers that several bit fields share."""
         for group in run.groups:
             for slot in group:
                 path = ".".join(slot.path)
@@ -377,20 +377,20 @@ class RowsPrinter:
                     yield self.var(path), f"{text} != 0" if slot.type == FLAG else text
 
     def refused(self, run: Fixed) -> Iterator[str]:
-        """The tests that a number is none that the schema allows."""
+        """The tests that a number is not allowed by the schema."""
         for slot in run.slots:
             for rule in slot.rules:
                 yield self.printer.refusal(rule, self.var(".".join(slot.path)), self._locals.__getitem__).bad
 
     def absent(self, step: RowNumber | Span) -> str:
-        """What a field is that a condition leaves out."""
+        """The value of a field whose condition does not hold."""
         if isinstance(step, Span):
             return "None" if step.nullable else '""' if step.encoding else 'b""'
         assert step.absent is not None
         return repr(step.absent.value)
 
     def is_used(self, mark: Mark) -> bool:
-        """Whether a checksum covers what starts, or ends, there."""
+        """Whether a checksum's range starts, or ends, there."""
         checks = (each for each in self.inside if isinstance(each, Checksum))
         return any(mark.name == (each.last if mark.end else each.first) for each in checks)
 

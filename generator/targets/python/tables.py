@@ -1,8 +1,8 @@
-"""What the native reader and writer of messages go by: the fields of each class as they stand on the wire.
+"""The tables for the native reader and writer of messages: the fields of each class in wire order.
 
-A row is a field: its attribute, what it is on the wire, and the versions that have it so, where not all
-have. `kodec.runtime.messages` shows what rows are. All classes of a module are in its table, or it has
-none: then they are read and written in Python alone.
+A row is a field: its attribute, its wire type, and its versions, if not all have it. `kodec.runtime.messages`
+defines rows. The table has all classes of a module; a module without a table is read and written in Python
+alone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from kodec.generator.wire import ENCODINGS, VARINTS, WIRE
 
 __all__ = ["is_of_messages", "message_tables"]
 
-# wire types that can say a length
+# wire types of lengths
 _LENGTHS = frozenset(
     name for name, row in WIRE.items() if row.kind == "integer" and row.bits <= 32 and not row.zigzag
 )
@@ -57,7 +57,7 @@ _Known = Mapping[str, int | bool]
 
 
 class _Beyond(Exception):
-    """The schema has what the native code does not know."""
+    """The schema has a construct that the native code does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field of one layout: how it is read, and the further condition that there is."""
+    """A field of one layout: how it is read, and its further condition."""
 
     name: str
     type: Type
@@ -87,7 +87,7 @@ def is_of_messages(schema: Schema) -> bool:
 
 
 def message_tables(back: ModelIndex, schema: Schema) -> dict[str, list[str]]:
-    """The rows of each class; empty if the schema is none of messages, or needs more than there is."""
+    """The rows of each class; empty if the schema has no messages, or unsupported constructs."""
     if not is_of_messages(schema):
         return {}
     tables = _Tables(back, schema)
@@ -127,7 +127,7 @@ class _Tables:
 
     @staticmethod
     def _check_version(found: dict[_Entry, list[int | None]], count: int) -> None:
-        """What stands in front of a version is the same in all, and of fixed width."""
+        """The fields before a version are the same in all versions, and of fixed width."""
         entries = list(found)
         said = [entry for entry in entries if "says_version" in entry.flags]
         for entry in entries[: entries.index(said[0])] if said else ():
@@ -223,7 +223,7 @@ class _Tables:
     def _behind(
         self, unit: Unit, length: _Field, following: list[_Field], version: int | None, names: _Known
     ) -> str:
-        """What a field is that has its length, count or presence right in front."""
+        """The kind of a field with its length, count or presence right in front."""
         derived = next(each for each in unit.derived if each.name == length.name)
         wire = _wire(length.how)
         if wire not in _LENGTHS or length.guard is not None or isinstance(length.type, EnumOf):
@@ -268,7 +268,7 @@ class _Tables:
                 return _counted("bytes", wire, plus, null)
             case "length", Chars(size, encoding) if _is_measure(size, length, plus, names):
                 form = ENCODINGS[encoding]
-                # text is what Python reads as UTF-8, bytes that are none kept
+                # text is read as UTF-8 by Python, which keeps other bytes
                 if (form.python, form.errors) == ("utf-8", "surrogateescape"):
                     return _counted("text", wire, plus, null)
         raise _Beyond
@@ -305,12 +305,12 @@ class _Tables:
         return self._behind(target, fields[0], fields[1:], version, given)
 
     def _object(self, element: Nested, version: int | None, names: _Known) -> str:
-        """The class of a type of this schema, which is in the same version as what holds it."""
+        """The class of a type of this schema, which has the same version as its holder."""
         target = self.program.units[element.unit]
         if target.stands_for is not None or element.unit.partition("::")[0] != self.schema.id:
             raise _Beyond
         if target.version is not None:
-            # its own bytes say which version it is in
+            # its own bytes contain its version
             raise _Beyond
         for argument in element.arguments:
             found = known(argument, names)
@@ -320,14 +320,14 @@ class _Tables:
 
 
 def _wire(how: Element | Many | Tagged | None) -> str:
-    """The name of a wire type; empty of what is none, or not in the order of the network."""
+    """The name of a wire type; empty for other types, or another byte order than big-endian."""
     if isinstance(how, FixedNumber):
         return "" if how.order == "le" else how.wire
     return how.wire if isinstance(how, Varint) else ""
 
 
 def _only(wire: str, rules: tuple[Rule, ...]) -> str:
-    """A wire type, with the one number that is allowed where there is but one."""
+    """A wire type, with the allowed number if there is only one."""
     if not rules:
         return f'"{wire}"'
     wanted = rules[0].wanted[0] if rules[0].need == "equal" else None
@@ -357,7 +357,7 @@ def _bound(test: Value | None) -> tuple[str, int] | None:
 
 
 def _is_measure(size: Size | None, length: _Field, plus: int, names: _Known) -> bool:
-    """Whether a size is what the length in front says."""
+    """Whether a size is the length in front."""
     found = known(size.value, names) if size is not None else None
     match found:
         case FieldOf(name):
@@ -374,7 +374,7 @@ def _item(kind: Type) -> Type:
 
 
 def _spans(found: list[int | None], versions: list[int | None]) -> Iterator[str]:
-    """The first and the last of neighbouring versions, as arguments; none where they are all."""
+    """The first and the last of consecutive versions, as arguments; none for all versions."""
     if found == versions:
         yield ""
         return

@@ -34,7 +34,7 @@ _ZEROS = {FLAG: "False", TEXT: '""', IDENTITY: "UUID(int=0)", SECTION: "[]"}
 
 @dataclass(frozen=True, slots=True)
 class FieldText:
-    """A field as Python: its type, that of one element, what it is by default, and where it is not read."""
+    """A field as Python: its type, that of one element, its default, and its value if it is not read."""
 
     annotation: str
     single: str
@@ -52,7 +52,7 @@ class FieldText:
 
 
 class Types(Context):
-    """Python types, defaults, and what an object keeps."""
+    """Python types, defaults, and the attributes of objects."""
 
     def field_texts(self, unit: Unit) -> dict[str, FieldText]:
         """Every field of a unit, and every known one of its tagged section."""
@@ -73,7 +73,7 @@ class Types(Context):
         return found
 
     def _read(self, unit: Unit, spec: FieldPlan) -> Type:
-        """The type of what is read: stored bytes may stand where content is, nothing if no case is."""
+        """The type of a read value: it may be stored bytes in place of content, and None without a case."""
         kind = spec.type
         if unit.packed is not None and unit.packed.name == spec.name:
             bare = kind.of if isinstance(kind, Maybe) else kind
@@ -92,7 +92,7 @@ class Types(Context):
         return [each.name for each in self.program.units[unit].fields if each.kept]
 
     def parameters(self, unit: Unit) -> list[tuple[str, str]]:
-        """What a unit is given: names and types."""
+        """The parameters of a unit: names and types."""
         return [(local(each.name), self.type_text(each.type)) for each in unit.parameters]
 
     def function(self, verb: str, unit: str) -> str:
@@ -137,7 +137,7 @@ class Types(Context):
         raise TypeError(kind)
 
     def constant(self, value: Constant) -> str:
-        """A default that is said."""
+        """An explicit default."""
         kind = value.type.of if isinstance(value.type, Maybe) else value.type
         if isinstance(kind, EnumOf):
             items = self.model.enum(kind.enum).items
@@ -147,7 +147,7 @@ class Types(Context):
         return repr(value.value)
 
     def zero(self, kind: Type, size: int) -> str:
-        """The value of a new object where none is said: empty, or this many bytes."""
+        """The value of a new object without a default: empty, or zeros of a fixed size."""
         match kind:
             case Whole() | EnumOf():
                 return "0"
@@ -158,13 +158,13 @@ class Types(Context):
             case ListOf():
                 return "[]"
             case OneOf(kinds):
-                # content that is not a list is there once it is given
+                # content that is not a list exists only if it is given
                 listed = [each for each in kinds if isinstance(each, ListOf)]
                 return self.zero(listed[0] if listed else OCTETS if OCTETS in kinds else kinds[0], 0)
             case Maybe(of):
                 return self.zero(of, size)
             case Named("octets"):
-                # made where the module is imported: a large one must be given
+                # made when the module is imported, so a large one must be given by the caller
                 return f"bytes({size})" if 0 < size <= _MOST_ZEROS else 'b""'
             case Named():
                 return _ZEROS[kind]

@@ -1,4 +1,4 @@
-"""One unit of the plan as what the templates ask for that write it, and that open what is compressed."""
+"""One unit of the plan as data for the templates that write it, and that decompress its content."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = ["Holder", "Writer"]
 
 
 class Holder(Printer):
-    """A unit with compressed content, which is opened and made: fields are attributes of `v`."""
+    """A unit whose content is decompressed and compressed: fields are attributes of `v`."""
 
     def field(self, name: str) -> str:
         return f"v.{attribute(name)}"
@@ -60,7 +60,7 @@ class Holder(Printer):
 
 
 class Writer(Printer):
-    """A unit that is written: fields are attributes of `v`, and what is derived is in locals."""
+    """A unit that is written: fields are attributes of `v`, derived values are locals."""
 
     def field(self, name: str) -> str:
         if name in self.derived or name in self.ranged:
@@ -81,11 +81,11 @@ class Writer(Printer):
         return lambda name: f"{head}.{attribute(name)}"
 
     def place(self, slot: Slot) -> str:
-        """Where the value of a slot is in what is written."""
+        """The expression for the value of a slot."""
         return ".".join([self.field(slot.path[0]), *map(attribute, slot.path[1:])])
 
     def packed(self, step: Fixed) -> Iterator[str]:
-        """What goes into each number or each bytes of a run."""
+        """The value for each number or bytes of a run."""
         for group in self.groups(step):
             slot = group[0]
             value = self.place(slot)
@@ -110,7 +110,7 @@ class Writer(Printer):
                 yield value
 
     def run_of(self, name: str) -> int:
-        """The run of a number that is put in afterwards."""
+        """The run of a number that is filled in afterwards."""
         for step in steps_in(self.unit.steps):
             for slot in step.slots if isinstance(step, Fixed) else ():
                 if slot.path == (name,) and slot.wire is not None:
@@ -125,7 +125,7 @@ class Writer(Printer):
     # -- writing ----------------------------------------------------------------------------------
 
     def source(self, name: str) -> str:
-        """What of a field is written: bytes that were made of it, or itself."""
+        """The written form of a field: encoded bytes, or itself."""
         return f"bytes_of_{name}" if name in self._made_before() else self.field(name)
 
     def _made_before(self) -> set[str]:
@@ -141,7 +141,7 @@ class Writer(Printer):
         ]
 
     def measured(self) -> list[One | Many]:
-        """Fields whose bytes are made first, as a length in front of them shows how many there are."""
+        """Fields whose bytes are made first, as a length in front of them states their size."""
         lengths = {each.of for each in self.unit.derived if each.kind == "length"}
         return [
             each
@@ -152,7 +152,7 @@ class Writer(Printer):
         ]
 
     def condition_of(self, step: Step) -> list[str]:
-        """The conditions under which a step is taken, outer ones first, but for that it is not null."""
+        """The conditions of a step, outer ones first, except that it is not null."""
 
         def find(steps: Iterable[Step], around: list[When]) -> list[When] | None:
             for each in steps:
@@ -168,7 +168,7 @@ class Writer(Printer):
         return [self.text(each.test) for each in around or () if not self.tells_null(each)]
 
     def tells_null(self, step: When) -> bool:
-        """Whether a condition says no more than that a field is not null."""
+        """Whether a condition only means that a field is not null."""
         return not self.unit.is_of_version(step.test) and any(
             self.is_null(name) for name in set_by(step.steps)
         )
@@ -177,13 +177,13 @@ class Writer(Printer):
         return name in self.optional
 
     def derives(self, step: Step) -> Iterator[Derived]:
-        """What is computed of what a step writes."""
+        """The values derived from the fields that a step writes."""
         for name in set_by((step,)):
             if name in self.derived:
                 yield self.derived[name]
 
     def derived_first(self) -> list[Derived]:
-        """What has to be computed before anything is written: what is used outside of its own condition."""
+        """The values to compute before anything is written: those used outside of their own condition."""
         found = []
         for step in self.unit.steps:
             if not isinstance(step, When):
@@ -195,7 +195,7 @@ class Writer(Printer):
         return sorted(found, key=self.unit.derived.index)
 
     def derived_rules(self, derived: Derived) -> tuple[Rule, ...]:
-        """The rules of what is computed, but for those that always hold."""
+        """The rules of computed values, except those that always hold."""
         least = derived.plus.value if derived.plus is not None and isinstance(derived.plus, Constant) else 0
         return tuple(
             rule
@@ -220,14 +220,14 @@ class Writer(Printer):
         return ()
 
     def length_of(self, derived: Derived) -> str:
-        """How many bytes, or elements, there are."""
+        """The number of bytes or elements."""
         value = self.field(derived.of)
         if derived.kind == "presence":
             text = "1"
         else:
             source = self.source(derived.of) if derived.kind == "length" else value
             text = f"len({source}){self.plus(derived.plus)}"
-            # bytes that are made of a value are never null, but those of text, and what is compressed
+            # encoded bytes are never null, except those of text and of compressed content
             if derived.of not in {each.name for each in self.measured()}:
                 value = source
         return text if derived.null is None else f"{derived.null} if {value} is None else {text}"
@@ -236,12 +236,12 @@ class Writer(Printer):
         return self.is_null(name) or self.is_optional(name)
 
     def holds_content(self, name: str) -> bool:
-        """Whether a field may hold bytes in place of what is compressed in them."""
+        """Whether a field may hold compressed bytes in place of its content."""
         return self.unit.packed is not None and self.unit.packed.name == name
 
     @property
     def lacking(self) -> str:
-        """What an error reports about a field that a version lacks, as Python."""
+        """The text of an error about a field that a version lacks, as Python."""
         return (
             f'f"not in version {{{self.version}}}"'
             if self.unit.versions is not None
@@ -249,7 +249,7 @@ class Writer(Printer):
         )
 
     def lost(self, step: When) -> Iterator[tuple[str, str, str, str]]:
-        """(name, test, reason, need) of what would not be written where a condition does not hold."""
+        """(name, test, reason, need) of fields that are not written if a condition does not hold."""
         if self.tells_null(step) or self.unit.stands_for is not None:
             return
         of_version = self.unit.is_of_version(step.test)
@@ -294,7 +294,7 @@ class Writer(Printer):
         return not plain or bool(step.rules) or self.is_maybe_empty(step)
 
     def ends_early(self, check: CheckLength | Checksum) -> bool:
-        """Whether what a range ends with is not the last of what is written."""
+        """Whether more is written after the end of a range."""
         after = self.unit.steps[self.unit.steps.index(check) + 1 :] if check in self.unit.steps else ()
         return any(isinstance(each, (Fixed, One, Many, Tagged, Stored, When)) for each in after)
 
@@ -327,7 +327,7 @@ class Writer(Printer):
         return last
 
     def stop(self, check: CheckLength | Checksum) -> str:
-        """Where a range ends in what was written; empty at its end."""
+        """The end of a range in the output; empty if it ends with the output."""
         if check.last is not None:
             return f"end_of_{check.last}"
         return f"stop_of_{check.name}" if self.ends_early(check) else ""
@@ -335,7 +335,7 @@ class Writer(Printer):
     # -- switches ---------------------------------------------------------------------------------
 
     def cases(self, choice: Choice, source: str) -> Iterator[tuple[str, Case]]:
-        """(test, case) for a writer: by the value switched on, or by the type of what is there."""
+        """(test, case) for a writer: by the value of `switch-on`, or by the type of the value."""
         found: dict[str, Case] = {}
         sized = choice.size is not None or choice.fills
         for case in choice.cases:
@@ -356,12 +356,12 @@ class Writer(Printer):
         yield from found.items()
 
     def otherwise(self, choice: Choice, source: str) -> Case | None:
-        """The case of all other values, where it is none of objects."""
+        """The case of all other values, if it is not one of objects."""
         other = choice.other
         return None if other is None or self._is_object(source, other) else other
 
     def raw(self, choice: Choice, source: str) -> str:
-        """The test that bytes stand where a switch has no case; empty if they do not."""
+        """The test for bytes of a switch without a matching case; empty if it has none."""
         if (choice.size is None and not choice.fills) or choice.other is not None:
             return ""
         test = f"isinstance({source}, bytes)"
@@ -372,7 +372,7 @@ class Writer(Printer):
         return f"{none} and {test}"
 
     def refused(self, choice: Choice, source: str) -> str:
-        """The test that a value has no case, where nothing may stand there; else empty."""
+        """The test that a value without a matching case is present although none is allowed; else empty."""
         if not choice.may_lack:
             return ""
         values = [self.text(each.value) for each in choice.cases if each.value is not None]
@@ -387,7 +387,7 @@ class Writer(Printer):
         return ""
 
     def value(self, element: Element, source: str, name: str) -> str:
-        """A value as it is put after what is written."""
+        """A value as it is appended to the output."""
         if isinstance(element, FixedNumber) and is_uuid(element.wire):
             return f"{source}.bytes"
         if isinstance(element, Chars) and not source.startswith("bytes_of_"):
