@@ -78,7 +78,7 @@ class _C:
                 yield SchemaProblem(place, unit.name, text)
             if unit.name in circles:
                 yield SchemaProblem(
-                    place, unit.name, "it holds itself without a list or a null between, as no C struct can"
+                    place, unit.name, "it contains itself without a list or a null between; a C struct cannot"
                 )
 
     def plan(self, request: Request) -> _Plan:
@@ -164,7 +164,7 @@ class _C:
 
     @staticmethod
     def _header(plan: _Plan, types: Types, printers: list[Printer]) -> dict[str, Any]:
-        """What the template of the header asks for; what others have as a part of them comes first."""
+        """The data for the template of the header; types that are parts of others come first."""
         names = types.names
         objects = {each.unit.name: each for each in printers if each.unit.stands_for is None}
         enums = [
@@ -207,7 +207,7 @@ class _C:
 
 
 def _tested(printers: list[Printer], types: Types) -> Iterator[dict[str, Any]]:
-    """The types of objects that are given nothing but their version."""
+    """The types of objects without parameters other than their version."""
     for each in printers:
         unit, told = each.unit, each.unit.parameters
         if unit.stands_for is not None or [part.name for part in told] not in ([], [unit.version_name]):
@@ -222,7 +222,7 @@ def _tested(printers: list[Printer], types: Types) -> Iterator[dict[str, Any]]:
 
 
 def _columns(program: Program, names: Names, schema: Schema, rows: RowPlan) -> dict[str, Any]:
-    """What the template of a kernel's columns asks for."""
+    """The data for the template of a kernel's columns."""
     return {
         "name": schema.id,
         "type": names.type(rows.unit),
@@ -247,7 +247,7 @@ def _numbers(program: Program, unit: Unit, to: str = "", at: str = "") -> Iterat
 
 
 def _lacking(unit: Unit) -> Iterator[str]:
-    """What C does not have of a unit."""
+    """The parts of a unit that the C target does not support."""
     for each in values_of((unit.steps, unit.derived, unit.packed, unit.peeked)):
         if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
             # the bytes of the others are kept as they are
@@ -327,7 +327,7 @@ def _comments(model: Model, printer: Printer) -> dict[str, str]:
 
 
 def _comment(text: Text, indent: str) -> str:
-    """Lines of a comment, in which nothing ends it, and no line goes on in the next one."""
+    """Lines of a comment; no text in it can end it, or continue a line in the next one."""
     lines = line_comment(text, f"{indent}// ").replace("??", "? ?").splitlines()
     return "".join(line.rstrip("\\ ") + "\n" for line in lines)
 

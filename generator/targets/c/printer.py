@@ -1,4 +1,4 @@
-"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+"""One unit of the plan as data for its template: its spelling in C; all decisions are the plan's."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = ["Defaults", "Printer"]
 
 
 class Defaults:
-    """What objects hold that nobody has set, and the test that they hold nothing else."""
+    """The values of new objects, and the test that an object has only these."""
 
     def __init__(self, types: Types, program: Program) -> None:
         self.types = types
@@ -122,7 +122,7 @@ class Defaults:
 
 
 class Printer(UnitPrinter[Expressions]):
-    """What a template asks of a unit."""
+    """The data for a template about a unit."""
 
     def __init__(self, types: Types, program: Program, unit: Unit, *, writing: bool, circular: bool) -> None:
         super().__init__(program, unit, writing=writing)
@@ -140,7 +140,7 @@ class Printer(UnitPrinter[Expressions]):
 
     @property
     def value_type(self) -> str:
-        """What is read and written: the object, or the value that the unit stands for."""
+        """The value that is read and written: the object, or the value that the unit stands for."""
         name = self.unit.stands_for
         return self.type if name is None else self.types.of(self.unit.field(name).type)
 
@@ -156,7 +156,7 @@ class Printer(UnitPrinter[Expressions]):
         return "".join(f", {self.types.of(each.type)} {local(each.name)}" for each in self.unit.parameters)
 
     def unused(self) -> Iterator[str]:
-        """The parameters that a function does not look at."""
+        """The unused parameters of a function."""
         held = (self.unit.steps, self.unit.packed, [] if not self.writing else self.unit.derived)
         used = {each.name for each in values_of(held) if isinstance(each, (FieldOf, Peeked))}
         tagged = any(isinstance(each, Tagged) for each in steps_in(self.unit.steps))
@@ -269,7 +269,7 @@ class Printer(UnitPrinter[Expressions]):
         return value if wanted == "int64_t" else f"({wanted}){value}"
 
     def value_of(self, slot: Slot) -> str:
-        """The value of a slot: what a rule speaks of, and what is written."""
+        """The value of a slot, for rules and for writing."""
         place = self.place(slot)
         pointed = self.types.is_pointer(self.slot_type(slot))
         return f"(*{place})" if pointed else place
@@ -356,7 +356,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"(int64_t){item}.{'.'.join(map(member, path))}"
 
     def size_of(self, derived: Derived) -> str:
-        """What a length or a count is of a field that is not null."""
+        """The length or count of a field that is not null."""
         if derived.kind == "length" and derived.of in self.measured():
             return f"bytesOf_{derived.of}.size"
         if derived.kind == "length" and self.unit.packed is not None and derived.of == self.unit.packed.name:
@@ -388,7 +388,7 @@ class Printer(UnitPrinter[Expressions]):
         return [(self.member_of(kind, each.type), each) for each in found.values()]
 
     def raw(self, choice: Choice, kind: Type) -> Member | None:
-        """The bytes of what no case takes."""
+        """The bytes of a value without a case."""
         if choice.other is not None or (choice.size is None and not choice.fills) or not self.is_union(kind):
             return None
         return self.member_of(kind, OCTETS)

@@ -1,4 +1,4 @@
-"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+"""One unit of the plan as data for its template: its spelling in Go; all decisions are the plan's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+"""One unit of the plan as data for its template: its spelling in Java; all decisions are the plan's."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def called(name: str, *arguments: str) -> str:
 
 
 class Printer:
-    """What a template asks of a unit."""
+    """The data for a template about a unit."""
 
     def __init__(
         self, names: Names, program: Program, unit: Unit, here: Schema, docs: Mapping[str, str]
@@ -267,7 +267,7 @@ class Printer:
         return java_literal(", ".join(each.name for each in self.peeks()))
 
     def peeked(self) -> Iterator[tuple[str, str]]:
-        """(name, Java) of what follows from numbers that are checked."""
+        """(name, Java) of the values derived from checked numbers."""
         for name, value in self.unit.peeked:
             yield name, Expressions(field=lambda each: f"{self.peek(each)}(buf, at)")(value)
 
@@ -774,11 +774,11 @@ class Printer:
             yield self.required(rule, self.slot_value(slot), java_literal(slot.path[-1]), spell)
 
     def unwritten(self, step: When) -> Iterator[tuple[str, str, str]]:
-        """(path, value, what it must be) of the fields that a condition leaves out."""
+        """(path, value, required value) of the fields whose condition does not hold."""
         for spec in self.unit.unwritten(step):
             name = spec.name
             packed = self.unit.packed is not None and self.unit.packed.name == name
-            # what says that a field is not there may itself follow from the field
+            # the field that marks a field as absent may itself be derived from it
             implied = any(
                 isinstance(each, FieldOf)
                 and (made := self.unit.derivation(each.name)) is not None
@@ -817,7 +817,7 @@ class Printer:
         return here if part.last is None else self.local.made("end_of_{0}", part.last)
 
     def content_call(self, packed: Packed) -> str:
-        """The call that reads what is in the content."""
+        """The call that reads the content."""
         return self.call(Nested(packed.unit, ()), "read", "in", self.text)
 
     def content_put(self, packed: Packed, value: str, to: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of the plan as what their template asks for: members of the class, and variables of its loop."""
+"""Rows of the plan as data for their template: members of the class, and variables of its loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NARROW = {"byte": Whole(-128, 127), "short": Whole(-(1 << 15), (1 << 15) - 1)}
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """An array that a column has; `wanted` is the constant that asks for it, `local` its name in the loop."""
+    """An array of a column; `wanted` is the constant that requests it, `local` its name in the loop."""
 
     name: str
     type: str
@@ -48,7 +48,7 @@ class _Array:
 
 
 class RowsPrinter:
-    """What the template of rows asks."""
+    """The data for the template of rows."""
 
     def __init__(self, names: Names, plan: RowPlan, docs: dict[str, str]) -> None:
         self.plan = plan

@@ -40,11 +40,11 @@ _LEAST = -(2**63)
 
 
 class Expressions:
-    """Spells values. Raises NoRows for what is not a number.
+    """Writes values as C. Raises NoRows for other values than numbers.
 
     Args:
         place: the C text of a field, by its path.
-        bounded: whether each field is within its type, so that what cannot overflow needs no look.
+        bounded: whether each field is within its type, so that operations that cannot overflow need no check.
     """
 
     def __init__(self, place: Callable[[str], str], *, bounded: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""All that a kernel is printed from: the plan of its rows, how it is spelled, and how rows are written."""
+"""The data that a kernel is printed from: the plan of its rows, its spelling in C, and its writer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def planned(model: Model, schema: Schema) -> PlannedKernel:
 
 
 class PlannedKernel:
-    """What the templates ask: the plan of the rows, and how it is spelled. Raises NoRows.
+    """The data for the templates: the plan of the rows, and its spelling in C. Raises NoRows.
 
     Attributes:
         unit, row, element: the types of a unit, of a row and of what a unit's content repeats; for comments.
@@ -214,7 +214,7 @@ class PlannedKernel:
         return WIRE[step.element.wire].least if isinstance(step.element, FixedNumber) else 0
 
     def ruled(self, step: Fixed | RowNumber) -> Iterator[tuple[str, str, str]]:
-        """What must hold, the field's constant, and where it is."""
+        """The test, the field's constant, and the field's place."""
         if isinstance(step, RowNumber):
             if step.rules:
                 yield self.text.rules(step.rules, self.places(step.name)), self.field(step.name), "p"

@@ -203,7 +203,7 @@ class WritingPlan:
 
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
-    """What a kernel is printed from next to the plan of its rows.
+    """The data that a kernel is printed from, besides the plan of its rows.
 
     Attributes:
         inside: the rows in a unit; None if a unit is itself a row.

@@ -1,4 +1,4 @@
-"""How schema names become names in C that neither a language nor a kernel has for itself."""
+"""Makes C names from schema names, avoiding those of a language or of a kernel."""
 
 from __future__ import annotations
 

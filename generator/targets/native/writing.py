@@ -1,7 +1,7 @@
 """How a kernel writes: from columns to the bytes of rows, and from a head's numbers to a unit.
 
-For each row the values of all its fields are known first, then the sizes from the innermost part outwards,
-then the bytes are written from front to back; checksums and lengths of ranges are put in at the end.
+For each row the values of all fields are computed first, then the sizes from the innermost part outwards,
+then the bytes are written from front to back; checksums and lengths of ranges are filled in at the end.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _C_VALUES = {"uint": "uint64_t", "float": "double", "double": "double"}
 
 
 class Writer:
-    """What the templates ask to write the steps of a row, or of a unit. Raises NoRows if a kernel cannot.
+    """The data for templates that write the steps of a row, or of a unit. Raises NoRows if a kernel cannot.
 
     Args:
         source: what is written.
-        limit: up to where the bytes are that a span is in.
+        limit: the end of the bytes that contain a span.
         pair: where the elements of a list start and stop.
     """
 

@@ -79,7 +79,7 @@ class Types:
     _borrows: dict[str, bool] = field(default_factory=dict)
 
     def of(self, kind: Type, lifetime: str = "'a") -> str:
-        """The type of a value that is kept; what it borrows lives for `lifetime`."""
+        """The type of a value that is kept; its borrowed parts live for `lifetime`."""
         match kind:
             case Maybe(of):
                 return f"Option<{self.of(of, lifetime)}>"
@@ -138,7 +138,7 @@ class Types:
         return kind != SECTION and not isinstance(kind, (ListOf, OneOf))
 
     def passed(self, kind: Type) -> str:
-        """The type of an argument that is only looked at."""
+        """The type of an argument that is only read."""
         if self.is_copy(kind):
             return self.of(kind, "'_")
         if isinstance(kind, Maybe):
@@ -316,7 +316,7 @@ class Expressions(Spelling):
             return f"{self(part, tight)} as f64" if real else super().side(part, of, binds)
         if isinstance(of.type, Real) and not isinstance(part.type, Real):
             return f"({self(part, tight)} as f64)"
-        # what binds tighter stands in brackets too: nobody has to know by how much
+        # operands that bind tighter have parentheses too, so that readers need not know the precedence
         alike = binds == own and isinstance(part, Binary) and self.binds.get(part.op) == own
         return self(part, binds if alike or own < self.binds.compared else tight)
 

@@ -1,4 +1,4 @@
-"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+"""One unit of the plan as data for its template: its spelling in Rust; all decisions are the plan's."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ __all__ = ["Printer", "packing"]
 
 
 class Printer(UnitPrinter[Expressions]):
-    """What a template asks of a unit, while it is read or while it is written."""
+    """The data for a template about a unit, for reading or for writing."""
 
     def __init__(
         self, types: Types, unit: Unit, comments: Mapping[str, str], packing: set[str], *, writing: bool
@@ -85,7 +85,7 @@ class Printer(UnitPrinter[Expressions]):
         self.elements = Elements(types, self.spell)
 
     def _inner(self, steps: Iterable[Step]) -> Iterator[str]:
-        """Fields that no object has, and that are asked for only where the condition of their step holds."""
+        """Fields that no object has, and that are used only if the condition of their step holds."""
         for step in steps:
             if isinstance(step, When):
                 inside = Counter(each.name for each in values_of(step.steps) if isinstance(each, FieldOf))
@@ -156,7 +156,7 @@ class Printer(UnitPrinter[Expressions]):
         return self.unit.derivation(name) is not None and name not in self.computed
 
     def declared(self) -> Iterator[tuple[str, str, str]]:
-        """(variable, type, value) of what may not be read."""
+        """(variable, type, value) of fields that may not be read."""
         for each in self.unit.fields:
             if self.is_used(each.name) and (each.name in self._late or each.name not in self._read):
                 kind = self.local_type(each.name)
@@ -488,7 +488,7 @@ class Printer(UnitPrinter[Expressions]):
 
 
 _COMPUTED = Whole(-(1 << 62), 1 << 62)
-"""The type of a number that was computed: narrower than i64, so that what stores it looks whether it fits."""
+"""The type of a computed number: narrower than i64, so that storing it checks whether it fits."""
 
 
 def packing(program: Program) -> set[str]:

@@ -1,4 +1,4 @@
-"""One unit of the plan as what its template asks for: spellings, and nothing that the plan has decided."""
+"""One unit of the plan as data for its template: its spelling in TypeScript; all decisions are the plan's."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def marked_types(program: Program) -> frozenset[str]:
 
 
 class Printer(UnitPrinter[Expressions]):
-    """What a template asks of a unit."""
+    """The data for a template about a unit."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class Printer(UnitPrinter[Expressions]):
         return f"{wire}le" if order == "le" and WIRE[wire].least > 1 else wire
 
     def converted(self, kind: Type, wire: str, text: str) -> str:
-        """What is read of a wire type, as a variable of this type takes it."""
+        """The value read of a wire type, converted for a variable of this type."""
         form = WIRE[wire]
         if form.range is None or whole_of(kind) is None:
             return text

@@ -1,6 +1,6 @@
 """Test vectors: bytes and the values that they hold, for implementations in any language.
 
-They are made by the plan itself, so that what is generated for a language, Python's too, is judged by them.
+The plan itself makes them, independent of generated code, so they test every language, also Python.
 `vectors.schema.json` is the contract of the files, docs/conformance.md explains it.
 """
 

@@ -1,6 +1,6 @@
-"""Bytes near those of a value: cut short, with numbers at their edges, with what is covered changed.
+"""Changed bytes of a value: truncated, with numbers at their limits, with changes under a checksum.
 
-Whether they are still a value, and which, or what is wrong and where, the plan itself says.
+The plan itself decides whether they are still a value, and which, or what the error is and where.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Mutation:
 
     Attributes:
         what: what was changed.
-        why: why an implementation may take or refuse them; None if what the plan reports about them must be.
+        why: why an implementation may accept or refuse them; None if it must agree with the plan.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""From samples to vectors: what the plan itself writes and reads, and what it refuses."""
+"""Makes vectors of samples: the bytes that the plan writes and reads, and those that it refuses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CODES: dict[type[Exception], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """What docs/conformance.md reports about a vector; `kodec.conformance` reads them again."""
+    """The parts of a vector, as in docs/conformance.md; `kodec.conformance` reads them again."""
 
     id: str
     type: str
@@ -337,7 +337,7 @@ def _has_other_order(value: Any) -> bool:
 
 
 def error_of(error: FormatError | EncodeError) -> dict[str, Any]:
-    """An error as vectors and testees say it."""
+    """An error in the words of vectors and testees."""
     found: dict[str, Any] = {"code": CODES[type(error)], "path": error.path}
     if isinstance(error, FormatError):
         found["at"] = error.at

@@ -1,7 +1,7 @@
 """Values for a type's fields: small, ordinary and extreme ones, always the same.
 
-A sample is made along the steps of the plan, in their order: a size or a case that follows from what is there
-already is computed, and what a writer derives is left to it.
+A sample is made along the steps of the plan, in their order: a size or a case that follows from earlier
+values is computed, and values that a writer derives are left to it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _LONG = 130
 
 
 class NoSample(Exception):
-    """The values of the type depend on each other in a way that is not made here; the text shows how."""
+    """The values of the type depend on each other in an unsupported way, which the text describes."""
 
 
 class Samples:
@@ -181,14 +181,14 @@ class _Maker:
     # -- what there is ----------------------------------------------------------------------------
 
     def value(self, value: Value, item: Any = None) -> Any:
-        """What an expression gives, of the fields that are there. Raises NoSample."""
+        """The value of an expression of the existing fields. Raises NoSample."""
         try:
             return self._reader.value(value, self.frame, item)
         except (KeyError, TypeError, AssertionError, ValueError, ZeroDivisionError):
             raise NoSample(f"`{self.unit.name}` has values that follow from others") from None
 
     def allows(self, rules: Iterable[Rule], value: Any) -> bool:
-        """Whether all rules hold of a value, as far as can be said."""
+        """Whether all rules hold for a value, as far as known."""
         for rule in rules:
             try:
                 if not self.value(rule.test, value):

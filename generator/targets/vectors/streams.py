@@ -1,6 +1,6 @@
 """Vectors of streamed types: bytes that the plan's reader takes, each of their beginnings, and changed bytes.
 
-The value has what is read in order; instances, which are read when they are asked for, are not in it.
+The value has the fields that are read in order, without instances, which are read on request.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _vector(
 
 
 def _shown(value: Any) -> Any:
-    """What the plan's reader gives, for JSON: the fields of objects; null for one that is missing."""
+    """The result of the plan's reader, for JSON: the fields of objects; null for a missing one."""
     if isinstance(value, Node):
         return {each.name: _shown(value.values.get(each.name)) for each in value.unit.fields}
     if isinstance(value, list):
