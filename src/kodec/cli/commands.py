@@ -30,6 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Check and repair": {
         "verify": "Check checksums, offsets, indexes, snapshots, checkpoints",
         "recover": "Repair logs after an unclean shutdown, as a broker does",
+        "diff": "Where replicas of topic-partitions differ, and why",
         "salvage": "Copy every good batch of damaged logs to new ones",
         "reindex": "Rebuild indexes and producer snapshots from logs",
     },

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kodec.cli.outcome import Missing
 from kodec.cli.parser import Argument, BadParameter, Option
-from kodec.log.files.listing import SegmentFiles, list_partition
-from kodec.log.files.paths import PartitionPath
+from kodec.log.files.listing import SegmentFiles, TopicPartition, list_partition
+from kodec.log.files.paths import PartitionPath, resolved
 from kodec.log.files.resolve import SegmentPath, resolve
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "OnErrorChoice",
     "folders",
     "logs_at",
+    "replicas_at",
     "size_of_logs",
 ]
 
@@ -103,6 +104,34 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
             raise BadParameter(f"{path} is a log directory: choose a topic of it with --topic")
         found += [each.path for each in wanted]
     return found
+
+
+def replicas_at(paths: list[Path], topics: list[str]) -> dict[TopicPartition, list[Path]]:
+    """Folders of topic-partitions at paths, in lists of replicas; without topics, of all.
+
+    Raises: Missing for a topic that no path has; NotALog, OSError.
+    """
+    found: dict[TopicPartition, list[Path]] = {}
+    seen: set[Path] = set()
+    for path in paths:
+        what = resolve(path)
+        if isinstance(what, PartitionPath):
+            replicas = [(what.topic_partition, path)]
+        else:
+            assert not isinstance(what, SegmentPath)
+            replicas = [
+                (each.topic_partition, each.path)
+                for each in what.partitions
+                if not topics or each.topic_partition.topic in topics
+            ]
+        for owner, folder in replicas:
+            if (place := resolved(folder)) not in seen:
+                seen.add(place)
+                found.setdefault(owner, []).append(folder)
+    for topic in topics:
+        if not any(owner.topic == topic for owner in found):
+            raise Missing(f"{', '.join(map(str, paths))}: no topic {topic}")
+    return dict(sorted(found.items()))
 
 
 def size_of_logs(folder: Path) -> int:

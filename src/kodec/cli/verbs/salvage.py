@@ -8,20 +8,38 @@ from typing import Annotated
 
 from kodec.cli import output
 from kodec.cli.outcome import Outcome, errors_reported
-from kodec.cli.parser import Exit, Option
+from kodec.cli.parser import Argument, Exit, Option
 from kodec.cli.progress import progress
-from kodec.cli.selection import READ_PARTITIONS, TOPICS, folders, size_of_logs
-from kodec.log.files.paths import resolved
+from kodec.cli.selection import TOPICS, replicas_at, size_of_logs
 from kodec.log.files.upload import made_here
+from kodec.log.recovery.merge import Dropped
 from kodec.log.recovery.salvage import MissingRange, SalvageReport, plan_salvage
 
 __all__ = ["salvage"]
 
 
 def salvage(
-    paths: Annotated[list[Path], READ_PARTITIONS],
+    paths: Annotated[
+        list[Path],
+        Argument(
+            metavar="PATH...",
+            exists=True,
+            file_okay=False,
+            urls=True,
+            help="Topic-partitions' folders, or log.dirs folders, of one broker or of several.",
+        ),
+    ],
     to: Annotated[Path, Option("--to", urls=True, help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
+    lineage: Annotated[
+        Path | None,
+        Option(
+            "--lineage",
+            exists=True,
+            urls=True,
+            help="The replica whose leader epochs count.",
+        ),
+    ] = None,
     apply: Annotated[bool, Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
@@ -30,24 +48,37 @@ def salvage(
     Where `recover`, like a broker, truncates a log at the first bad batch, this keeps the batches after it.
     The source is only read. Without --apply it is a dry run: nothing is written.
 
+    Of several replicas of a topic-partition it makes one log, with each batch that is good on any of them.
+    Where
+    they disagree, the newest leader epoch counts, as for a broker; other batches are reported and left out.
+    If nothing proves which is right, it refuses; --lineage decides then.
+
     example:  kodec salvage /data/kafka-logs --topic orders --to salvaged
+    example:  kodec salvage broker-1 broker-2 broker-3 --to salvaged
 
     exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome = Outcome()
     with errors_reported():
-        wanted = folders(paths, topic or [])
+        wanted = replicas_at(paths, topic or [])
+        size = sum(size_of_logs(each) for replicas in wanted.values() for each in replicas)
         with (
-            progress("salvage", sum(map(size_of_logs, wanted))) as step,
+            progress("salvage", size) as step,
             made_here(to) if apply else nullcontext(to) as made,
         ):
-            for folder in wanted:
+            for owner, (folder, *others) in wanted.items():
                 with outcome.each(folder):
-                    name = resolved(folder).name
-                    plan = plan_salvage(folder, made / name, progress=step)
-                    report = plan.apply() if apply else plan.preview()
+                    chosen = lineage if others else None
+                    plan = plan_salvage(folder, made / str(owner), *others, lineage=chosen, progress=step)
+                    report = plan.preview() if others or not apply else plan.apply()
+                    if report.conflicts:
+                        outcome.fail(*(f"{owner}: refused: {each}" for each in report.conflicts))
+                        output.warn(f"{owner}: --lineage with one of the paths decides")
+                        continue
+                    if apply and others:
+                        report = plan.apply()
                     if report.target is not None:
-                        report.target = to / name
+                        report.target = to / str(owner)
                     outcome.left_to_do += not apply
                     output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise Exit(outcome.code)
@@ -68,6 +99,19 @@ def _facts(report: SalvageReport) -> dict[str, object]:
         "unread": [str(path) for path in report.unread],
         "openTransactions": report.open_transactions,
         "wrongEpochs": report.wrong_epochs,
+        "replicas": {str(path): batches for path, batches in report.replicas.items()},
+        "dropped": [_dropped(each) for each in report.dropped],
+        "notes": report.notes,
+    }
+
+
+def _dropped(dropped: Dropped) -> dict[str, object]:
+    return {
+        "path": str(dropped.path),
+        "firstOffset": dropped.first_offset,
+        "lastOffset": dropped.last_offset,
+        "batches": dropped.batches,
+        "reason": dropped.reason,
     }
 
 
@@ -84,10 +128,19 @@ def _range(missing: MissingRange) -> dict[str, object]:
 
 def _text(report: SalvageReport) -> list[str]:
     name = report.source.name
-    lines = []
+    lines = [
+        f"{path}: {output.count(batches, 'batch', 'batches')} taken"
+        for path, batches in report.replicas.items()
+    ]
+    lines += [
+        f"{each.path}: offsets {each.first_offset} to {each.last_offset} left out: {each.reason}"
+        for each in report.dropped
+    ]
+    lines += [f"note: {each}" for each in report.notes]
     for each in report.missing:
         what = f"bytes {each.start} to {each.end}, {each.offsets}" if each.start < each.end else each.offsets
-        lines.append(f"{each.path}: {what}: {'; '.join(each.reasons)}")
+        place = f"{name}: missing" if report.replicas else f"{each.path}:"
+        lines.append(f"{place} {what}: {'; '.join(each.reasons)}")
     lines += [
         f"{path}: not read: "
         + ("left by an interrupted swap of segments" if path.is_file() else "not a regular file")
@@ -98,7 +151,8 @@ def _text(report: SalvageReport) -> list[str]:
         producers = ", ".join(map(str, report.open_transactions))
         lines.append(f"{name}: open transactions of producer {producers}")
     kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
-    lost = output.size_of(report.bytes_missing)
+    missing = output.count(len(report.missing), "range")
+    lost = f"{missing} of offsets" if report.replicas else output.size_of(report.bytes_missing)
     where = "" if report.target is None else f" in {report.target}"
     lines.append(
         f"{name}: {kept}, {output.size_of(report.bytes)} kept, {lost} missing: "

@@ -7,71 +7,35 @@ mostly good: salvage keeps it, with its offsets.
 from __future__ import annotations
 
 import os
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Self
 
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.records import Limits, SkippedRanges
+from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.epochs import EpochRuns, up_to
-from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.producer_state import ProducerState, marker_of
+from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
 from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
 from kodec.log.files.fingerprint import Fingerprint
-from kodec.log.files.listing import LeftoverKind, TopicPartition
+from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
+from kodec.log.files.paths import resolved
 from kodec.log.files.storage import on_this_machine, path_of
-from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
+from kodec.log.recovery.good_batches import Found, LogScan, MissingRange
+from kodec.log.recovery.merge import Dropped, Merged, require_one_topic
+from kodec.log.recovery.replica import Replica
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.dataclass import dataclass, field
-from kodec.runtime.errors import FormatError, ReadFailed
+from kodec.runtime.errors import FormatError
 
-__all__ = ["MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
-
-_ENOUGH = 4 << 20
-# How many different reasons a missing range may have.
-_MOST_REASONS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class MissingRange:
-    """Bytes of a segment that are not in the new log, and the offsets that may have been there.
-
-    Attributes:
-        path: of the segment. start, end: the bytes, `end` not included; empty for offsets that no segment
-            before this one holds.
-        first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
-            it, at the end of the log. Both are None where the batches around leave no offset between them.
-        reasons: why, in the order of the bytes; of many different ones the first.
-
-    Example: see `plan_salvage`.
-    """
-
-    path: Path
-    start: int
-    end: int
-    first_offset: int | None
-    last_offset: int | None
-    reasons: tuple[str, ...]
-
-    @property
-    def offsets(self) -> str:
-        """The offsets for people."""
-        if self.first_offset is None:
-            return "no offsets"
-        if self.last_offset is None:
-            return f"offsets from {self.first_offset} on"
-        return f"offsets {self.first_offset} to {self.last_offset}"
+__all__ = ["Dropped", "MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 
 
 @dataclass(slots=True)
@@ -90,6 +54,11 @@ class SalvageReport:
             leader epoch: no checksum covers it. The new checkpoint has no epoch that the batches around it
             refute.
         end_offset: the offset after the last one that was kept.
+        replicas: the folders of several replicas, and how many batches were taken from each; empty for one.
+        dropped: batches of replicas whose lineage of leader epochs does not count.
+        notes: what nothing proves, and what a broker would do with it.
+        conflicts: why it cannot be known which replica is right; then `apply` refuses, unless the plan has a
+            `lineage`.
 
     Example: see `plan_salvage`.
     """
@@ -105,6 +74,10 @@ class SalvageReport:
     open_transactions: list[int] = field(default_factory=list)
     wrong_epochs: list[str] = field(default_factory=list)
     end_offset: int = 0
+    replicas: dict[Path, int] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
 
     @property
     def bytes_missing(self) -> int:
@@ -122,6 +95,8 @@ class SalvagePlan:
         fingerprint: what was there when the plan was made.
         limits: how much may be allocated for one batch.
         progress: called with the bytes of the source read since the last call.
+        others: further replicas of the topic-partition; lineage: the one whose lineage counts, None: by
+        epoch.
 
     Example: see `plan_salvage`.
     """
@@ -132,12 +107,17 @@ class SalvagePlan:
     limits: Limits
     fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
+    others: tuple[Fingerprint, ...] = ()
+    lineage: Path | None = None
 
     def preview(self) -> SalvageReport:
         """Read the log and return what would be kept; write nothing.
 
         Raises: OSError; Unsupported if another system has written the log.
         """
+        if self.others:
+            with self._merge() as merge:
+                return merge.run(None)
         with PartitionLog(self.path, limits=self.limits) as log:
             return _Salvage(log, self.progress).run(None)
 
@@ -147,19 +127,33 @@ class SalvagePlan:
         A broker that starts there reads the whole log once, as after any crash, and serves it.
 
         Raises: FileExistsError; StalePlan if the source has changed since the plan was made;
-        OSError (BlockingIOError if a broker or another program writes into the target's log directory).
+        OSError (BlockingIOError if a broker or another program writes into the target's log directory);
+        ValueError if the report has conflicts.
         """
+        if self.others:
+            with self._merge() as merge, PartitionLog(self.path, limits=self.limits) as log:
+                sources = self.fingerprint, *self.others
+                with new_folder(log, self.target, *sources, offsets=merge.offsets) as folder:
+                    report = merge.run(folder)
+                report.target = self.target
+                return report
         with PartitionLog(self.path, limits=self.limits) as log:
             with new_folder(log, self.target, self.fingerprint) as folder:
                 report = _Salvage(log, self.progress).run(folder)
             report.target = self.target
             return report
 
+    def _merge(self) -> _Merge:
+        folders = [self.path, *(each.folder for each in self.others)]
+        chosen = None if self.lineage is None else _number_of(self.lineage, folders)
+        return _Merge(folders, chosen, self.limits, self.progress)
+
 
 def plan_salvage(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    *,
+    *others: str | os.PathLike[str],
+    lineage: str | os.PathLike[str] | None = None,
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> SalvagePlan:
@@ -172,7 +166,15 @@ def plan_salvage(
     producer snapshots and leader epochs are rebuilt from what is kept. `partition.metadata` is copied, the
     log start offset is kept.
 
+    Of several replicas every batch is kept that is good on one of them and on the lineage of leader epochs
+    that counts: that of the newest epoch with a batch. Batches of another lineage are reported, not mixed in.
+    Offsets
+    are missing only where no replica has them. If replicas have different records in the same epoch, or
+    if only a header that no checksum covers decides, nothing is written: `lineage` decides then.
+
     Args:
+        others: further replicas of the same topic-partition, of other log directories or brokers.
+        lineage: the replica whose lineage counts, one of those given; None: the newest epoch decides.
         target: a new folder, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
         limits: how much may be allocated for one batch.
@@ -196,195 +198,45 @@ def plan_salvage(
         [(0, 9)]
     """
     fingerprint = Fingerprint.of(source)
-    require_new(fingerprint.folder, target)
+    more = tuple(Fingerprint.of(other) for other in others)
+    for each in (fingerprint, *more):
+        require_new(each.folder, target)
+        if each.topic_partition != fingerprint.topic_partition:
+            raise ValueError(f"{each.folder} is not a replica of {fingerprint.topic_partition}")
+    if len({each.folder for each in (fingerprint, *more)}) <= len(more):
+        raise ValueError(f"{source}: one of the replicas is given twice")
+    chosen = None if lineage is None else path_of(lineage)
+    if chosen is not None:
+        _number_of(chosen, [path_of(source), *(each.folder for each in more)])
     return SalvagePlan(
-        path_of(source), fingerprint.topic_partition, on_this_machine(target), limits, fingerprint, progress
+        path_of(source),
+        fingerprint.topic_partition,
+        on_this_machine(target),
+        limits,
+        fingerprint,
+        progress,
+        more,
+        chosen,
     )
 
 
-class _Reason(NamedTuple):
-    """Why the data at a byte is not kept."""
-
-    position: int
-    text: str
-
-
-class _Found:
-    """The good batches of a segment, which may have tens of millions: 20 bytes for each.
-
-    Attributes:
-        positions, sizes: in bytes. firsts, lasts: offsets, counted from `base`, the first that fits.
-        end: the end of the identified bytes.
-        reasons: why others are not good, ascending; limited in number.
-    """
-
-    def __init__(self, base: int) -> None:
-        self.base = base
-        self.positions, self.sizes = array("q"), array("I")
-        self.firsts, self.lasts = array("I"), array("I")
-        self.end = 0
-        self.reasons: list[_Reason] = []
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def add(self, batch: Batch, first: int) -> None:
-        self.positions.append(batch.position)
-        self.sizes.append(batch.size)
-        self.firsts.append(first - self.base)
-        self.lasts.append(batch.last_offset - self.base)
-
-    def first(self, number: int) -> int:
-        """The first offset of a batch; of a wrapper the last, which alone its header has."""
-        return self.base + self.firsts[number]
-
-    def last(self, number: int) -> int:
-        return self.base + self.lasts[number]
-
-    def explain(self, position: int, text: str) -> None:
-        if len(self.reasons) < SkippedRanges.MOST:
-            self.reasons.append(_Reason(position, text))
+def _number_of(lineage: Path, folders: Sequence[Path]) -> int:
+    for number, folder in enumerate(folders):
+        if resolved(lineage) in (resolved(folder), resolved(folder).parent):
+            return number
+    raise ValueError(f"{lineage}: not one of the replicas, which are {', '.join(map(str, folders))}")
 
 
-class _Salvage:
-    def __init__(self, log: PartitionLog, progress: Callable[[int], None] | None) -> None:
+class _Copy:
+    """Good batches on their way into a new log."""
+
+    def __init__(self, log: PartitionLog) -> None:
         self._log = log
-        self._progress = progress
-        self._untold = 0
         self._state = ProducerState()
         self._epochs = EpochRuns()
-        # Why a segment is not a Kafka log.
-        self._foreign: FormatError | ReadFailed | None = None
         # The offset after the last one that was kept, or could have been.
         self._reached = 0
         self.report = SalvageReport(log.path)
-
-    def run(self, folder: Path | None) -> SalvageReport:
-        log, report = self._log, self.report
-        read = {segment.path for segment in log.segments}
-        report.unread = [
-            each.path
-            for each in log.leftovers
-            if each.kind is not LeftoverKind.DELETED and each.path not in read
-        ]
-        report.unread += [path for path in log.files.irregular if path.suffix == ".log"]
-        self._reached = log.segments[0].base_offset if log.segments else 0
-        for number, segment in enumerate(log.segments):
-            before = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
-            report.segments += 1
-            self._snapshot(folder, segment.base_offset, number)
-            self._report_gap(segment)
-            self._reached = max(self._reached, segment.base_offset)
-            most = segment.base_offset + MAX_RELATIVE + 1
-            found = self._read(segment, most if before is None else min(before, most))
-            kept = _in_order(found)
-            self._report_missing(segment, found, kept, before)
-            self._write(folder, segment, found, kept)
-        if self._foreign is not None and not report.batches:
-            raise self._foreign
-        report.end_offset = self._reached
-        report.open_transactions = sorted(self._state.open)
-        self._snapshot(folder, self._reached, len(log.segments))
-        epochs = self._leader_epochs()
-        if folder is not None:
-            self._beside(folder, epochs)
-        return report
-
-    def _read(self, segment: Segment, most: int) -> _Found:
-        """The good batches with offsets from the one reached on, below `most`."""
-        found = _Found(self._reached)
-        try:
-            reader = read_batches(segment.path, on_error="skip", limits=self._log.limits)
-        except OSError as error:
-            found.explain(0, _said(error))
-            found.end = segment.size
-            return found
-        for batch in reader:
-            self._passed(batch.size)
-            try:
-                marker_of(batch)
-                # A wrapper of old messages has only its last offset: it is decompressed.
-                first = batch.base_offset
-            except FormatError as error:
-                found.explain(batch.position, _said(error))
-                continue
-            if found.base <= first <= batch.last_offset < most:
-                found.add(batch, first)
-            else:
-                found.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
-        for skipped in reader.skipped:
-            found.explain(skipped.start, _said(skipped.error))
-            if is_foreign(skipped.error):
-                self._foreign = skipped.error
-        found.end = reader.position
-        if (tail := reader.torn_tail) is not None:
-            found.explain(tail.position, f"torn tail: {tail.reason}")
-            found.end += tail.size
-        found.reasons.sort()
-        return found
-
-    def _report_gap(self, segment: Segment) -> None:
-        """Report the offsets before a segment that are missing without an explanation."""
-        told = self.report.missing[-1].last_offset if self.report.missing else None
-        if self._reached < segment.base_offset and (told is None or told < self._reached):
-            gap = explain_gap(self._log, self._reached, segment.base_offset - 1)
-            if not gap.is_explained:
-                why = ("in no segment, and not for compaction",)
-                self.report.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why))
-
-    def _report_missing(
-        self, segment: Segment, found: _Found, kept: Sequence[int], before: int | None
-    ) -> None:
-        """Report the bytes between the batches that are kept; `before` is the next segment's base offset."""
-        reasons = iter([*found.reasons, _Reason(found.end, "")])
-        reason = next(reasons)
-        at, expected, number = 0, self._reached, 0
-        for each in chain(kept, [None]):
-            start = found.end if each is None else found.positions[each]
-            why: dict[str, None] = {}
-            dropped = number
-            number = len(found) if each is None else each + 1
-            for other in range(dropped, len(found) if each is None else each):
-                _note(why, f"offsets {found.first(other)} to {found.last(other)} do not fit")
-            while reason.position < start:
-                _note(why, reason.text)
-                reason = next(reasons)
-            if start > at:
-                end_offset = before if each is None else found.first(each)
-                none = end_offset is not None and end_offset <= expected
-                self.report.missing.append(
-                    MissingRange(
-                        segment.path,
-                        at,
-                        start,
-                        None if none else expected,
-                        None if none or end_offset is None else end_offset - 1,
-                        tuple(why) or ("damaged",),
-                    )
-                )
-            if each is not None:
-                at, expected = start + found.sizes[each], found.last(each) + 1
-
-    def _write(self, folder: Path | None, segment: Segment, found: _Found, kept: Sequence[int]) -> None:
-        writer = None if folder is None else SegmentWriter(folder, segment.base_offset)
-        try:
-            for number in kept:
-                data = segment.read_bytes(found.positions[number], found.sizes[number])
-                if writer is not None and not writer.fits(found.last(number), len(data)):
-                    # No broker starts with a segment of more than 2 GiB: it is split.
-                    _close(writer, segment)
-                    self._snapshot(folder, found.first(number), 1)
-                    writer = SegmentWriter(writer.path.parent, found.first(number))
-                batch = next(read_batches(data, limits=self._log.limits))
-                batch.position = found.positions[number]
-                self._epochs.take(segment.path, batch)
-                self._take(batch, writer)
-            if writer is not None:
-                _close(writer, segment)
-        finally:
-            if writer is not None:
-                writer.abandon()
-            segment.close()
 
     def _take(self, batch: Batch, writer: SegmentWriter | None) -> None:
         report = self.report
@@ -410,7 +262,7 @@ class _Salvage:
         """The new checkpoint; contradicting batches are reported."""
         log = self._log
         try:
-            known = up_to(log.leader_epochs(), self._reached)
+            known = up_to(self._known_epochs(), self._reached)
         except (FormatError, OSError):
             known = []
         wrong = self._epochs.contradictions(known, log.start_offset)
@@ -418,20 +270,151 @@ class _Salvage:
         return self._epochs.brought_up(known)
 
     def _beside(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
-        log = self._log
         for name in (PARTITION_METADATA, OMITTED_OFFSETS):
-            if (log.path / name).is_file():
-                replace_file(folder / name, read_regular(log.path / name), folder=False)
+            for log in self._logs():
+                if (log.path / name).is_file():
+                    replace_file(folder / name, read_regular(log.path / name), folder=False)
+                    break
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
-        if not log.segments:
-            SegmentWriter(folder, log.start_offset).close()
+        if not any(folder.glob("*.log")):
+            SegmentWriter(folder, self._log.start_offset).close()
 
-    def _passed(self, size: int) -> None:
-        self._untold += size
-        if self._progress is not None and self._untold >= _ENOUGH:
-            told, self._untold = self._untold, 0
-            self._progress(told)
+    def _logs(self) -> list[PartitionLog]:
+        """The logs that were read; files beside the segments come from the first that has them."""
+        return [self._log]
+
+    def _known_epochs(self) -> list[LeaderEpoch]:
+        return self._log.leader_epochs()
+
+
+class _Salvage(_Copy):
+    """A salvage of one log."""
+
+    def __init__(self, log: PartitionLog, progress: Callable[[int], None] | None) -> None:
+        super().__init__(log)
+        self._progress = progress
+
+    def run(self, folder: Path | None) -> SalvageReport:
+        log, report = self._log, self.report
+        scan = LogScan(log, self._progress)
+        report.unread, report.missing = scan.unread, scan.missing
+        for number, (segment, found, kept) in enumerate(scan):
+            self._snapshot(folder, segment.base_offset, number)
+            self._write(folder, segment, found, kept)
+        report.segments, self._reached = scan.segments, scan.reached
+        if scan.foreign is not None and not report.batches:
+            raise scan.foreign
+        report.end_offset = self._reached
+        report.open_transactions = sorted(self._state.open)
+        self._snapshot(folder, self._reached, len(log.segments))
+        epochs = self._leader_epochs()
+        if folder is not None:
+            self._beside(folder, epochs)
+        return report
+
+    def _write(self, folder: Path | None, segment: Segment, found: Found, kept: Sequence[int]) -> None:
+        writer = None if folder is None else SegmentWriter(folder, segment.base_offset)
+        try:
+            for number in kept:
+                data = segment.read_bytes(found.positions[number], found.sizes[number])
+                if writer is not None and not writer.fits(found.last(number), len(data)):
+                    # No broker starts with a segment of more than 2 GiB: it is split.
+                    _close(writer, segment)
+                    self._snapshot(folder, found.first(number), 1)
+                    writer = SegmentWriter(writer.path.parent, found.first(number))
+                batch = next(read_batches(data, limits=self._log.limits))
+                batch.position = found.positions[number]
+                self._epochs.take(segment.path, batch)
+                self._take(batch, writer)
+            if writer is not None:
+                _close(writer, segment)
+        finally:
+            if writer is not None:
+                writer.abandon()
+            segment.close()
+
+
+class _Merge(_Copy):
+    """A salvage of several replicas."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        chosen: int | None,
+        limits: Limits,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        replicas = [Replica(folder, limits, progress) for folder in folders]
+        require_one_topic(replicas)
+        self._merged = Merged(replicas, chosen)
+        super().__init__(replicas[self._merged.lineage.winner].log)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._merged.replicas:
+            each.log.close()
+
+    def offsets(self) -> tuple[int, int]:
+        """The log start offset, and the offset below which each replica is compacted."""
+        merged = self._merged
+        return merged.start_offset, min(each.cleaned for each in merged.replicas)
+
+    def run(self, folder: Path | None) -> SalvageReport:
+        merged, report = self._merged, self.report
+        report.conflicts = merged.conflicts
+        if merged.conflicts and folder is not None:
+            raise ValueError(f"refused: {'; '.join(merged.conflicts)}")
+        report.segments = sum(len(each.segments) for each in merged.replicas)
+        report.missing = merged.missing
+        report.dropped = merged.dropped
+        report.notes = merged.lineage.notes
+        report.unread = [path for each in merged.replicas for path in each.unread]
+        report.replicas = dict.fromkeys((each.path for each in merged.replicas), 0)
+        writer: SegmentWriter | None = None
+        source: Segment | None = None
+        base, begun = -1, False
+        try:
+            for replica, number in zip(merged.replica, merged.number, strict=True):
+                each = merged.replicas[replica]
+                batch = each.batch(number)
+                segment = each.segments[each.segment[number]]
+                report.replicas[each.path] += 1
+                first, last = each.first[number], each.last[number]
+                if folder is not None:
+                    fits = writer is not None and writer.fits(last, batch.size)
+                    if segment.base_offset > base or not fits:
+                        if writer is not None and source is not None:
+                            _close(writer, source)
+                        base = max(segment.base_offset, self._reached) if begun else segment.base_offset
+                        if last - base > MAX_RELATIVE:
+                            base = first
+                        self._snapshot(folder, base, int(begun))
+                        writer = SegmentWriter(folder, base)
+                    begun = True
+                self._epochs.take(segment.path, batch)
+                self._take(batch, writer)
+                source = segment
+            if writer is not None and source is not None:
+                _close(writer, source)
+        finally:
+            if writer is not None:
+                writer.abandon()
+        report.end_offset = self._reached
+        report.open_transactions = sorted(self._state.open)
+        self._snapshot(folder, self._reached, len(merged))
+        epochs = self._leader_epochs()
+        if folder is not None:
+            self._beside(folder, epochs)
+        return report
+
+    def _known_epochs(self) -> list[LeaderEpoch]:
+        return self._merged.lineage.epochs
+
+    def _logs(self) -> list[PartitionLog]:
+        return [self._merged.replicas[number].log for number in self._merged.order]
 
 
 def _close(writer: SegmentWriter, source: Segment) -> None:
@@ -441,45 +424,3 @@ def _close(writer: SegmentWriter, source: Segment) -> None:
     status = source.path.stat()
     for path in paths:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def _said(error: FormatError | OSError) -> str:
-    if isinstance(error, OSError):
-        return f"cannot be read: {error.strerror or error}"
-    return f"{type(error).__name__}: {': '.join(part for part in (error.path, error.reason) if part)}"
-
-
-def _note(reasons: dict[str, None], text: str) -> None:
-    """Add a reason to those of a missing range."""
-    if len(reasons) < _MOST_REASONS:
-        reasons[text] = None
-    elif text not in reasons:
-        reasons["and others"] = None
-
-
-def _in_order(found: _Found) -> Sequence[int]:
-    """The largest number of batches, in file order, whose offsets ascend.
-
-    Source: the longest increasing subsequence, by patience sorting.
-    """
-    if all(last < first for last, first in zip(found.lasts, islice(found.firsts, 1, None), strict=False)):
-        return range(len(found))
-    # tails[n]: the smallest last offset with which n + 1 batches can end
-    tails, at_end, came_from = array("I"), array("q"), array("q")
-    for number, first in enumerate(found.firsts):
-        last = found.lasts[number]
-        length = bisect_left(tails, first)
-        came_from.append(at_end[length - 1] if length else -1)
-        if length == len(tails):
-            tails.append(last)
-            at_end.append(number)
-        elif last < tails[length]:
-            tails[length] = last
-            at_end[length] = number
-    kept = array("q")
-    number = at_end[-1]
-    while number >= 0:
-        kept.append(number)
-        number = came_from[number]
-    kept.reverse()
-    return kept

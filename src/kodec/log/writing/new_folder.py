@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,13 +39,18 @@ def require_new(source: Path, target: str | os.PathLike[str]) -> PartitionPath:
 
 
 @contextmanager
-def new_folder(log: PartitionLog, target: str | os.PathLike[str], source: Fingerprint) -> Iterator[Path]:
+def new_folder(
+    log: PartitionLog,
+    target: str | os.PathLike[str],
+    *sources: Fingerprint,
+    offsets: Callable[[], tuple[int, int]] | None = None,
+) -> Iterator[Path]:
     """A folder to write to, which becomes `target` at the end, when everything in it is durable.
 
     The caller makes the files' contents durable. The lock of the log directory around the target is held
     meanwhile. Files get the owner, group and permissions of those of `log`; the log start offset and the
-    cleaner's are copied. On an error nothing is left. `source`, of the folder of `log`, must not change from
-    the beginning to the end.
+    cleaner's are copied, or are those of `offsets`. On an error nothing is left. `sources`, of the folders
+    that are read, must not change from the beginning to the end.
 
     Raises: FileExistsError; StalePlan; OSError (BlockingIOError if a broker, another program or another
     part of this one writes there); ValueError.
@@ -66,14 +71,16 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str], source: Finger
                 # left by a crash
                 path.unlink()
             try:
-                source.require()
+                for source in sources:
+                    source.require()
                 yield working
-                source.require()
+                for source in sources:
+                    source.require()
                 _keep_owners(log, working)
                 sync_folder(working)
                 # Before the records can be seen: those below the start offset are deleted, and stay so after
                 # a crash.
-                _note_offsets(log, new)
+                _note_offsets(new, *(_offsets(log) if offsets is None else offsets()))
                 working.rename(new.path)
             except BaseException:
                 shutil.rmtree(working, ignore_errors=True)
@@ -101,14 +108,15 @@ def _keep_owners(log: PartitionLog, folder: Path) -> None:
             keep_owner(fd, like, mode)
 
 
-def _note_offsets(log: PartitionLog, new: PartitionPath) -> None:
-    """Copy the log's entries from the source's log directory to the new one.
-
-    They are its start, if deleted records are still in the first segment, and the offset up to which it is
-    compacted. The new one's old entries of the topic-partition are dropped.
-    """
+def _offsets(log: PartitionLog) -> tuple[int, int]:
+    """The start of a log, if deleted records are still in the first segment, and how far it is compacted."""
     begun = log.start_offset if log.segments and log.start_offset > log.segments[0].base_offset else 0
-    for name, offset in ((LOG_START_OFFSETS, begun), (CLEANER_OFFSETS, cleaned_up_to(log))):
+    return begun, cleaned_up_to(log)
+
+
+def _note_offsets(new: PartitionPath, begun: int, cleaned: int) -> None:
+    """Write the entries of the new log directory; its old ones of the topic-partition are dropped."""
+    for name, offset in ((LOG_START_OFFSETS, begun), (CLEANER_OFFSETS, cleaned)):
         checkpoint = new.root / name
         before = read_offsets(checkpoint) if checkpoint.exists() else {}
         after = {key: each for key, each in before.items() if key != new.topic_partition}

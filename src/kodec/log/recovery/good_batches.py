@@ -1,0 +1,277 @@
+"""Finds the good batches of a log, segment by segment, and reports exactly what is missing between them."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import SkippedRanges
+from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import marker_of
+from kodec.log.directories.segment import Segment
+from kodec.log.files.listing import LeftoverKind
+from kodec.log.reading.foreign import is_foreign
+from kodec.log.reading.reader import read_batches
+from kodec.runtime.dataclass import dataclass
+from kodec.runtime.errors import FormatError, ReadFailed
+
+__all__ = ["Found", "LogScan", "MissingRange"]
+
+_ENOUGH = 4 << 20
+# How many different reasons a missing range may have.
+_MOST_REASONS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRange:
+    """Bytes of a segment that are not in the new log, and the offsets that may have been there.
+
+    Attributes:
+        path: of the segment. start, end: the bytes, `end` not included; empty for offsets that no segment
+            before this one holds.
+        first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
+            it, at the end of the log. Both are None where the batches around leave no offset between them.
+        reasons: why, in the order of the bytes; of many different ones the first.
+
+    Example: see `plan_salvage`.
+    """
+
+    path: Path
+    start: int
+    end: int
+    first_offset: int | None
+    last_offset: int | None
+    reasons: tuple[str, ...]
+
+    @property
+    def offsets(self) -> str:
+        """The offsets for people."""
+        if self.first_offset is None:
+            return "no offsets"
+        if self.last_offset is None:
+            return f"offsets from {self.first_offset} on"
+        return f"offsets {self.first_offset} to {self.last_offset}"
+
+
+class _Reason(NamedTuple):
+    """Why the data at a byte is not kept."""
+
+    position: int
+    text: str
+
+
+class Found:
+    """The good batches of a segment, which may have tens of millions: 20 bytes for each.
+
+    Attributes:
+        positions, sizes: in bytes. firsts, lasts: offsets, counted from `base`, the first that fits.
+        end: the end of the identified bytes.
+        reasons: why others are not good, ascending; limited in number.
+    """
+
+    def __init__(self, base: int) -> None:
+        self.base = base
+        self.positions, self.sizes = array("q"), array("I")
+        self.firsts, self.lasts = array("I"), array("I")
+        self.end = 0
+        self.reasons: list[_Reason] = []
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def add(self, batch: Batch, first: int) -> None:
+        self.positions.append(batch.position)
+        self.sizes.append(batch.size)
+        self.firsts.append(first - self.base)
+        self.lasts.append(batch.last_offset - self.base)
+
+    def first(self, number: int) -> int:
+        """The first offset of a batch; of a wrapper the last, which alone its header has."""
+        return self.base + self.firsts[number]
+
+    def last(self, number: int) -> int:
+        return self.base + self.lasts[number]
+
+    def explain(self, position: int, text: str) -> None:
+        if len(self.reasons) < SkippedRanges.MOST:
+            self.reasons.append(_Reason(position, text))
+
+
+class LogScan:
+    """The good batches of a log: an iterator of segments, what was found in each, and which of it fits.
+
+    Attributes:
+        missing: ranges without a good batch, in the order of the log. unread: as in `SalvageReport`.
+        segments: how many were read.
+        reached: the offset after the last one that fits, or could have fitted.
+        foreign: why a segment is not a Kafka log; None if all are.
+    """
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        progress: Callable[[int], None] | None = None,
+        seen: Callable[[Batch], None] | None = None,
+    ) -> None:
+        self._log = log
+        self._progress = progress
+        self._seen = seen
+        self._untold = 0
+        self.segments = 0
+        self.reached = log.segments[0].base_offset if log.segments else 0
+        self.missing: list[MissingRange] = []
+        self.foreign: FormatError | ReadFailed | None = None
+        read = {segment.path for segment in log.segments}
+        self.unread = [
+            each.path
+            for each in log.leftovers
+            if each.kind is not LeftoverKind.DELETED and each.path not in read
+        ]
+        self.unread += [path for path in log.files.irregular if path.suffix == ".log"]
+
+    def __iter__(self) -> Iterator[tuple[Segment, Found, Sequence[int]]]:
+        segments = self._log.segments
+        for number, segment in enumerate(segments):
+            before = segments[number + 1].base_offset if number + 1 < len(segments) else None
+            self.segments += 1
+            self._report_gap(segment)
+            self.reached = max(self.reached, segment.base_offset)
+            most = segment.base_offset + MAX_RELATIVE + 1
+            found = self._read(segment, most if before is None else min(before, most))
+            kept = _in_order(found)
+            self._report_missing(segment, found, kept, before)
+            if kept:
+                self.reached = found.last(kept[-1]) + 1
+            yield segment, found, kept
+
+    def _read(self, segment: Segment, most: int) -> Found:
+        """The good batches with offsets from the one reached on, below `most`."""
+        found = Found(self.reached)
+        try:
+            reader = read_batches(segment.path, on_error="skip", limits=self._log.limits)
+        except OSError as error:
+            found.explain(0, _said(error))
+            found.end = segment.size
+            return found
+        for batch in reader:
+            self._passed(batch.size)
+            try:
+                marker_of(batch)
+                # A wrapper of old messages has only its last offset: it is decompressed.
+                first = batch.base_offset
+            except FormatError as error:
+                found.explain(batch.position, _said(error))
+                continue
+            if found.base <= first <= batch.last_offset < most:
+                found.add(batch, first)
+                if self._seen is not None:
+                    self._seen(batch)
+            else:
+                found.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
+        for skipped in reader.skipped:
+            found.explain(skipped.start, _said(skipped.error))
+            if is_foreign(skipped.error):
+                self.foreign = skipped.error
+        found.end = reader.position
+        if (tail := reader.torn_tail) is not None:
+            found.explain(tail.position, f"torn tail: {tail.reason}")
+            found.end += tail.size
+        found.reasons.sort()
+        return found
+
+    def _report_gap(self, segment: Segment) -> None:
+        """Report the offsets before a segment that are missing without an explanation."""
+        told = self.missing[-1].last_offset if self.missing else None
+        if self.reached < segment.base_offset and (told is None or told < self.reached):
+            gap = explain_gap(self._log, self.reached, segment.base_offset - 1)
+            if not gap.is_explained:
+                why = ("in no segment, and not for compaction",)
+                self.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why))
+
+    def _report_missing(
+        self, segment: Segment, found: Found, kept: Sequence[int], before: int | None
+    ) -> None:
+        """Report the bytes between the batches that are kept; `before` is the next segment's base offset."""
+        reasons = iter([*found.reasons, _Reason(found.end, "")])
+        reason = next(reasons)
+        at, expected, number = 0, self.reached, 0
+        for each in chain(kept, [None]):
+            start = found.end if each is None else found.positions[each]
+            why: dict[str, None] = {}
+            dropped = number
+            number = len(found) if each is None else each + 1
+            for other in range(dropped, len(found) if each is None else each):
+                _note(why, f"offsets {found.first(other)} to {found.last(other)} do not fit")
+            while reason.position < start:
+                _note(why, reason.text)
+                reason = next(reasons)
+            if start > at:
+                end_offset = before if each is None else found.first(each)
+                none = end_offset is not None and end_offset <= expected
+                self.missing.append(
+                    MissingRange(
+                        segment.path,
+                        at,
+                        start,
+                        None if none else expected,
+                        None if none or end_offset is None else end_offset - 1,
+                        tuple(why) or ("damaged",),
+                    )
+                )
+            if each is not None:
+                at, expected = start + found.sizes[each], found.last(each) + 1
+
+    def _passed(self, size: int) -> None:
+        self._untold += size
+        if self._progress is not None and self._untold >= _ENOUGH:
+            told, self._untold = self._untold, 0
+            self._progress(told)
+
+
+def _said(error: FormatError | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"cannot be read: {error.strerror or error}"
+    return f"{type(error).__name__}: {': '.join(part for part in (error.path, error.reason) if part)}"
+
+
+def _note(reasons: dict[str, None], text: str) -> None:
+    """Add a reason to those of a missing range."""
+    if len(reasons) < _MOST_REASONS:
+        reasons[text] = None
+    elif text not in reasons:
+        reasons["and others"] = None
+
+
+def _in_order(found: Found) -> Sequence[int]:
+    """The largest number of batches, in file order, whose offsets ascend.
+
+    Source: the longest increasing subsequence, by patience sorting.
+    """
+    if all(last < first for last, first in zip(found.lasts, islice(found.firsts, 1, None), strict=False)):
+        return range(len(found))
+    # tails[n]: the smallest last offset with which n + 1 batches can end
+    tails, at_end, came_from = array("I"), array("q"), array("q")
+    for number, first in enumerate(found.firsts):
+        last = found.lasts[number]
+        length = bisect_left(tails, first)
+        came_from.append(at_end[length - 1] if length else -1)
+        if length == len(tails):
+            tails.append(last)
+            at_end.append(number)
+        elif last < tails[length]:
+            tails[length] = last
+            at_end[length] = number
+    kept = array("q")
+    number = at_end[-1]
+    while number >= 0:
+        kept.append(number)
+        number = came_from[number]
+    kept.reverse()
+    return kept

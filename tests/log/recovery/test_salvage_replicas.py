@@ -1,0 +1,264 @@
+"""A salvage of several replicas keeps what is good on any of them, mixes in no other lineage, names each
+gap."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import kodec
+from kodec.cli.main import main
+from kodec.log.files.checkpoints import write_offsets, write_partition_metadata
+from kodec.log.recovery.differences import ReplicaDifferences, compare_replicas
+from kodec.log.recovery.salvage import SalvageReport, plan_salvage
+from tests.log import made
+from tests.log.replica_histories import OWNER, Member, Written, damage, history, right, write, written
+
+
+def batches(folder: Path) -> list[tuple[int, int, bytes]]:
+    with kodec.PartitionLog(folder) as log:
+        return [(each.base_offset, each.last_offset, each.data) for s in log.segments for each in s.batches()]
+
+
+def salvaged(folders: list[Path], target: Path, lineage: Path | None = None) -> SalvageReport:
+    """Salvage, after a preview that said the same and left all as it was."""
+    before = [made.files(folder) for folder in folders]
+    plan = plan_salvage(folders[0], target, *folders[1:], lineage=lineage)
+    told = plan.preview()
+    assert not target.exists()
+    assert told.conflicts == []
+    done = plan.apply()
+    told.target = target
+    assert done == told
+    assert [made.files(folder) for folder in folders] == before
+    for recovery in kodec.repair.plan_recoveries(target.parent, from_start=True):
+        assert recovery.truncated_bytes == 0
+        assert not [step for step in recovery.steps if step.path.suffix in (".log", ".index", ".timeindex")]
+    return done
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_history(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    members = history(chance)
+    folders = [write(member, tmp_path / f"broker-{n}", chance) for n, member in enumerate(members)]
+    for member, folder in zip(members, folders, strict=True):
+        damage(member, folder, chance)
+    line = right(members)
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    good = {each for member in members for each in member.good}
+    kept = batches(tmp_path / "out" / "topic-0")
+    assert kept == [(each.first, each.last, each.data) for each in line if each in good]
+    offsets = {offset for first, last, _ in kept for offset in range(first, last + 1)}
+    named = [
+        (each.first_offset, each.last_offset if each.last_offset is not None else 1 << 63)
+        for each in report.missing
+    ]
+    assert not [offset for offset in offsets for first, last in named if first <= offset <= last]
+    for each in line:
+        if each not in good and each.first < report.end_offset and offsets and each.first > min(offsets):
+            assert any(first <= each.first and each.last <= last for first, last in named), (each, named)
+    gone = {each for member in members for each in member.good} - set(line)
+    dropped = [(each.first_offset, each.last_offset) for each in report.dropped]
+    for each in gone:
+        assert any(first <= each.first and each.last <= last for first, last in dropped)
+    assert sum(each.batches for each in report.dropped) == sum(
+        each not in line for member in members for each in member.good
+    )
+
+
+def three(tmp_path: Path, *logs: list[Written], epochs: bool = True) -> list[Path]:
+    """Replicas with these batches."""
+    folders = []
+    for number, log in enumerate(logs):
+        member = Member()
+        for each in log:
+            member.append(each)
+        folder = write(member, tmp_path / f"broker-{number}", random.Random(1))
+        if not epochs:
+            (folder / "leader-epoch-checkpoint").unlink()
+        folders.append(folder)
+    return folders
+
+
+def change(folder: Path, at: int, data: bytes) -> None:
+    """Write over bytes of the whole log, which is in several segments."""
+    for path in sorted(folder.glob("*.log")):
+        size = path.stat().st_size
+        if at < size:
+            content = bytearray(path.read_bytes())
+            content[at : at + len(data)] = data
+            path.write_bytes(content)
+            return
+        at -= size
+    raise AssertionError("beyond the log")
+
+
+def kinds(found: ReplicaDifferences) -> list[tuple[str, str, int, int | None]]:
+    return [
+        (each.path.parent.name[-1], each.kind, each.first_offset, each.last_offset)
+        for each in found.differences
+    ]
+
+
+OLD = [written(n * 3, 0, b"old %d" % n) for n in range(5)]
+
+
+def test_damage_on_each_disk(tmp_path: Path) -> None:
+    folders = three(tmp_path, OLD, OLD, OLD)
+    for number, folder in enumerate(folders):
+        change(folder, len(OLD[0].data) * number + 70, b"\xff\xff")
+    found = compare_replicas(*folders)
+    assert kinds(found) == [("0", "damaged", 0, 2), ("1", "damaged", 3, 5), ("2", "damaged", 6, 8)]
+    assert not found.is_sound and "CrcMismatch" in found.differences[0].reason
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    assert report.missing == [] and report.records == 15
+    for folder in folders:
+        change(folder, len(OLD[0].data) * 3 + 70, b"\xff\xff")
+    again = salvaged(folders, tmp_path / "again" / "topic-0")
+    (missing,) = again.missing
+    assert (missing.first_offset, missing.last_offset, len(missing.reasons)) == (9, 11, 3)
+
+
+def test_an_unclean_election(tmp_path: Path) -> None:
+    lost = [*OLD[:3], written(9, 1, b"lost"), written(12, 1, b"lost too")]
+    new = [*OLD[:2], written(6, 2, b"new"), written(9, 2, b"newer")]
+    folders = three(tmp_path, lost, new, OLD[:1])
+    found = compare_replicas(*folders)
+    assert kinds(found) == [("2", "behind", 3, 11), ("0", "diverged", 6, 14)]
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    (dropped,) = report.dropped
+    assert (dropped.path, dropped.first_offset, dropped.last_offset) == (folders[0], 6, 14)
+    assert [each[2] for each in batches(tmp_path / "out" / "topic-0")] == [each.data for each in new]
+    # what is lost on the newer lineage is not replaced by records of the older one
+    change(folders[1], len(OLD[0].data + OLD[1].data) + 70, b"\xff\xff")
+    report = salvaged(folders, tmp_path / "again" / "topic-0")
+    assert [(each.first_offset, each.last_offset) for each in report.missing] == [(6, 8)]
+    assert [each[0] for each in batches(tmp_path / "again" / "topic-0")] == [0, 3, 9]
+    # unless somebody knows better
+    report = salvaged(folders, tmp_path / "chosen" / "topic-0", lineage=folders[0])
+    assert [each[2] for each in batches(tmp_path / "chosen" / "topic-0")] == [each.data for each in lost]
+
+
+def flip_epoch(folder: Path, batch: Written, to: int) -> None:
+    for path in folder.glob("*.log"):
+        data = path.read_bytes()
+        at = data.find(batch.data)
+        if at >= 0:
+            path.write_bytes(data[: at + 12] + to.to_bytes(4, "big") + data[at + 16 :])
+
+
+def test_a_flipped_bit_in_the_last_epoch_does_not_win(tmp_path: Path) -> None:
+    folders = three(tmp_path, OLD[:3], OLD, OLD)
+    flip_epoch(folders[0], OLD[2], 1 << 20)
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    assert report.dropped == [] and report.records == 15 and report.wrong_epochs == []
+    assert [each[2] for each in batches(tmp_path / "out" / "topic-0")] == [each.data for each in OLD]
+    assert kinds(compare_replicas(*folders)) == [("0", "epoch", 6, 8), ("0", "behind", 9, 14)]
+
+
+def test_an_epoch_that_nothing_proves_decides_nothing(tmp_path: Path) -> None:
+    folders = three(tmp_path, [*OLD[:2], written(6, 0, b"another")], OLD)
+    flip_epoch(folders[0], written(6, 0, b"another"), 7)
+    plan = plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1])
+    (conflict,) = plan.preview().conflicts
+    assert "leader epoch 7 is only in the header of one batch" in conflict
+    with pytest.raises(ValueError, match="refused"):
+        plan.apply()
+    assert not (tmp_path / "out" / "topic-0").exists()
+    for chosen, records in ((0, 9), (1, 15)):
+        target = tmp_path / str(chosen) / "topic-0"
+        assert salvaged(folders, target, lineage=folders[chosen].parent).records == records
+
+
+def test_different_records_in_one_epoch(tmp_path: Path) -> None:
+    other = [*OLD[:2], written(6, 0, b"xxx 2"), *OLD[3:]]
+    folders = three(tmp_path, OLD, other)
+    assert kinds(compare_replicas(*folders)) == [("1", "conflict", 6, 8)]
+    (conflict,) = plan_salvage(folders[0], tmp_path / "o" / "topic-0", folders[1]).preview().conflicts
+    assert "different records" in conflict
+    # two against one
+    (third,) = three(tmp_path / "more", OLD)
+    report = salvaged([folders[1], folders[0], third], tmp_path / "out" / "topic-0")
+    assert [each[2] for each in batches(tmp_path / "out" / "topic-0")] == [each.data for each in OLD]
+    assert report.missing == []
+
+
+def test_other_compression_and_compaction(tmp_path: Path) -> None:
+    packed = [written(n * 3, 0, b"old %d" % n, compression="gzip") for n in range(5)]
+    folders = three(tmp_path, OLD, [packed[0], *OLD[1:]])
+    assert kinds(compare_replicas(*folders)) == [("1", "recompressed", 0, 2)]
+    assert compare_replicas(*folders).is_sound
+    made.make(tmp_path / "short" / "topic-0", [(0, [OLD[0].data, *(each.data for each in OLD[2:])])])
+    both = [folders[0], tmp_path / "short" / "topic-0"]
+    # no checkpoint of the cleaner, no batch with a record left out: a hole of unknown cause
+    assert kinds(compare_replicas(*both)) == [("t", "missing", 3, 5)]
+    write_offsets(tmp_path / "short" / "cleaner-offset-checkpoint", {OWNER: 9})
+    assert kinds(compare_replicas(*both)) == [("t", "compacted", 3, 5)]
+    assert salvaged(both, tmp_path / "out" / "topic-0").records == 15
+
+
+def test_the_high_watermark_shows_what_all_have_lost(tmp_path: Path) -> None:
+    folders = three(tmp_path, OLD[:3], OLD[:4])
+    write_offsets(folders[0].parent / "replication-offset-checkpoint", {OWNER: 15})
+    report = salvaged(folders, tmp_path / "out" / "topic-0")
+    (missing,) = report.missing
+    assert (missing.first_offset, missing.last_offset) == (12, 14)
+    assert "below the high watermark 15" in missing.reasons[0]
+    assert ("0", "missing", 9, 11) in kinds(compare_replicas(*folders))
+
+
+def test_what_is_no_replica(tmp_path: Path) -> None:
+    folders = three(tmp_path, OLD, OLD)
+    other = made.make(tmp_path / "x" / "other-0", [(0, [OLD[0].data])])
+    with pytest.raises(ValueError, match="not a replica of topic-0"):
+        plan_salvage(folders[0], tmp_path / "out" / "topic-0", other)
+    with pytest.raises(ValueError, match="given twice"):
+        plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[0])
+    with pytest.raises(ValueError, match="not one of the replicas"):
+        plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1], lineage=other)
+    for folder, number in zip(folders, (1, 2), strict=True):
+        write_partition_metadata(folder / "partition.metadata", UUID(int=number))
+    with pytest.raises(ValueError, match="not the same topic"):
+        compare_replicas(*folders)
+
+
+def test_a_replica_that_changes_makes_the_plan_stale(tmp_path: Path) -> None:
+    folders = three(tmp_path, OLD, OLD)
+    plan = plan_salvage(folders[0], tmp_path / "out" / "topic-0", folders[1])
+    plan.preview()
+    change(folders[1], 70, b"\xff")
+    with pytest.raises(kodec.errors.StalePlan):
+        plan.apply()
+    assert not (tmp_path / "out" / "topic-0").exists()
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    new = [*OLD[:2], written(6, 2, b"new"), written(9, 2, b"newer")]
+    folders = three(tmp_path, OLD, new, OLD[:1])
+    roots = [str(folder.parent) for folder in folders]
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["diff", *roots]) == 1
+    out = capsys.readouterr().out
+    assert "diverged" in out and all(len(line) <= 80 for line in out.splitlines())
+    assert main(["diff", *roots, "--json", "--topic", "topic"]) == 1
+    assert json.loads(capsys.readouterr().out)["differences"][0]["kind"] == "behind"
+    assert main(["diff", str(folders[1]), str(folders[2])]) == 0
+    assert "behind" in capsys.readouterr().out
+    assert main(["diff", roots[0]]) == 2
+    assert main(["diff", *roots, "--topic", "nope"]) == 1
+    capsys.readouterr()
+    words = ["salvage", *roots, "--to", str(tmp_path / "out")]
+    assert main(words) == 3
+    assert "offsets 6 to 14 left out" in capsys.readouterr().out
+    assert main([*words, "--apply", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dropped"][0]["firstOffset"] == 6
+    assert len(batches(tmp_path / "out" / "topic-0")) == 4
+    clash = three(tmp_path / "clash", OLD, [written(0, 0, b"xxx 0"), *OLD[1:]])
+    assert main(["salvage", *map(str, clash), "--to", str(tmp_path / "not"), "--apply"]) == 1
+    assert "--lineage" in capsys.readouterr().err and not (tmp_path / "not").exists()
