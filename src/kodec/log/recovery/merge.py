@@ -204,7 +204,7 @@ class Merged:
         for _, _, number, at in sorted(taken):
             self._take(number, at)
 
-    # -- what is not there ------------------------------------------------------------------------
+    # -- missing and dropped ------------------------------------------------------------------------
 
     def holes(self, number: int) -> Iterator[Hole]:
         """The offsets that a replica does not have on the lineage."""
