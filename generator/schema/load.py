@@ -15,7 +15,7 @@ import yaml
 from kodec.generator.problems import Place, Problems, cut
 from kodec.generator.schema.hints import of_yaml
 
-__all__ = ["Node", "Scalar", "load_text", "word_of"]
+__all__ = ["Node", "Scalar", "as_yaml", "load_text", "word_of"]
 
 Scalar = str | int | float | bool | None
 
@@ -159,4 +159,10 @@ def _scalar(node: yaml.ScalarNode) -> Scalar:
             return int(text[start:], base)
     if _FLOAT.match(text) and math.isfinite(float(text)):
         return float(text)
+    return text
+
+
+def as_yaml(value: object) -> str:
+    """Plain values as a YAML document, with keys in their order."""
+    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
     return text

@@ -33,9 +33,8 @@ def dump_by_schema(
     Raises: BadParameter for a path that does not exist; Exit; KodecError.
     """
     try:
-        import yaml
-
         from kodec.formats.dump import Dumper, plain, select, tree_lines
+        from kodec.generator.schema.load import as_yaml
     except ImportError as error:
         raise MissingDependency(f"this needs `{error.name}`: {install_command('generator')}") from error
     if file.is_dir():
@@ -59,7 +58,7 @@ def dump_by_schema(
     if form == "json":
         print(json.dumps(value, indent=2))
     elif form == "yaml":
-        yaml.safe_dump(value, sys.stdout, sort_keys=False, allow_unicode=True)
+        sys.stdout.write(as_yaml(value))
     else:
         for line in tree_lines(value, whole=whole):
             print(lines.printable(line))
