@@ -30,7 +30,8 @@ LEVELS: dict[str, tuple[int | None, ...]] = {
 JUDGES = ("produce", "kafka-dump-log", "Java consumer", *READERS)
 # Remarks on a cell that passed.
 PLACED = (
-    "from a segment file of ours in the broker's log directory: this line keeps the format only in old files"
+    "from a segment file that kodec wrote, in the broker's log directory: "
+    "this line keeps the format only in old files"
 )
 CONVERTED = "the broker stores it as v2"
 ZSTD_SINCE = "zstd came with Kafka 2.1"

@@ -398,7 +398,7 @@ RULES = (
         _wraps,
     ),
     Rule(
-        "a sequence that is none",
+        "an invalid sequence",
         "computes a last sequence from a base below -1, or from a negative last offset delta",
         "returns -1 in the first case, the plain sum in the second",
         "neither occurs in a log; `last_sequence` has no meaning there",
