@@ -141,6 +141,7 @@ _FOLDERS: Mapping[str, str] = {
     "metadata": "Records of cluster metadata",
     "remote_log": "Remote log metadata",
     "framings": "Framings of schema registries",
+    "tier": "Remote storage by Aiven's plugin",
     "primitives": "Primitive types",
     "wire": "Wire types of messages",
     "conformance": "Types of the conformance suite",
