@@ -98,7 +98,7 @@ def plan_recovery(
     1. An interrupted compaction or split is rolled back (`.cleaned`) or completed (`.swap`), and
        files marked for deletion (`.deleted`) are removed.
     2. Indexes without a log are removed. A segment without an index, or with a wrong transaction index, is
-    read.
+       read.
     3. All segments from the recovery point of `recovery-point-offset-checkpoint` on are read, unless the
        broker has left its clean-shutdown marker (`.kafka_cleanshutdown`); with `from_start` all are, in any
        case. The log ends with the last batch before the first that is not valid (see `scan_segment`); the
