@@ -114,7 +114,7 @@ wheels: ## build wheels and test each way to install them (needs uv)
 program: ## build the program for machines without Python, dist/kodec, and try it (needs uv)
 	@python3 release/program.py
 
-sbom: ## list what an installation consists of, in CycloneDX: dist/kodec.cdx.json (needs uv)
+sbom: ## list the parts of an installation, in CycloneDX: dist/kodec.cdx.json (needs uv)
 	@sh release/sbom.sh
 
 maven: java ## make the Maven repository of the Spark source in dist/maven (needs mvn)

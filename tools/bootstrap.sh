@@ -1,5 +1,5 @@
 #!/bin/sh
-# Chooses a Python that kodec supports, then lets bootstrap.py make what the named target needs.
+# Chooses a Python that kodec supports, then lets bootstrap.py prepare the named target.
 set -eu
 
 here=${0%/*}
@@ -7,7 +7,7 @@ fits='import sys; sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, 14)))'
 whole='import ensurepip, venv'
 bare=
 
-# The one that .venv was made with comes first, or a change of PATH would make everything anew.
+# The Python of .venv comes first, or a change of PATH would rebuild everything.
 for python in ${PYTHON:-"$here/../.venv/bin/python" python3.14 python3.13 python3.12 python3.11 python3}; do
     "$python" -c "$fits" >/dev/null 2>&1 || continue
     if "$python" -c "$whole" >/dev/null 2>&1; then

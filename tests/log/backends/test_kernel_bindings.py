@@ -109,7 +109,7 @@ def test_a_layout_of_units_is_refused_whose_numbers_are_outside_of_them() -> Non
             except (ValueError, OverflowError):
                 continue
             assert 0 <= found[0] <= len(DATA)
-    with pytest.raises(ValueError, match="fewest bytes"):
+    with pytest.raises(ValueError, match="within the least size"):
         bindings.in_order(DATA, 0, len(DATA), (0,) * 9, -1, 2**62, False)
 
 
