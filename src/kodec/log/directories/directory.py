@@ -117,7 +117,7 @@ class LogDirectory:
     Only the folders are opened until data is requested; never writes.
 
     Args:
-        roots: one or several entries of a broker's `log.dirs`.
+        roots: one or several entries of a broker's `log.dirs`, as paths or as URLs of an object store.
         limits: how much may be allocated for one batch.
 
     Raises: OSError for a folder that cannot be listed; ValueError if a live topic-partition is in two.

@@ -135,7 +135,8 @@ def read_records(
     """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in stored order.
 
     Args:
-        source: a path, bytes-like, or a file opened for reading in binary (read from its current position).
+        source: a path, the URL of an object, bytes-like, or a file opened for reading in binary (read from
+            its current position).
         check_crc: verify every checksum.
         control: also yield control records, as ControlRecord.
         on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, continues at the next
@@ -173,7 +174,8 @@ def read_batches(
     With `check_crc=False` a batch with a wrong checksum is yielded with `crc_ok` false.
 
     Args:
-        source: a path, bytes-like, or a file opened for reading in binary: one file with batches.
+        source: a path, the URL of an object, bytes-like, or a file opened for reading in binary: one file
+            with batches.
         check_crc: raise for a wrong checksum; without it such a batch is yielded, and its `crc_ok` is
             false.
         others: as in `read_records`.

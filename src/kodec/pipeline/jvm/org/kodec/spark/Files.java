@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -29,6 +30,8 @@ final class Files {
     static final String STREAM_TYPE = "fs.s3a.input.stream.type";
     static final String CLASSIC = "classic";
     /** By bucket and user: of buckets that something else has opened before, in the other way. */
+    /** Of URLs that the source in Python reads without Hadoop. */
+    private static final Set<String> OF_PYTHON = Set.of("s3", "gs", "az");
     private static final Map<String, FileSystem> CLASSICS = new HashMap<>();
 
     private Files() {}
@@ -62,7 +65,11 @@ final class Files {
             FileSystem found = path.getFileSystem(conf);
             return readsAhead(path, found, conf) ? classic(path, conf) : found;
         } catch (UnsupportedFileSystemException error) {
-            throw new IOException("no file system is known for " + path.toUri().getScheme() + ":", error);
+            String scheme = path.toUri().getScheme();
+            if (OF_PYTHON.contains(scheme)) {
+                throw NeedsPythonSource.store("no file system is known for " + scheme + ":");
+            }
+            throw new IOException("no file system is known for " + scheme + ":", error);
         } catch (NoClassDefFoundError error) {
             throw missing(path, error);
         } catch (RuntimeException error) {

@@ -183,7 +183,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
     private static TableProvider elsewhere(NeedsPythonSource reason, CaseInsensitiveStringMap options) {
         TableProvider found = python();
-        if (!Files.isLocal(options.getOrDefault("path", ""))) {
+        if (reason.kind != NeedsPythonSource.Kind.STORE && !Files.isLocal(options.getOrDefault("path", ""))) {
             if (reason.kind == NeedsPythonSource.Kind.OPTION && found != null) {
                 // says what would be right, and refuses the path where that is all
                 inferred(found, options);
@@ -196,7 +196,8 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (found == null) {
             boolean value = reason.kind == NeedsPythonSource.Kind.OPTION && reason.getMessage().contains("=");
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
-                    + (reason.kind == NeedsPythonSource.Kind.ONLY ? REGISTER : value ? ": expected another value" : ""));
+                    + (reason.kind == NeedsPythonSource.Kind.ONLY || reason.kind == NeedsPythonSource.Kind.STORE
+                            ? REGISTER : value ? ": expected another value" : ""));
         }
         return found;
     }

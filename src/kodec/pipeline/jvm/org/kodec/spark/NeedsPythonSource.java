@@ -10,7 +10,9 @@ final class NeedsPythonSource extends RuntimeException {
         /** What was looked for is not at the paths; that one says so too. */
         PATHS,
         /** What that one alone can do. */
-        ONLY
+        ONLY,
+        /** A URL of a store for which Hadoop has nothing here. */
+        STORE
     }
 
     final Kind kind;
@@ -28,6 +30,11 @@ final class NeedsPythonSource extends RuntimeException {
     /** What is not at the paths. */
     static NeedsPythonSource paths(String reason) {
         return new NeedsPythonSource(Kind.PATHS, reason);
+    }
+
+    /** A URL of a store for which Hadoop has nothing here. */
+    static NeedsPythonSource store(String reason) {
+        return new NeedsPythonSource(Kind.STORE, reason);
     }
 
     /** What that one alone can do. */
