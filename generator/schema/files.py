@@ -54,7 +54,7 @@ def load_unit(
     """
     overlays = overlays or {}
     folder = found_in(name, folders)
-    # what stands there is no regular file
+    # something else than a file: reading it reports that
     folder = folders[0] if folder is None else folder
     # messages name the folder of the schemas by its last part, which is where they are shown from
     shown = (Path(folder.name if folder == folders[0] else folder.absolute()) / name).as_posix()
