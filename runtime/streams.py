@@ -1549,16 +1549,33 @@ class StreamNode:
         raise NotImplementedError
 
     @classmethod
-    def from_bytes(cls, data: Buffer, *arguments: Any, opt: ReadOptions = DEFAULT_READ, **named: Any) -> Self:
+    def from_bytes(
+        cls,
+        data: Buffer,
+        *arguments: Any,
+        opt: ReadOptions = DEFAULT_READ,
+        exact: bool = False,
+        **named: Any,
+    ) -> Self:
         """Read one; `arguments` are the parameters of its type, in order or by name.
 
-        Bytes after it are kept for `to_bytes`. Raises: FormatError; TypeError if a parameter is missing.
+        Bytes after it are kept for `to_bytes`. With `exact`, every byte must belong to the object or to an
+        instance, all of which are read. Raises: FormatError; TypeError if a parameter is missing.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
         found = io.read(cls(*arguments, **named), None, "")
         io.state.check()
+        if exact:
+            found._touch()
+            at = found._stop
+            for start, stop in [*sorted(found._places_in(io.buf)), (io.end, io.end)]:
+                if start > at:
+                    raise Malformed(
+                        "", "bytes that the schema does not describe", at=at, need=0, have=start - at
+                    )
+                at = max(at, stop)
         return found
 
     @classmethod
@@ -1678,8 +1695,17 @@ class StreamNode:
             # what has parameters cannot be read again without them
             return []
         read._touch()
-        places = [place for node in read._nodes() for place in (node._places or {}).values()]
-        return [(pos, source.at) for pos, source in places if source.buf is data and source.base == 0]
+        return read._places_in(data)
+
+    def _places_in(self, data: bytes) -> list[tuple[int, int]]:
+        """The places of all instances that were read from the outermost stream, with these bytes."""
+        found: list[tuple[int, int]] = []
+        for node in self._nodes():
+            node._find_places()
+            for pos, source in (node._places or {}).values():
+                if source.buf is data and source.base == 0:
+                    found.append((pos, source.at))
+        return found
 
     @property
     def _stream(self) -> Any:

@@ -311,6 +311,16 @@ def test_the_interpreter_compares_what_the_generated_reader_compares(
             assert outcomes[0] == outcomes[1], changed
 
 
+def test_exact_reading_wants_every_byte_described(codec: Codec) -> None:
+    x = codec(CASES["a position"].schema).X
+    data = CASES["a position"].data
+    # a zero byte between the fields and the instance
+    for wrong, at in ((data, 3), (data + b"z", 3), (b"\3\3\0abcz", 6)):
+        with pytest.raises(Malformed, match=f"the schema does not describe.*at byte {at}"):
+            x.from_bytes(wrong, exact=True)
+    assert x.from_bytes(b"\3\3\0abc", exact=True) == x.from_bytes(b"\3\3\0abcz")
+
+
 CHECKED = {
     "crc32": 0xCBF43926, "crc32c": 0xE3069283, "crc32_mpeg2": 0x0376E6E7, "crc32_bzip2": 0xFC891918,
     "crc16_arc": 0xBB3D, "crc16_ccitt": 0x29B1, "crc16_xmodem": 0x31C3, "adler32": 0x091E01DE,

@@ -72,7 +72,8 @@ def modules(schemas: dict[str, Path], name: str, folder: Path) -> ModuleType:
     spec = ModuleSpec(package, None, is_package=True)
     spec.submodule_search_locations = [str(folder / "modules")]
     sys.modules[package] = module_from_spec(spec)
-    return importlib.import_module(f"{package}.{name.replace('/', '.')}")
+    made = next(path for path in output.modules if path.endswith(f"{name.rpartition('/')[2]}.py"))
+    return importlib.import_module(f"{package}.{made.removesuffix('.py').replace('/', '.')}")
 
 
 def accepted(case: Case, file: Path, expect: str) -> str:
