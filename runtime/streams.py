@@ -1067,7 +1067,8 @@ class ByteSink:
         before = node._start - source.base
         if self is self.owner:
             state.known.setdefault((id(source.buf), source.base, before, type(node)), node)
-        if before != pos:
+        # what is in an instance moves with it, or within it
+        if before != pos and self is self.owner:
             state.moved.setdefault((id(source.buf), source.base), {}).setdefault(before, pos)
         if node._positions:
             state.placed.append(node)

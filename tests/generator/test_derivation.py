@@ -99,6 +99,26 @@ CASES: dict[str, Case] = {
         "x.X(o=b'1234', a=b'abc', z=b'')", b"\x09\x011234abc\0",
         "r.o, r.a = b'', b'abcd'", b"\x06\x00abcd\0",
     ),
+    "a shift": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n << 2}\n- {id: m, type: u1}\n- {id: b, size: -m + 10}\n" + Z,
+        "x.X(a=b'abcd', b=b'xyz', z=b'')", b"\1abcd\7xyz\0",
+        "r.a, r.b = bytes(8), b''", b"\2" + bytes(8) + b"\x0a\0",
+    ),
+    "one of two lengths, by a condition": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: m, type: u2, if: n == 255}\n- {id: a, size: 'n == 255 ? m : n'}\n" + Z,
+        "x.X(a=b'abc', z=b'')", b"\3abc\0",
+        "r.n, r.m, r.a = 255, 0, bytes(300)", b"\xff\x01\x2c" + bytes(300) + b"\0",
+    ),
+    "after compression": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n, process: zlib}\n" + Z,
+        "x.X(a=b'abc' * 9, z=b'')", bytes([len(zlib.compress(b"abc" * 9))]) + zlib.compress(b"abc" * 9) + b"\0",
+        "r.a = b''", bytes([len(zlib.compress(b""))]) + zlib.compress(b"") + b"\0",
+    ),
+    "with padding": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n, pad-right: 0x20}\n" + Z,
+        "x.X(n=4, a=b'ab', z=b'')", b"\4ab  \0",
+        "r.a = b'abcdef'", b"\6abcdef\0",
+    ),
     "after a process": Case(
         "seq:\n- {id: n, type: u1}\n- {id: a, size: n, process: xor(7)}\n" + Z,
         "x.X(a=b'ab', z=b'')", b"\2fe\0",
@@ -138,6 +158,11 @@ CASES: dict[str, Case] = {
         "seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: b, type: p}\n- {id: o, type: u1}\n" + Z + "instances:\n  c: {pos: o, type: p}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n",
         "given(x.X(a=b'ab', b=x.P(q=9), o=3, z=b''))", b"\2ab\x09\3\0",
         "r.a = b'abcd'", b"\4abcd\x09\5\0",
+    ),
+    "an element before the others of an instance": Case(
+        "seq:\n- {id: o, type: u1}\n- {id: n, type: u1}\n" + Z + "instances:\n  a: {pos: o, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n",
+        "given(x.X(z=b''), a=[x.P(q=7)])", b"\4\1\0\0\7",
+        "r.a = [x.P(q=8), *r.a]", b"\4\2\0\0\x08\7",
     ),
     "an instance that is an object of the list": Case(
         "seq:\n- {id: n, type: u1}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\n- {id: o, type: u1}\n" + Z + "instances:\n  c: {pos: o, type: p}\ntypes:\n  p: {seq: [{id: k, type: u1}, {id: q, size: k}]}\n",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from pathlib import Path
 
 from tests.labs.edits.case import Case, needs, shell
@@ -280,6 +281,56 @@ MORE: dict[str, Case] = {
         shell("mkdir d && printf hello > d/a.txt && genisoimage -quiet -V HELLO -o {} d", "genisoimage", "isoinfo"),
         "isoinfo -d -i {} && isoinfo -l -i {}",
         {"another label": (code("x.primary_vol_desc.vol_desc_primary.volume_id = 'ANOTHER'.ljust(32)"), "ANOTHER")},
+    ),
+    "image/exif": Case(
+        "tif",
+        shell("convert -size 20x20 xc:red -define tiff:endian=lsb -set comment 'hello, world' -set tiff:software 'a program' {}", "convert", "tiffinfo"),
+        "tiffinfo {} && exiftool {} && identify {}",
+        {
+            "a longer description": (code("t = [t for t in x.body.ifd0.fields if t.tag == 270][0]\nt.data = b'a much longer description than before\\0'"), "a much longer description"),
+            "a field removed": (code("x.body.ifd0.fields.remove([t for t in x.body.ifd0.fields if t.tag == 270][0])"), "20x20"),
+        },
+        complains=("rror", "arning"),
+    ),
+    "game/doom_wad": Case(
+        "wad",
+        made_by("import omg; w = omg.WAD(); w.data['HELLO'] = omg.Lump(b'hello'); w.data['WORLD'] = omg.Lump(b'second'); w.to_file(f)"),
+        python("import omg; w = omg.WAD(f); print({k: v.data for k, v in w.data.items()})"),
+        {
+            "a longer lump": (code("i = [i for i in x.index if i.name == 'HELLO'][0]\ni.contents = b'a longer content'"), "a longer content"),
+            "a lump added": (code("n = m.IndexEntry(name='NEW')\nn.contents = b'new content'\nk = [i.name for i in x.index].index('HELLO')\nx.index = [*x.index[:k], n, *x.index[k:]]"), "new content"),
+            "a lump removed": (code("x.index = [i for i in x.index if i.name != 'HELLO']"), "second"),
+        },
+    ),
+    "image/dicom": Case(
+        "dcm",
+        shell("convert -size 20x20 xc:red a.jpg && img2dcm -k 'PatientName=hello' a.jpg {}", "convert", "img2dcm", "dcmdump"),
+        "dcmdump {}",
+        {"a longer name": (code("e = [e for r in x.elements for e in [r, *(r.elements or [])] if (e.tag_group, e.tag_elem) == (0x10, 0x10)][0]\ne.value = b'a longer name '"), "a longer name")},
+        complains=("E:", "W:"),
+    ),
+    "executable/microsoft_pe": Case(
+        "exe",
+        lambda file: file.write_bytes(next(Path(sys.prefix).rglob("t64.exe")).read_bytes()),
+        python("import pefile; p = pefile.PE(f); print([s.Name for s in p.sections], hex(p.FILE_HEADER.TimeDateStamp))"),
+        {
+            "another time": (changed("pe.coff_hdr.time_date_stamp", 0x12345678), "0x12345678"),
+            "another name of a section": (code("x.pe.sections[0].name = '.other'"), ".other"),
+        },
+    ),
+    "filesystem/vmware_vmdk": Case(
+        "vmdk",
+        shell("qemu-img create -f vmdk {} 1M", "qemu-img"),
+        "qemu-img check {} && qemu-img info {}",
+        {"another identity": (code("import re\nx.descriptor = re.sub(rb'CID=[0-9a-f]{8}', b'CID=12345678', x.descriptor, count=1)"), "305419896")},
+    ),
+    "archive/xar": Case(
+        "xar",
+        shell("printf hello > a.txt && bsdtar -c --format xar -f {} a.txt", "bsdtar"),
+        "bsdtar -tvf {}",
+        {
+            "a longer name, which moves the heap": (code("x.toc.xml_string = x.toc.xml_string.replace('a.txt', 'a-longer-name.txt')"), "a-longer-name.txt"),
+        },
     ),
     "windows/windows_lnk_file": Case(
         "lnk",
