@@ -168,7 +168,8 @@ else:
 
     def _init_of(cls):
         names = {"_FACTORY": _FACTORY, "_set": object.__setattr__}
-        positional, named, lines = ["self"], [], []
+        own = "__dataclass_self__" if any(each.name == "self" for each in cls.__kodec_fields__) else "self"
+        positional, named, lines = [own], [], []
         for each in cls.__kodec_fields__:
             value = name = each.name
             if each.default_factory is not MISSING:
@@ -186,11 +187,11 @@ else:
                 parameter = f"{name}={given}" if each.is_optional else name
                 (named if each.kw_only else positional).append(parameter)
             if cls.__dataclass_params__.frozen:
-                lines.append(f"_set(self, {name!r}, {value})")
+                lines.append(f"_set({own}, {name!r}, {value})")
             else:
-                lines.append(f"self.{name} = {value}")
+                lines.append(f"{own}.{name} = {value}")
         if hasattr(cls, "__post_init__"):
-            lines.append("self.__post_init__()")
+            lines.append(f"{own}.__post_init__()")
         parameters = ", ".join([*positional, *(["*", *named] if named else [])])
         body = "\n ".join(lines or ["pass"])
         exec(f"def __init__({parameters}):\n {body}", names)

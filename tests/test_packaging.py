@@ -27,7 +27,8 @@ KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.
 HEADERS = {"kodec_arrow.h", "kodec_codecs.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
 HEADERS |= {"kodec_arrow_abi.h", "kodec_bytes.h"}
 HEADERS |= {"kodec_message.h", "kodec_message_read.h", "kodec_message_write.h"}
-SOURCES = {"bindings.pyx", "bindings.pyi", "messages.c", "messages.pyi"}
+HEADERS |= {"kodec_streams.h"}
+SOURCES = {"bindings.pyx", "bindings.pyi", "messages.c", "messages.pyi", "streams.c", "streams.pyi"}
 PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}
 PARTS |= {"hashing.pxi", "heads.pxi"}
 NO_COMPILER = {"CC": "/bin/false"}
@@ -153,7 +154,7 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
 def test_the_wheel_holds_the_kernels_that_this_clone_has(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     kernels = (f"generated/kernels/{name}" for name in KERNELS)
-    modules = ("runtime/native/bindings", "runtime/native/messages", *kernels)
+    modules = ("runtime/native/bindings", "runtime/native/messages", "runtime/native/streams", *kernels)
     wanted = {f"kodec/{name}{suffix}" for name in modules} if kernel.is_built() else set()
     assert {name for name in names_in(wheel) if name.endswith((".so", ".pyd"))} == wanted
     assert wheel.name.endswith("-py3-none-any.whl") == (not kernel.is_built())

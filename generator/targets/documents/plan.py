@@ -365,7 +365,7 @@ class _Pages:
         if spec.default is not None:
             yield f"Default: {self.shown(spec.default)}."
         yield from _since(spec.since, spec.until)
-        if spec.orig_id and spec.orig_id != spec.id:
+        if spec.orig_id and spec.orig_id.raw != spec.id:
             yield f"Original name: {cell(spec.orig_id)}."
 
 

@@ -173,7 +173,7 @@ def test_several_roots(tmp_path: Path) -> None:
     (tmp_path / "b/t-0").mkdir()
     with pytest.raises(ValueError, match="t-0 is in both"):
         LogDirectory(tmp_path / "a", tmp_path / "b")
-    with pytest.raises(ValueError, match="needed"):
+    with pytest.raises(ValueError, match="give a log directory"):
         LogDirectory()
 
 
@@ -195,7 +195,8 @@ def test_thousands_of_segments_are_listed_without_opening_one(tmp_path: Path, op
         assert list(log.records(19_999)) != []
     finally:
         listen(False)
-    assert {Path(path).name for path in opened} == {f"{19_999:020}.log"}
+    read = {path for path in map(Path, opened) if path.is_relative_to(folder)}
+    assert {path.name for path in read} == {f"{19_999:020}.log"}
     log.close()
 
 

@@ -309,7 +309,7 @@ class TestWithPosixLocksOnly:
 def test_no_lock_file_in_the_folder_of_a_topic_partition(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "t-0") as writer:
         writer.append(RECORD)
-    with pytest.raises(ValueError, match="no log directory"), locked(tmp_path / "t-0"):
+    with pytest.raises(ValueError, match="not a log directory"), locked(tmp_path / "t-0"):
         pass
     assert not (tmp_path / "t-0" / ".lock").exists()
     # A broker leaves it, and so does this.

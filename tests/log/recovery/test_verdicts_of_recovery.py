@@ -397,7 +397,7 @@ def test_a_log_whose_start_offset_is_that_of_a_segment_gets_no_snapshot_there(ma
 def test_a_replica_that_is_deleted_or_stray_is_not_recovered(made: Path) -> None:
     for kind in ("delete", "stray"):
         made = made.rename(made.parent / f"t-0.{'a' * 32}-{kind}")
-        with pytest.raises(ValueError, match="is left as it is"):
+        with pytest.raises(ValueError, match="is not changed"):
             plan_recovery(made)
 
 

@@ -195,7 +195,7 @@ def test_files_of_any_kind_are_counted(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     for source, error, text in (
         (tmp_path, NotALog, "neither a log directory"),
-        (f"{LOGS}/nothing-*", FileNotFoundError, "nothing is called so"),
+        (f"{LOGS}/nothing-*", FileNotFoundError, "nothing has this name"),
         (f"{LOGS}/nothing", FileNotFoundError, "nothing"),
         ([LOGS, b"bytes"], ArgumentError, "not bytes"),
         (7, ArgumentError, "int"),
