@@ -35,6 +35,11 @@ MANIFESTS = sorted(STORED.rglob("*.rsm-manifest"))
 ENCRYPTED = [each for each in MANIFESTS if "aes" in each.relative_to(STORED).parts[0]]
 
 
+def _shown(path: Path) -> str:
+    """The same in each process of a run: where the samples are unpacked is not."""
+    return path.relative_to(STORED).as_posix()
+
+
 def _opened(path: Path, data: bytes | None = None, keys: TierKeys = KEY) -> TierLog:
     data = path.with_suffix(".log").read_bytes() if data is None else data
     return TierLog(io.BytesIO(data), len(data), parse_manifest(path.read_bytes()), keys, "it.log")
@@ -55,7 +60,7 @@ def _manifest(path: Path) -> Manifest:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("path", MANIFESTS, ids=str)
+@pytest.mark.parametrize("path", MANIFESTS, ids=_shown)
 def test_the_log_and_its_indexes_are_those_that_the_plugin_stored(path: Path) -> None:
     assert _opened(path).read() == _original(path)
     manifest = _manifest(path)
@@ -140,7 +145,7 @@ def test_sizes_of_chunks_are_written_and_read(differences: list[int], last: int)
 
 
 @pytest.mark.parametrize(
-    "path", [each for each in MANIFESTS if each.name.startswith("00000000000000000000-")], ids=str
+    "path", [each for each in MANIFESTS if each.name.startswith("00000000000000000000-")], ids=_shown
 )
 def test_an_object_cut_anywhere_is_an_error(path: Path) -> None:
     data = path.with_suffix(".log").read_bytes()
@@ -158,7 +163,7 @@ def test_an_object_cut_anywhere_is_an_error(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [each for each in ENCRYPTED if each.name.startswith("00000000000000000000-")], ids=str
+    "path", [each for each in ENCRYPTED if each.name.startswith("00000000000000000000-")], ids=_shown
 )
 def test_any_changed_byte_of_an_encrypted_object_is_an_error(path: Path) -> None:
     data = path.with_suffix(".log").read_bytes()
