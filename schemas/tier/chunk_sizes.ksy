@@ -28,7 +28,9 @@ seq:
     type: s4
     valid:
       min: 0
-    doc: The smallest size of all chunks but the last; of one chunk, its size, and nothing follows.
+    doc: >-
+      The smallest size of all chunks but the last; of one chunk, its
+      size, and nothing follows.
   - id: others
     type:
       switch-on: count
@@ -57,7 +59,9 @@ types:
         size: width
         repeat: expr
         repeat-expr: count
-        doc: What each size but the last has above `base`; big-endian, without a sign.
+        doc: >-
+          What each size but the last has above `base`; big-endian,
+          without a sign.
       - id: last
         type: s4
         valid:

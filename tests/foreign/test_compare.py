@@ -87,6 +87,7 @@ def test_what_ours_has_and_ksc_has_not_is_found(readers: Readers, monkeypatch: p
         read(self, io)
         self.a = b"x"
 
+    monkeypatch.setattr(reader.ours, "_native", None)
     monkeypatch.setattr(reader.ours, "_read", with_more)
     assert reader.judge(b"\x01a\0").reason == ".a: b'x', ksc has none"
 

@@ -206,7 +206,7 @@ def test_a_conversion_that_fails_leaves_nothing(damaged: Path) -> None:
     assert trees(damaged.parent) == before
     with pytest.raises(ValueError, match="inside the source"):
         convert(folders, damaged / "out", ConvertOptions(compression="zstd"), engine=engine)
-    with pytest.raises(ValueError, match="there twice"):
+    with pytest.raises(ValueError, match="occurs twice"):
         convert([folders[0]] * 2, damaged.parent / "out", ConvertOptions(magic=1), engine=engine)
     with pytest.raises(ValueError, match="nothing to convert"):
         convert([], damaged.parent / "out", ConvertOptions(magic=1), engine=engine)

@@ -166,7 +166,7 @@ def test_moments_that_spark_does_not_hold() -> None:
     moments = pa.array([{"at": 1}, {"at": 2**62}, None], kind)
     found, reasons = _cast(moments, arrow_type(kind), pa.nulls(3, pa.string()))
     assert found.is_valid().to_pylist() == [True, False, False]
-    assert [each and each[:33] for each in reasons.to_pylist()] == [
+    assert [each and each[:41] for each in reasons.to_pylist()] == [
         None,
         "outside the range of a column of struct<a",
         None,

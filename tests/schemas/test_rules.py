@@ -108,6 +108,8 @@ def test_meta_says_what_the_gallery_asks_for(schema: Path, spec: dict[str, Any])
     assert meta["license"] == "Apache-2.0"
     if schema.parent.name == "framings":  # of registries, whose names they bear
         assert meta["application"].endswith(" Registry")
+    elif schema.parent.name == "tier":  # of plug-ins
+        assert meta["application"].startswith("Tiered Storage ")
     else:
         assert meta["application"] == "Apache Kafka" and meta["title"].startswith("Kafka ")
     assert "doc-ref" in spec
