@@ -20,7 +20,6 @@ from stat import S_ISDIR
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from kodec.log.files.names import TIER_KEY, TIER_KEY_COMMAND
 from kodec.log.files.storage import StorePath, on_this_machine, readable
 
 __all__ = [
@@ -368,6 +367,9 @@ def _tier_keys(given: dict[str, str]) -> Iterator[None]:
     if not given:
         yield
         return
+    # needs generated modules, which `generate` makes and therefore must not need
+    from kodec.log.files.names import TIER_KEY, TIER_KEY_COMMAND
+
     names = {"tier_key": TIER_KEY, "tier_key_command": TIER_KEY_COMMAND}
     before = {name: os.environ.pop(name, None) for name in names.values()}
     try:
