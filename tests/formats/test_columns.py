@@ -175,7 +175,7 @@ def test_columns_are_paths_also_of_instances_and_alternatives(
         ("items.a", None, "it is not a list"),
         ("items.a.b", None, "`a` is not an object"),
         (None, ["a.b"], "inside a plain value"),
-        (None, ["body.nope"], "none of the alternatives inner, other, bytes"),
+        (None, ["body.nope"], "not one of the alternatives inner, other, bytes"),
         (None, ["list.x"], "inside a list"),
         (None, ["a", "a"], "repeated"),
         (None, [], "empty or"),
@@ -628,7 +628,7 @@ def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
     code, _, err = command("--schema", TELEGRAMS, source, "--to", to)
     assert code == 1 and "exists; overwrite replaces it" in err
     code, _, err = command("--schema", TELEGRAMS, source, "--to", source, "--overwrite")
-    assert code == 2 and "is what" in " ".join(err.replace("│", " ").split())  # wrapped, as its path is long
+    assert code == 2 and "is the source" in " ".join(err.replace("│", " ").split())  # wrapped, as its path is long
 
     broken = tmp_path / "broken.bin"
     broken.write_bytes(telegram(1) + telegram(2)[:-1])

@@ -33,7 +33,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.type_roles import TRANSPARENT
 from kodec.generator.schema.widths import field_bits
 from kodec.generator.targets.documents import streams
-from kodec.generator.text import cell, code, markdown
+from kodec.generator.text import Text, cell, code, markdown
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Choices", "EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
@@ -365,7 +365,7 @@ class _Pages:
         if spec.default is not None:
             yield f"Default: {self.shown(spec.default)}."
         yield from _since(spec.since, spec.until)
-        if spec.orig_id and spec.orig_id.raw != spec.id:
+        if spec.orig_id and spec.orig_id != Text(spec.id):
             yield f"Original name: {cell(spec.orig_id)}."
 
 

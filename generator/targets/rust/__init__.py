@@ -93,7 +93,7 @@ class _Rust:
             for unit in units:
                 if unit.stands_for is not None and unit.name not in called:
                     continue
-                body += "".join(_choice(types, each, unit.name) for each in choices[unit.name])
+                body += "".join(_choice(types, each, unit.name) for each in choices.get(unit.name, ()))
                 read, write = (
                     Printer(types, unit, _comments(plan.model, unit), unpacking, writing=way)
                     for way in (False, True)
