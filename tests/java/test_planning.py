@@ -21,6 +21,7 @@ from kodec.pipeline import KafkaLogDataSource
 from kodec.runtime.errors import KodecError
 from tests.java.conftest import ROOT, Ask
 from tests.log_paths import CASES
+from tests.stored_tiers import STORED
 
 pytestmark = pytest.mark.thorough
 
@@ -532,37 +533,33 @@ def first_size(path: Path) -> int:
 # -- remote storage -------------------------------------------------------------------------------
 
 
-def plugins(root: Path, tier: Path, **facts: Any) -> Path:
-    """Kafka's own tier as Aiven's plugin names it, with what else manifests say."""
-    (source,) = tier.iterdir()
-    target = root / f"tiered-{source.name[-22:]}" / "0"
-    target.mkdir(parents=True)
-    for path in source.glob("*.log"):
-        shutil.copy(path, target)
-        manifest = {"version": "1", "compression": False, **facts}
-        (target / f"{path.stem}.rsm-manifest").write_text(json.dumps(manifest))
-    return root
+def plugins(root: Path, kind: str) -> Path:
+    """A copy of the tier that Aiven's plugin has stored, of the same segments as Kafka's own tier."""
+    (manifest, *_) = (STORED / kind).rglob("*.rsm-manifest")
+    return Path(shutil.copytree(manifest.parents[2], root))
 
 
 def test_remote_storage(ask: Ask, tmp_path: Path) -> None:
     tiered = DATA / "tiered-4.3.1"
     tier = tiered / "tier"
-    plain_one = plugins(tmp_path / "plain", tier)
+    plain_one = plugins(tmp_path / "plain", "plain")
     (topic,) = plain_one.iterdir()
-    half = plugins(tmp_path / "half", tier)
+    half = plugins(tmp_path / "half", "plain")
     max(half.rglob("*.rsm-manifest")).unlink()
-    packed = plugins(tmp_path / "packed", tier, compression=True)
-    locked = plugins(tmp_path / "locked", tier, encryption={"dataKey": "x"})
-    broken = plugins(tmp_path / "broken", tier)
-    min(broken.rglob("*.rsm-manifest")).write_text("{")
-    hole = plugins(tmp_path / "hole", tier)
+    hole = plugins(tmp_path / "hole", "plain")
     sorted(hole.rglob("*.log"))[1].unlink()
-    torn = plugins(tmp_path / "torn", tier)
+    # a log that was torn before the plugin stored it: the manifest has its size
+    torn = plugins(tmp_path / "torn", "plain")
     log = min(torn.rglob("*.log"))
     log.write_bytes(log.read_bytes()[:-7])
+    manifest = log.with_suffix(".rsm-manifest")
+    says = json.loads(manifest.read_bytes())
+    for name in ("originalFileSize", "finalTransformedChunkSize"):
+        says["chunkIndex"][name] -= 7
+    manifest.write_text(json.dumps(says))
     places: list[Path | list[Path]] = [
         tier, next(tier.iterdir()), tiered, [tiered / "logs", tier], plain_one, topic, topic / "0",
-        tmp_path / "plain*", [tiered / "logs", plain_one], half, packed, locked, broken, hole, torn,
+        tmp_path / "plain*", [tiered / "logs", plain_one], half, hole, torn,
     ]  # fmt: skip
     choices: list[dict[str, str]] = [
         {},
@@ -575,8 +572,25 @@ def test_remote_storage(ask: Ask, tmp_path: Path) -> None:
         {"subscribe": "other"},
     ]
     cases: list[Case] = [(place, options) for place in places for options in choices]
-    # a topic that is missing, of each place, and transformed segments, whose words are the same
+    # a topic that is missing, of each place
     assert compare(ask, cases) == len(places)
+    # what the source in Python decodes, the one in the JVM refuses
+    packed, locked = plugins(tmp_path / "packed", "zstd"), plugins(tmp_path / "locked", "aes")
+    for options in ({}, choices[3]):
+        assert python((packed, options)) == python((plain_one, options)) != []
+    broken = plugins(tmp_path / "broken", "plain")
+    min(broken.rglob("*.rsm-manifest")).write_text("{")
+    assert "not JSON" in python((broken, {}))
+    refused = [
+        (packed, "compression: the tiered-storage plugin has transformed the segment"),
+        (locked, "encryption: the tiered-storage plugin has transformed the segment"),
+        (broken, "manifest: not a manifest of a remote segment"),
+    ]
+    for (place, words), answer in zip(
+        refused, ask([question((each, {})) for each, _ in refused]), strict=True
+    ):
+        error = answer["value"]["error"]
+        assert error.startswith(words) and str(min(place.rglob("*.rsm-manifest"))) in error
 
 
 # -- streams ------------------------------------------------------------------------------------------

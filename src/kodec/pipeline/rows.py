@@ -24,7 +24,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.files.listing import SegmentFiles
-from kodec.log.files.tier_view import list_tiered
+from kodec.log.files.tier_view import TierPath, list_tiered
 from kodec.log.files.tiered import tiered_folders
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.log.tables.several import part_of
@@ -398,7 +398,7 @@ def _transactions(
 ) -> Transactions:
     """The aborted transactions with records from `start` on and below `stop`. Raises FormatError."""
     if tiered:
-        files = list_tiered(tiered_folders(folder)[0])
+        files = list_tiered(tiered_folders(folder.tier if isinstance(folder, TierPath) else folder)[0])
         snapshots: dict[int, Path] = {}
     else:
         listed = PartitionLog(folder, limits=options.limits).files
