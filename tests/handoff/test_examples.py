@@ -16,6 +16,7 @@ import pytest
 
 import kodec
 from kodec.handoff import make_kit, write_folder
+from kodec.log.batches.batch import Batch
 from tests.handoff.expected import LOGS, rows
 from tests.languages.compilers import is_here
 
@@ -86,6 +87,47 @@ def compiled(kit: Path, language: str) -> str:
     return program
 
 
+def lacks_zstd(kit: Path) -> bool:
+    """Whether CMake has not found libzstd and its header, without which the library in C has no zstd."""
+    found = re.findall(
+        r"^ZSTD_(?:INCLUDE_DIR|LIBRARY):\w+=(.*)", (kit / "build/c/CMakeCache.txt").read_text(), re.M
+    )
+    assert len(found) == 2
+    return any(each.endswith("-NOTFOUND") for each in found)
+
+
+def zstd_batches(path: Path) -> list[Batch]:
+    return [batch for batch in kodec.read_batches(path) if batch.codec == "zstd"]
+
+
+def without_zstd(path: Path, folder: Path) -> Path:
+    """The log, or one with all its entries but those of zstd."""
+    batches = zstd_batches(path)
+    if not batches:
+        return path
+    data = bytearray(path.read_bytes())
+    for batch in reversed(batches):
+        del data[batch.position : batch.position + batch.size]
+    made = folder / f"{LOGS.index(path)}.log"
+    made.write_bytes(data)
+    return made
+
+
+def assert_refuses_zstd(kit: Path, program: str, folder: Path) -> None:
+    """It reads each log to its first entry of zstd, and says why no further."""
+    packed = [(path, batches[0].position) for path in LOGS if (batches := zstd_batches(path))]
+    assert packed
+    before = folder / "before.log"
+    for path, position in packed:
+        before.write_bytes(path.read_bytes()[:position])
+        done = run(kit, program.replace("FILE.log", shlex.quote(str(path))))
+        assert done.returncode == 1
+        assert [json.loads(line) for line in done.stdout.splitlines()] == rows(before)
+        assert done.stderr.startswith(
+            f"entry at byte {position}: body.records: unsupported: zstd: this build "
+        )
+
+
 def test_the_logs_have_what_a_reader_has_to_know() -> None:
     batches = [batch for path in LOGS for batch in kodec.read_batches(path)]
     of_old = ("none", "gzip", "snappy", "lz4")
@@ -101,6 +143,11 @@ def test_an_example_reads_real_logs_to_their_ends(kit: Path, language: str, tmp_
     program = compiled(kit, language)
     # control records end it, so that there is a whole batch after the damage
     whole = next(path for path in LOGS if "kafka-4.3.1" in str(path) and "transactions-0" in str(path))
+    logs = LOGS
+    if language == "C" and lacks_zstd(kit):
+        assert_refuses_zstd(kit, program, tmp_path)
+        logs = [without_zstd(path, tmp_path) for path in LOGS]
+        whole = logs[LOGS.index(whole)]
     data = whole.read_bytes()
     torn, wrong = tmp_path / "torn.log", tmp_path / "wrong.log"
     torn.write_bytes(data[:-3])
@@ -108,7 +155,7 @@ def test_an_example_reads_real_logs_to_their_ends(kit: Path, language: str, tmp_
     while (end := last + 12 + int.from_bytes(data[last + 8 : last + 12], "big")) < len(data):
         last = end
     wrong.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    read = [torn, *LOGS]
+    read = [torn, *logs]
     done = run(kit, program.replace("FILE.log", shlex.join(map(str, read))))
     assert done.returncode == 0, done.stderr[-4000:]
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
