@@ -204,6 +204,7 @@ class _Table:
         printer = Printer(self.types, self.program, unit, writing=False, circular=False)
         name = printer.type
         yield f"static void show_{name}(const {name} *v) {{"
+        yield "  (void)v;"
         yield '  printf("{");'
         for index, each in enumerate(each for each in unit.fields if each.kept):
             yield f'  printf("{"," if index else ""}\\"{each.name}\\":");'
@@ -211,8 +212,8 @@ class _Table:
         yield '  printf("}");'
         yield "}"
         yield f"static void take_{name}(const json *object, {name} *v, kodec_arena *arena) {{"
-        yield "  const json *from;"
-        yield "  (void)arena;"
+        yield "  const json *from = object;"
+        yield "  (void)from, (void)v, (void)arena;"
         computed = {each.name for each in (*unit.derived, *unit.ranges)}
         tagged = {tag.name for step in steps_in(unit.steps) if isinstance(step, Tagged) for tag in step.tags}
         for each in unit.fields:
