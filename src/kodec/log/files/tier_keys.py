@@ -9,8 +9,6 @@ No key, and nothing that a command printed, is logged or in an error.
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -117,6 +115,10 @@ class TierKeys(NamedTuple):
     @staticmethod
     def _printed(command: str, key_id: str) -> tuple[str, bytes]:
         said = "the command for the private key"
+        # Imported here: this is a third of what Python itself takes to start.
+        import shlex
+        import subprocess
+
         try:
             words = shlex.split(command)
             done = subprocess.run(
