@@ -1,6 +1,6 @@
 meta:
   id: wire_types
-  title: Kafka protocol's primitives, one in each type
+  title: Kafka protocol primitive types
   application: Apache Kafka
   tags:
     - serialization
@@ -19,67 +19,67 @@ meta:
     - ../primitives/varlong
   endian: be
 doc: |
-  Nothing of Kafka's is of these types: they are there for test vectors, in
-  which each primitive stands alone.
+  Kafka's primitive types, each in a type of its own, for test vectors. No
+  message of Kafka has these types.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types Protocol Primitive Types
 seq:
   - id: flag
     type: bool8
-    doc: What the protocol calls BOOLEAN.
+    doc: BOOLEAN of the protocol.
   - id: identity
     type: uuid
-    doc: What the protocol calls UUID.
+    doc: UUID of the protocol.
 types:
   one_varint:
-    doc: VARINT, zigzag, 32 bits.
+    doc: 'VARINT of the protocol: 32 bits, zigzag-encoded.'
     seq:
       - id: number
         type: varint
         doc: The number.
   one_varlong:
-    doc: VARLONG, zigzag, 64 bits.
+    doc: 'VARLONG of the protocol: 64 bits, zigzag-encoded.'
     seq:
       - id: number
         type: varlong
         doc: The number.
   one_unsigned_varint:
-    doc: UNSIGNED_VARINT, 32 bits.
+    doc: 'UNSIGNED_VARINT of the protocol: 32 bits.'
     seq:
       - id: number
         type: unsigned_varint
         doc: The number.
   classic:
-    doc: Text and bytes with a 16-bit or 32-bit length.
+    doc: Strings with a 16-bit length and bytes with a 32-bit length.
     seq:
       - id: name
         type: text(false)
-        doc: What the protocol calls STRING.
+        doc: STRING of the protocol.
       - id: note
         type: nullable_text(false)
-        doc: What the protocol calls NULLABLE_STRING.
+        doc: NULLABLE_STRING of the protocol.
       - id: data
         type: blob(false)
-        doc: What the protocol calls BYTES.
+        doc: BYTES of the protocol.
       - id: more
         type: nullable_blob(false)
-        doc: What the protocol calls NULLABLE_BYTES.
+        doc: NULLABLE_BYTES of the protocol.
   compact:
     doc: |
-      Text and bytes with an unsigned varint of the length plus one, and a
+      Strings and bytes whose length plus one is an unsigned varint, and a
       section of tagged fields.
     seq:
       - id: name
         type: text(true)
-        doc: What the protocol calls COMPACT_STRING.
+        doc: COMPACT_STRING of the protocol.
       - id: note
         type: nullable_text(true)
-        doc: What the protocol calls COMPACT_NULLABLE_STRING.
+        doc: COMPACT_NULLABLE_STRING of the protocol.
       - id: data
         type: blob(true)
-        doc: What the protocol calls COMPACT_BYTES.
+        doc: COMPACT_BYTES of the protocol.
       - id: more
         type: nullable_blob(true)
-        doc: What the protocol calls COMPACT_NULLABLE_BYTES.
+        doc: COMPACT_NULLABLE_BYTES of the protocol.
       - id: tagged_fields
         type: tagged_fields
-        doc: Fields that no schema knows.
+        doc: Optional fields. None is defined; unknown ones are kept.

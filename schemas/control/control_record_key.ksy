@@ -11,8 +11,9 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  Key of a record in a batch whose `attributes.is_control` is set. It says what
-  the record's value is. Bytes after these four are ignored.
+  Key of a control record: a record in a batch whose `attributes.is_control` is
+  set. It determines the type of the record's value. Kafka ignores bytes after
+  these four.
 doc-ref: https://kafka.apache.org/documentation/#controlbatch Control Batches
 seq:
   - id: version
@@ -21,24 +22,24 @@ seq:
       min: 0
     -default: 0
     doc: |
-      Version of the key. Only 0 has been in use; Kafka reads any higher one as
-      0.
+      Version of the key. Only 0 has been used; Kafka reads any higher version
+      as 0.
   - id: control_type
     -orig-id: type
     type: s2
     enum: control_record_type
-    doc: What the record is. Kafka skips a record of a type it does not know.
+    doc: Type of the control record. Kafka skips records of unknown types.
 enums:
   control_record_type:
     0:
       id: abort
-      doc: A transaction is aborted. The value is an `end_txn_marker`.
+      doc: Aborts a transaction. The value is an `end_txn_marker`.
     1:
       id: commit
-      doc: A transaction is committed. The value is an `end_txn_marker`.
+      doc: Commits a transaction. The value is an `end_txn_marker`.
     2:
       id: leader_change
-      doc: A KRaft leader is elected. The value is a `leader_change_message`.
+      doc: A KRaft leader was elected. The value is a `leader_change_message`.
     3:
       id: snapshot_header
       doc: A KRaft snapshot starts. The value is a `snapshot_header_record`.

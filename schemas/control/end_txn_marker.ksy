@@ -11,9 +11,9 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  Value of the control record that ends a transaction (KIP-98). Its key says
-  whether by commit or by abort; the producer is that of the batch. Bytes after
-  these six are ignored.
+  Value of the control record that ends a transaction (KIP-98). The record's key
+  determines whether the transaction is committed or aborted; the batch header
+  identifies the producer. Kafka ignores bytes after these six.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/EndTxnMarker.json EndTxnMarker
 seq:
   - id: version
@@ -22,7 +22,7 @@ seq:
       min: 0
     -default: 0
     doc: |
-      Version of the value. Only 0 has been in use; Kafka reads any higher one
+      Version of the value. Only 0 has been used; Kafka reads any higher version
       as 0.
   - id: coordinator_epoch
     -orig-id: CoordinatorEpoch

@@ -27,12 +27,11 @@ seq:
       min: 0
       max: 0
     -default: 0
-    doc: |
-      Version of the message. Kafka reads the value as version 0 always.
+    doc: Version of the message. Kafka always reads the value as version 0.
   - id: kraft_version
     -orig-id: KRaftVersion
     type: s2
-    doc: The feature level; from 1 on the set of voters can change.
+    doc: The feature level. From level 1, the set of voters can change.
   - id: tagged_fields
     type: tagged_fields
-    doc: Optional fields. None is defined yet; unknown ones are kept.
+    doc: Optional fields. None is defined; unknown ones are kept.

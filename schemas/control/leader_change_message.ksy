@@ -19,8 +19,8 @@ meta:
 -flexible: 0+
 doc: |
   Value of the control record that a newly elected KRaft leader writes first
-  (KIP-595). All its versions are flexible, and the version is the message's own
-  first field rather than a prefix.
+  (KIP-595). All versions are flexible. The version is the first field of the
+  message itself, not a prefix.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/LeaderChangeMessage.json LeaderChangeMessage
 seq:
   - id: version
@@ -31,18 +31,18 @@ seq:
       max: 1
     -default: 0
     doc: |
-      Version of the message; 1 adds directory IDs (KIP-853). Kafka still
-      writes 0.
+      Version of the message. Version 1 adds directory IDs (KIP-853); Kafka
+      still writes 0.
   - id: leader_id
     -orig-id: LeaderId
     type: s4
-    doc: Id of the newly elected leader.
+    doc: Node ID of the newly elected leader.
   - id: num_voters_plus_one
     type: unsigned_varint
     -valid:
       expr: _.value >= 1
     -derive: count_of(voters) + 1
-    doc: Number of voters, plus one. 0 would be null.
+    doc: Number of voters, plus one. 0 would mean null.
   - id: voters
     -orig-id: Voters
     type: voter(version)
@@ -54,7 +54,7 @@ seq:
     -valid:
       expr: _.value >= 1
     -derive: count_of(granting_voters) + 1
-    doc: Number of granting voters, plus one. 0 would be null.
+    doc: Number of granting voters, plus one. 0 would mean null.
   - id: granting_voters
     -orig-id: GrantingVoters
     type: voter(version)
@@ -64,7 +64,7 @@ seq:
       The voters that voted for the leader. May be empty, never null.
   - id: tagged_fields
     type: tagged_fields
-    doc: Optional fields. None is defined yet; unknown ones are kept.
+    doc: Optional fields. None is defined; unknown ones are kept.
 types:
   voter:
     -orig-id: Voter
@@ -78,13 +78,15 @@ types:
       - id: voter_id
         -orig-id: VoterId
         type: s4
-        doc: Id of the voter.
+        doc: Node ID of the voter.
       - id: voter_directory_id
         -orig-id: VoterDirectoryId
         type: uuid
         if: version >= 1
         -since: 1
-        doc: Directory ID of the voter; all zeros is unknown. Absent before 1.
+        doc: |
+          Directory ID of the voter; all zeros means unknown. Absent before
+          version 1.
       - id: tagged_fields
         type: tagged_fields
-        doc: Optional fields. None is defined yet; unknown ones are kept.
+        doc: Optional fields. None is defined; unknown ones are kept.

@@ -17,7 +17,7 @@ meta:
 -flexible: 0+
 doc: |
   Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot
-  without it is not complete.
+  without it is incomplete.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/SnapshotFooterRecord.json SnapshotFooterRecord
 seq:
   - id: version
@@ -27,8 +27,7 @@ seq:
       min: 0
       max: 0
     -default: 0
-    doc: |
-      Version of the message. Kafka reads the value as version 0 always.
+    doc: Version of the message. Kafka always reads the value as version 0.
   - id: tagged_fields
     type: tagged_fields
-    doc: Optional fields. None is defined yet; unknown ones are kept.
+    doc: Optional fields. None is defined; unknown ones are kept.

@@ -26,8 +26,7 @@ seq:
       min: 0
       max: 0
     -default: 0
-    doc: |
-      Version of the message. Kafka reads the value as version 0 always.
+    doc: Version of the message. Kafka always reads the value as version 0.
   - id: last_contained_log_timestamp
     -orig-id: LastContainedLogTimestamp
     type: s8
@@ -36,4 +35,4 @@ seq:
       since 1970-01-01 UTC.
   - id: tagged_fields
     type: tagged_fields
-    doc: Optional fields. None is defined yet; unknown ones are kept.
+    doc: Optional fields. None is defined; unknown ones are kept.

@@ -19,7 +19,7 @@ meta:
 -versions: 0
 -flexible: 0+
 doc: |
-  Value of the control record that gives the voters of the KRaft quorum
+  Value of the control record that lists the voters of the KRaft quorum
   (KIP-853).
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/VotersRecord.json VotersRecord
 seq:
@@ -30,14 +30,13 @@ seq:
       min: 0
       max: 0
     -default: 0
-    doc: |
-      Version of the message. Kafka reads the value as version 0 always.
+    doc: Version of the message. Kafka always reads the value as version 0.
   - id: num_voters_plus_one
     type: unsigned_varint
     -valid:
       expr: _.value >= 1
     -derive: count_of(voters) + 1
-    doc: Number of voters, plus one. 0 would be null.
+    doc: Number of voters, plus one. 0 would mean null.
   - id: voters
     -orig-id: Voters
     type: voter
@@ -46,7 +45,7 @@ seq:
     doc: All voters of the quorum. May be empty, never null.
   - id: tagged_fields
     type: tagged_fields
-    doc: Optional fields. None is defined yet; unknown ones are kept.
+    doc: Optional fields. None is defined; unknown ones are kept.
 types:
   voter:
     -orig-id: Voter
@@ -55,30 +54,30 @@ types:
       - id: voter_id
         -orig-id: VoterId
         type: s4
-        doc: Id of the voter.
+        doc: Node ID of the voter.
       - id: voter_directory_id
         -orig-id: VoterDirectoryId
         type: uuid
-        doc: Directory ID of the voter; all zeros is unknown.
+        doc: Directory ID of the voter; all zeros means unknown.
       - id: num_endpoints_plus_one
         type: unsigned_varint
         -valid:
           expr: _.value >= 1
         -derive: count_of(endpoints) + 1
-        doc: Number of endpoints, plus one. 0 would be null.
+        doc: Number of endpoints, plus one. 0 would mean null.
       - id: endpoints
         -orig-id: Endpoints
         type: endpoint
         repeat: expr
         repeat-expr: num_endpoints_plus_one.value - 1
-        doc: Where the voter can be reached. May be empty, never null.
+        doc: Addresses of the voter, one per listener. May be empty, never null.
       - id: kraft_version_feature
         -orig-id: KRaftVersionFeature
         type: kraft_version_feature
-        doc: The feature levels that the voter supports.
+        doc: Levels of the feature `kraft.version` that the voter supports.
       - id: tagged_fields
         type: tagged_fields
-        doc: Optional fields. None is defined yet; unknown ones are kept.
+        doc: Optional fields. None is defined; unknown ones are kept.
   endpoint:
     -orig-id: Endpoint
     doc: An address of a voter.
@@ -97,19 +96,19 @@ types:
         doc: TCP port.
       - id: tagged_fields
         type: tagged_fields
-        doc: Optional fields. None is defined yet; unknown ones are kept.
+        doc: Optional fields. None is defined; unknown ones are kept.
   kraft_version_feature:
     -orig-id: KRaftVersionFeature
-    doc: A range of the feature level `kraft.version`.
+    doc: A range of levels of the feature `kraft.version`.
     seq:
       - id: min_supported_version
         -orig-id: MinSupportedVersion
         type: s2
-        doc: Lowest level supported.
+        doc: Lowest supported level.
       - id: max_supported_version
         -orig-id: MaxSupportedVersion
         type: s2
-        doc: Highest level supported.
+        doc: Highest supported level.
       - id: tagged_fields
         type: tagged_fields
-        doc: Optional fields. None is defined yet; unknown ones are kept.
+        doc: Optional fields. None is defined; unknown ones are kept.

@@ -1,6 +1,6 @@
 meta:
   id: apicurio_id_header
-  title: Id of a schema in a header of a record, for an Apicurio registry
+  title: Schema id in a record header, for an Apicurio registry
   application: Apicurio Registry
   xref:
     wikidata: Q16235208
@@ -10,18 +10,18 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  The value of a record's header `apicurio.value.globalId` or
-  `apicurio.value.contentId`, or of those that begin with `apicurio.key.`: the
-  id of the schema. The value of the record then has no framing.
+  Id of a schema, as the value of a record header: `globalId` or `contentId`
+  after the prefix `apicurio.value.` or `apicurio.key.`. The record's value or
+  key then has no framing.
 
-  All other headers of Apicurio hold text in UTF-8: `.groupId`, `.artifactId`,
-  `.version` and `.contentHash` name a schema, `.encoding` is the encoding of
-  Avro data (`BINARY` or `JSON`), and `.msgType` the type of a Protobuf or JSON
-  message.
+  All other headers of Apicurio are UTF-8 text: `.groupId`, `.artifactId`,
+  `.version` and `.contentHash` identify a schema, `.encoding` is the encoding
+  of Avro data (`BINARY` or `JSON`), and `.msgType` is the type of a Protobuf or
+  JSON message.
 doc-ref: >-
   https://www.apicur.io/registry/docs/apicurio-registry/2.6.x/getting-started/assembly-configuring-kafka-client-serdes.html
   Configuring Kafka serializers and deserializers
 seq:
   - id: schema_id
     type: s8
-    doc: The global id, or the content id.
+    doc: Global id or content id of the schema, depending on the header.

@@ -10,12 +10,12 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  A key or a value as serializers of Apicurio Registry 2 write it where the id
-  is not in headers, and those of Apicurio Registry 3 with
-  `Legacy8ByteIdHandler`. With ids of 4 bytes, as in Apicurio Registry 3 where
-  nothing else is said, it is a `confluent_value` of magic 0.
+  A key or value as serializers of Apicurio Registry 2 write it if the id is not
+  in a header, and serializers of Apicurio Registry 3 if they use
+  `Legacy8ByteIdHandler`. With 4-byte ids, the default of Apicurio Registry 3,
+  the framing is that of a `confluent_value` with magic 0.
 
-  Nothing in the bytes says which of the two it is.
+  The bytes do not show which of the two framings was used.
 doc-ref: >-
   https://www.apicur.io/registry/docs/apicurio-registry/2.6.x/getting-started/assembly-configuring-kafka-client-serdes.html
   Configuring Kafka serializers and deserializers
@@ -28,10 +28,10 @@ seq:
   - id: schema_id
     type: s8
     doc: |
-      The schema's global id, or its content id, as the serializer is
-      configured.
+      Global id or content id of the schema, depending on the configuration of
+      the serializer.
   - id: payload
     size-eos: true
     doc: |
-      The data in the format that the schema is of. For Protobuf there is a
-      message of its own before them, which names the message's type.
+      The data, in the format of the schema. Protobuf data starts with another
+      Protobuf message, which names the type of the message.

@@ -13,11 +13,11 @@ meta:
     - ../primitives/varint
   endian: be
 doc: |
-  A key or a value as Confluent's serializer for Protobuf writes it: as
-  `confluent_value`, and behind the id which message of the schema it is.
+  A key or value as Confluent's serializer for Protobuf writes it: the framing
+  of a `confluent_value`, then the index of the message in its schema.
 
-  The header of a record (`__key_schema_id`, `__value_schema_id`) has these
-  bytes with an empty `payload` where the id is there.
+  If the serializer puts the id into a record header (`__key_schema_id` or
+  `__value_schema_id`), the header has these bytes with an empty `payload`.
 doc-ref: >-
   https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
   Wire format
@@ -28,23 +28,24 @@ seq:
       any-of: [0, 1]
     -default: 0
     doc: |
-      Which id follows: 0 the registry's number, 1 a GUID. Other values are not
-      in use; older readers refuse everything but 0.
+      Kind of the id that follows: 0 is the schema's number in the registry, 1
+      is a GUID. Other values are not used; older readers reject all values but
+      0.
   - id: schema
     type:
       switch-on: magic
       cases:
         0: schema_number
         1: schema_guid
-    doc: The schema, by its number or its GUID.
+    doc: Number or GUID of the schema.
   - id: num_message_indexes
     type: varint
     -valid:
       expr: _.value >= 0
     -derive: count_of(message_indexes)
     doc: |
-      Number of elements of `message_indexes`. 0 is short for one element that
-      is 0: the first message of the schema.
+      Number of elements of `message_indexes`. 0 stands for a single index 0:
+      the first message of the schema.
   - id: message_indexes
     type: varint
     -valid:
@@ -52,21 +53,21 @@ seq:
     repeat: expr
     repeat-expr: num_message_indexes.value
     doc: |
-      The place of the message in its schema: the number of the message on the
-      top level, then that of the message inside it, and so on; each counts
-      from 0. Empty for the first message on the top level.
+      Path to the message in its schema: the index of the top-level message,
+      then the index of the message nested in it, and so on, each from 0. Empty
+      for the first top-level message.
   - id: payload
     size-eos: true
-    doc: The message in Protobuf.
+    doc: The message, encoded as Protobuf.
 types:
   schema_number:
-    doc: A schema as one registry knows it.
+    doc: A schema, by its number in one registry.
     seq:
       - id: number
         type: s4
-        doc: Number of the schema in the registry, positive.
+        doc: Positive number of the schema in the registry.
   schema_guid:
-    doc: A schema as every registry knows it.
+    doc: A schema, by an id that is the same in all registries.
     seq:
       - id: guid
         type: uuid

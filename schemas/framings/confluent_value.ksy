@@ -12,13 +12,13 @@ meta:
     - ../primitives/uuid
   endian: be
 doc: |
-  A key or a value as Confluent's serializers for Avro and JSON Schema write
-  it: which schema it was written with, then the data themselves. That of
-  Protobuf is `confluent_protobuf_value`.
+  A key or value as Confluent's serializers for Avro and JSON Schema write it:
+  the id of its schema, then the data. The serializer for Protobuf writes a
+  `confluent_protobuf_value`.
 
-  A serializer can put the id into a record's header instead, under the name
-  `__key_schema_id` or `__value_schema_id`: the header then has these bytes
-  with an empty `payload` and `magic` 1, and the value has no framing.
+  A serializer can put the id into a record header instead, named
+  `__key_schema_id` or `__value_schema_id`: the header then has these bytes with
+  an empty `payload` and `magic` 1, and the key or value has no framing.
 doc-ref: >-
   https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
   Wire format
@@ -29,27 +29,28 @@ seq:
       any-of: [0, 1]
     -default: 0
     doc: |
-      Which id follows: 0 the registry's number, 1 a GUID. Other values are not
-      in use; older readers refuse everything but 0.
+      Kind of the id that follows: 0 is the schema's number in the registry, 1
+      is a GUID. Other values are not used; older readers reject all values but
+      0.
   - id: schema
     type:
       switch-on: magic
       cases:
         0: schema_number
         1: schema_guid
-    doc: The schema, by its number or its GUID.
+    doc: Number or GUID of the schema.
   - id: payload
     size-eos: true
-    doc: The data in the format that the schema is of.
+    doc: The data, in the format of the schema.
 types:
   schema_number:
-    doc: A schema as one registry knows it.
+    doc: A schema, by its number in one registry.
     seq:
       - id: number
         type: s4
-        doc: Number of the schema in the registry, positive.
+        doc: Positive number of the schema in the registry.
   schema_guid:
-    doc: A schema as every registry knows it.
+    doc: A schema, by an id that is the same in all registries.
     seq:
       - id: guid
         type: uuid

@@ -12,31 +12,31 @@ meta:
     - ../primitives/uuid
   endian: be
 doc: |
-  A key or a value as serializers for the AWS Glue Schema Registry write it: 18
-  bytes that say how it is compressed and which schema it was written with,
-  then the data.
+  A key or value as serializers for the AWS Glue Schema Registry write it: a
+  header of 18 bytes with the compression and the id of the schema, then the
+  data.
 doc-ref: https://github.com/awslabs/aws-glue-schema-registry AWS Glue Schema Registry Library
 seq:
   - id: header_version
     type: u1
     valid: 3
     -default: 3
-    doc: Version of the framing. Only 3 is in use.
+    doc: Version of the framing. Only 3 is used.
   - id: compression
     type: u1
     enum: compression
     valid:
       any-of: [compression::none, compression::zlib]
     -default: none
-    doc: How `payload` is compressed.
+    doc: Compression of `payload`.
   - id: schema_version_id
     type: uuid
-    doc: Id of the version of the schema.
+    doc: UUID of the schema version.
   - id: payload
     size-eos: true
     doc: |
-      The data in the format that the schema is of, as they are stored: a zlib
-      stream (RFC 1950) where `compression` says so.
+      The data as stored, in the format of the schema; a zlib stream (RFC 1950)
+      if `compression` is `zlib`.
 enums:
   compression:
     0:

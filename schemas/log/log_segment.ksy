@@ -14,13 +14,14 @@ meta:
     - record_batch
   endian: be
 doc: |
-  A segment of a partition's log: entries one after another, with no header of
-  the file itself. An entry is one message of magic 0 or 1, or one record batch
-  of magic 2, and one file may mix them. The file's name is the segment's base
-  offset in 20 decimal digits.
+  A segment of a partition's log: a sequence of entries, without a file header.
+  An entry is a message of magic 0 or 1, or a record batch of magic 2; one file
+  can contain all three. The file is named after the segment's base offset, in
+  20 decimal digits.
 
-  A segment that a broker is writing, or that it left behind in a crash, may
-  end in a part of an entry or in zeros. This description is of whole entries.
+  The segment that a broker is writing, or was writing when it crashed, may end
+  with an incomplete entry or with zeros. This schema describes complete entries
+  only.
 doc-ref: https://kafka.apache.org/documentation/#log Log
 seq:
   - id: entries
@@ -30,9 +31,8 @@ seq:
 types:
   entry:
     doc: |
-      One message or one record batch. The three formats agree on the length
-      in bytes 8 to 11 and on the magic in byte 16, which are looked at before
-      the entry is read.
+      One message or one record batch. All three formats have the length in
+      bytes 8 to 11 and the magic in byte 16, which are read ahead of the entry.
     seq:
       - id: body
         size: len_entry
@@ -48,17 +48,17 @@ types:
         pos: _io.pos
         type: s8
         doc: |
-          Offset of the message, or the batch's base offset, before the entry
-          is read. Where instances are computed on demand, as in ksc's readers,
-          it is not known afterwards: ask `body` for it then.
+          Offset of the message, or base offset of the batch, read ahead of the
+          entry. Readers that compute instances on demand, as those of ksc do,
+          cannot compute it after the entry; use the offset in `body` then.
       len_body:
         pos: _io.pos + 8
         type: s4
-        doc: Length of the entry after its first 12 bytes, in bytes.
+        doc: Length of the entry in bytes, without its first 12 bytes.
       magic:
         pos: _io.pos + 16
         type: s1
-        doc: Version of the entry's format.
+        doc: Version of the entry format.
       len_entry:
         value: (len_body.as<s8> + (12).as<s8>).as<s8>
         doc: Length of the whole entry, in bytes.

@@ -12,19 +12,19 @@ meta:
   endian: be
   bit-endian: be
 doc: |
-  The message format used before Apache Kafka 0.11, on disk and on the wire:
-  magic 0 up to 0.9, magic 1 (KIP-32) in 0.10. Messages follow one another;
-  each has 12 bytes of offset and length in front.
+  The message format before Apache Kafka 0.11, on disk and on the wire: magic 0
+  up to Kafka 0.9, magic 1 (KIP-32) in Kafka 0.10. A message set is a sequence
+  of messages, each after 12 bytes of offset and length.
 
-  Messages are compressed by putting a message set, compressed, into the value
-  of one message, the wrapper. Its offset is that of the last message inside.
-  The messages inside have absolute offsets in magic 0 and relative ones (0, 1,
-  2, with gaps after compaction) in magic 1, where a message's own offset is
-  the wrapper's offset, minus the last relative offset, plus its own. They must
-  not be wrappers themselves.
+  A compressed message set is the value of a single message, the wrapper, whose
+  offset is that of the last inner message. Inner messages have absolute offsets
+  in magic 0, and relative offsets (0, 1, 2, with gaps after compaction) in
+  magic 1: the absolute offset is the wrapper's offset, minus the last relative
+  offset, plus the message's relative offset. Inner messages must not be
+  wrappers.
 
-  A fetch response may cut the last message short; this description is of whole
-  messages.
+  A fetch response may cut the last message short. This schema describes
+  complete messages only.
 doc-ref: https://kafka.apache.org/documentation/#messageset Old Message Format
 seq:
   - id: entries
@@ -44,7 +44,7 @@ types:
             ? -1 : message.attributes.timestamp_type.to_i
         - key
         - value
-    doc: A message with the 12 bytes that a log puts in front of it.
+    doc: A message with its offset and length.
     seq:
       - id: offset
         type: s8
@@ -52,8 +52,8 @@ types:
         -column:
           type: int64
         doc: |
-          Offset of the message; of a wrapper, that of the last message inside.
-          Outside the CRC.
+          Offset of the message; in a wrapper, the offset of the last inner
+          message. Not covered by the CRC.
       - id: len_message
         -orig-id: message_size
         type: s4
@@ -62,8 +62,8 @@ types:
         -derive: length_of(message)
         -column: false
         doc: |
-          Length of `message`, in bytes. The smallest message of magic 0 has
-          14, that of magic 1 has 22.
+          Length of `message`, in bytes. The smallest message has 14 bytes in
+          magic 0, and 22 in magic 1.
       - id: message
         size: len_message
         type: message
@@ -88,13 +88,13 @@ types:
         -default: 1
         -column: false
         doc: |
-          Version of the message format. It stands at the same place, byte 16
-          of the entry, in `record_batch`.
+          Version of the message format. A `record_batch` has it at the same
+          place: byte 16 of the entry.
       - id: attributes
         size: 1
         type: message_attributes
         -column: false
-        doc: Compression and type of timestamp.
+        doc: Compression and timestamp type.
       - id: timestamp
         type: s8
         if: magic >= 1
@@ -102,31 +102,29 @@ types:
         -column:
           type: 'timestamp[ms, UTC]'
         doc: |
-          Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the
-          largest timestamp of the messages inside or, where its type is
-          `log_append_time`, the time of the append, which then is the
-          timestamp of all messages inside. Absent in magic 0.
+          Milliseconds since 1970-01-01 UTC; -1 means none. A wrapper has the
+          largest timestamp of its inner messages or, if its type is
+          `log_append_time`, the time of the append, which is then the timestamp
+          of all inner messages. Absent in magic 0.
       - id: len_key
         -orig-id: key_length
         type: s4
         -derive: length_of(key)
         -column: false
-        doc: Length of `key`, in bytes. Any negative length is null.
+        doc: Length of `key`, in bytes. Any negative length means null.
       - id: key
         size: len_key
         if: len_key >= 0
         -nullable: len_key == -1
         -column:
           type: binary
-        doc: |
-          The key's bytes, or null, as always in a wrapper. Null and empty
-          differ.
+        doc: The key, or null; always null in a wrapper. Null and empty differ.
       - id: len_value
         -orig-id: value_length
         type: s4
         -derive: length_of(value)
         -column: false
-        doc: Length of `value`, in bytes. Any negative length is null.
+        doc: Length of `value`, in bytes. Any negative length means null.
       - id: value
         size: len_value
         if: len_value >= 0
@@ -140,43 +138,45 @@ types:
         -column:
           type: binary
         doc: |
-          The value's bytes, or null. Null and empty differ. Where the
-          compression is not `none`, a compressed `message_set`.
+          The value, or null. Null and empty differ. If the compression is not
+          `none`, the value is a compressed `message_set`.
 
-          In magic 0 the header checksum of an LZ4 frame is computed over the
-          frame's magic number too (KIP-57), so LZ4 libraries refuse the frame
-          as it is. This is the codec `lz4_legacy`.
+          In magic 0, the header checksum of an LZ4 frame also covers the
+          frame's magic number (KIP-57), so LZ4 libraries reject the frame. This
+          is the codec `lz4_legacy`.
   message_attributes:
-    doc: What holds for the message and, in a wrapper, for those inside.
+    doc: Flags of the message and, in a wrapper, of its inner messages.
     seq:
       - id: reserved
         type: b4
         -default: 0
-        doc: Without meaning; ignored.
+        doc: Not used; ignored.
       - id: timestamp_type
         -orig-id: timestampType
         type: b1
         enum: timestamp_type
         -default: create_time
         doc: |
-          Who set the timestamp. Ignored in magic 0, and in messages inside a
-          wrapper, where the wrapper's counts.
+          Origin of the timestamp. Ignored in magic 0, and in inner messages,
+          for which the wrapper's type holds.
       - id: compression
         type: b3
         enum: compression
         -default: none
-        doc: How the value is compressed; if it is, the message is a wrapper.
+        doc: |
+          Compression of the value. If it is not `none`, the message is a
+          wrapper.
 enums:
   compression:
     0:
       id: none
-      doc: Not compressed, not a wrapper.
+      doc: Not compressed; the message is not a wrapper.
     1:
       id: gzip
       doc: gzip (RFC 1952), one or more members.
     2:
       id: snappy
-      doc: Snappy, in xerial's framing of blocks or as one raw block.
+      doc: Snappy, as blocks in xerial's framing or as one raw block.
     3:
       id: lz4
       doc: One LZ4 frame of independent blocks.
@@ -184,8 +184,8 @@ enums:
     0:
       id: create_time
       -orig-id: CreateTime
-      doc: The producer did.
+      doc: Set by the producer.
     1:
       id: log_append_time
       -orig-id: LogAppendTime
-      doc: The broker did, on append.
+      doc: Set by the broker on append.

@@ -11,14 +11,14 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  Sparse map from an offset to the position of its batch in the segment. The
-  segment's base offset is the name of both files. Both columns ascend. To find
-  an offset, take the last entry that is not above it and read the segment from
-  there on.
+  Sparse map from offsets to positions of batches in the segment. The index and
+  the segment are named after the segment's base offset. Both columns ascend. To
+  find an offset, take the last entry whose offset is not larger, and read the
+  segment from its position.
 
-  The index of the active segment is allocated in advance and padded with
-  zeros, so in a file that was not closed the first entry after the first one
-  whose offset is 0 ends the index.
+  The index of the active segment is preallocated and padded with zeros. In a
+  file that was not closed, the first entry with offset 0 after the first entry
+  therefore ends the index.
 doc-ref: >-
   https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/OffsetIndex.java
   OffsetIndex
@@ -30,7 +30,7 @@ seq:
 types:
   entry:
     -row: true
-    doc: Where one batch of the segment lies.
+    doc: Position of one batch in the segment.
     seq:
       - id: relative_offset
         -orig-id: relativeOffset
@@ -39,8 +39,8 @@ types:
           type: int32
         doc: |
           Last offset of the batch at `ofs_batch`, minus the segment's base
-          offset. Older brokers (before 3.8) wrote the last offset of all the
-          batches that were appended together.
+          offset. Brokers before Kafka 3.8 wrote the last offset of all batches
+          that were appended together.
       - id: ofs_batch
         -orig-id: position
         type: s4
@@ -49,4 +49,4 @@ types:
         -column:
           name: position
           type: int32
-        doc: Where the batch starts in the segment file, in bytes.
+        doc: Position of the batch in the segment file, in bytes.

@@ -11,10 +11,10 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  What a broker knows of the idempotent and transactional producers (KIP-98) of
-  a partition at the offset that is the file's name. It is taken when a segment
-  is rolled and on shutdown. Kafka deletes a snapshot that it cannot read or
-  whose CRC is wrong, and uses an older one.
+  State of the idempotent and transactional producers (KIP-98) of a partition at
+  the offset that names the file. The broker writes it when it rolls a segment
+  and when it shuts down. Kafka deletes a snapshot that it cannot read or whose
+  CRC is wrong, and uses an older one.
 doc-ref: >-
   https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java
   ProducerStateManager
@@ -23,7 +23,7 @@ seq:
     type: s2
     valid: 1
     -default: 1
-    doc: Version of the file's format. There has been no other.
+    doc: Version of the file format. Only 1 has been used.
   - id: crc
     -orig-id: Crc
     type: u4
@@ -45,8 +45,8 @@ types:
   entry:
     -row: true
     doc: |
-      One producer. The fields on its last batch are -1 (`offset_delta` 0) when
-      all that is known of it is a transaction marker.
+      One producer. If only a transaction marker of it is known, the fields
+      about its last batch are -1 (`offset_delta` is 0).
     seq:
       - id: producer_id
         -orig-id: ProducerId
@@ -66,21 +66,22 @@ types:
         -default: -1
         -column:
           type: int32
-        doc: Sequence number of its last record; -1 is none.
+        doc: Sequence number of its last record; -1 means none.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
         -default: -1
         -column:
           type: int64
-        doc: Offset of its last record; -1 is none.
+        doc: Offset of its last record; -1 means none.
       - id: offset_delta
         -orig-id: OffsetDelta
         type: s4
         -default: 0
         -column:
           type: int32
-        doc: Last offset of its last batch minus that batch's first.
+        doc: |
+          Last offset of its last batch, minus the first offset of that batch.
       - id: timestamp
         -orig-id: Timestamp
         type: s8
@@ -89,7 +90,7 @@ types:
           type: timestamp[ms]
         doc: |
           Largest timestamp of its last batch, in milliseconds since 1970-01-01
-          UTC; -1 is none.
+          UTC; -1 means none.
       - id: coordinator_epoch
         -orig-id: CoordinatorEpoch
         type: s4
@@ -98,11 +99,11 @@ types:
           type: int32
         doc: |
           Epoch of the transaction coordinator that wrote its last marker; -1
-          is none.
+          means none.
       - id: current_txn_first_offset
         -orig-id: CurrentTxnFirstOffset
         type: s8
         -default: -1
         -column:
           type: int64
-        doc: First offset of its open transaction; -1 is none.
+        doc: First offset of its open transaction; -1 means none.

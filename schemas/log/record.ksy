@@ -15,8 +15,8 @@ meta:
   encoding: UTF-8
   endian: be
 doc: |
-  One record inside an uncompressed (or already decompressed) magic-2 record
-  batch. Offsets and timestamps are deltas against the batch header.
+  One record of a record batch of magic 2, after decompression. Its offset and
+  timestamp are relative to the batch header.
 doc-ref: https://kafka.apache.org/documentation/#record Record
 seq:
   - id: len_body
@@ -49,7 +49,7 @@ types:
           last: _batch.base_offset + _batch.last_offset_delta
         timestamp:
           last: _batch.max_timestamp
-    doc: What a record holds after its length.
+    doc: A record after its length.
     doc-ref: >-
       https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java
       DefaultRecord
@@ -58,9 +58,7 @@ types:
         type: s1
         -default: 0
         -column: false
-        doc: |
-          No bit has a meaning yet. Written as 0; any value is accepted and
-          kept.
+        doc: No bit is used. Written as 0; any value is accepted and kept.
       - id: timestamp_delta
         -orig-id: timestampDelta
         type: varlong
@@ -71,10 +69,10 @@ types:
             _batch.attributes.timestamp_type == timestamp_type::log_append_time
             ? _batch.max_timestamp : _batch.base_timestamp + timestamp_delta
         doc: |
-          Milliseconds between the batch's `base_timestamp` and this record's
-          timestamp; may be negative. Without meaning where the batch's
-          timestamps are of type `log_append_time`: then all records have the
-          batch's `max_timestamp`. A timestamp of -1 is none.
+          The record's timestamp minus the batch's `base_timestamp`, in
+          milliseconds; may be negative. Ignored if the batch's timestamp type
+          is `log_append_time`: then all records have the batch's
+          `max_timestamp`. A timestamp of -1 means none.
       - id: offset_delta
         -orig-id: offsetDelta
         type: varint
@@ -88,20 +86,20 @@ types:
         type: varint
         -derive: length_of(key)
         -column: false
-        doc: Length of `key`, in bytes. Any negative length is null.
+        doc: Length of `key`, in bytes. Any negative length means null.
       - id: key
         size: len_key.value
         if: len_key.value >= 0
         -nullable: len_key == -1
         -column:
           type: binary
-        doc: The key's bytes, or null. Null and empty differ.
+        doc: The key, or null. Null and empty differ.
       - id: len_value
         -orig-id: valueLength
         type: varint
         -derive: length_of(value)
         -column: false
-        doc: Length of `value`, in bytes. Any negative length is null.
+        doc: Length of `value`, in bytes. Any negative length means null.
       - id: value
         size: len_value.value
         if: len_value.value >= 0
@@ -109,8 +107,8 @@ types:
         -column:
           type: binary
         doc: |
-          The value's bytes, or null, which in a compacted topic deletes the
-          key. Null and empty differ.
+          The value, or null. Null and empty differ. In a compacted topic, null
+          deletes the key.
       - id: num_headers
         -orig-id: headersCount
         type: varint
@@ -126,8 +124,8 @@ types:
         -column:
           type: 'list<struct<key: string, value: binary>>'
         doc: |
-          Headers in the order the producer gave them; keys may repeat. May be
-          empty, never null.
+          Headers in the producer's order; keys may repeat. May be empty, never
+          null.
   header:
     doc: One header of a record (KIP-82).
     doc-ref: https://kafka.apache.org/documentation/#recordheader Record Header
@@ -143,15 +141,15 @@ types:
         -orig-id: headerKey
         size: len_key.value
         type: str
-        doc: The header's name, UTF-8. May be empty, never null.
+        doc: The header's key, in UTF-8. May be empty, never null.
       - id: len_value
         -orig-id: headerValueLength
         type: varint
         -derive: length_of(value)
-        doc: Length of `value`, in bytes. Any negative length is null.
+        doc: Length of `value`, in bytes. Any negative length means null.
       - id: value
         -orig-id: Value
         size: len_value.value
         if: len_value.value >= 0
         -nullable: len_value == -1
-        doc: The header's bytes, or null. Null and empty differ.
+        doc: The header's value, or null. Null and empty differ.

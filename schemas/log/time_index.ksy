@@ -11,12 +11,12 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  Sparse map from a timestamp to an offset (KIP-33): an entry says that its
-  timestamp is the largest of the segment up to its offset, so all messages
-  with a larger one come later. The segment's base offset is the name of both
-  files. Timestamps ascend; offsets do not descend.
+  Sparse map from timestamps to offsets (KIP-33). The timestamp of an entry is
+  the largest of the segment up to the entry's offset, so all messages with a
+  larger timestamp come later. The index and the segment are named after the
+  segment's base offset. Timestamps ascend; offsets do not descend.
 
-  Like the offset index, that of the active segment is allocated in advance and
+  Like the offset index, the index of the active segment is preallocated and
   padded with zeros.
 doc-ref: >-
   https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TimeIndex.java
@@ -44,6 +44,6 @@ types:
         -column:
           type: int32
         doc: |
-          Last offset of the batch with that timestamp, minus the segment's
-          base offset. Leaders before 3.7 could write the offset of the message
+          Last offset of the batch with that timestamp, minus the segment's base
+          offset. Leaders before Kafka 3.7 could write the offset of the message
           itself.

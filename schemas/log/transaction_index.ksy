@@ -11,12 +11,13 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  The transactions (KIP-98) whose abort marker lies in the segment, in the
-  order of their markers. A reader with isolation level `read_committed` drops
-  the records of these producers between the two offsets. The segment's base
-  offset is the name of both files.
+  The transactions (KIP-98) whose abort markers are in the segment, in the order
+  of the markers. A reader with isolation level `read_committed` drops the
+  records of each producer between the two offsets. The index and the segment
+  are named after the segment's base offset.
 
-  There are no zeros at the end. Kafka ignores a part of an entry there.
+  The file is not padded with zeros. Kafka ignores an incomplete entry at its
+  end.
 doc-ref: >-
   https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TransactionIndex.java
   TransactionIndex
@@ -38,20 +39,20 @@ types:
         valid: 0
         -default: 0
         -column: false
-        doc: Version of the entry's format.
+        doc: Version of the entry format.
       - id: producer_id
         -orig-id: ProducerId
         type: s8
         -column:
           type: int64
-        doc: Id of the producer whose transaction it was.
+        doc: Id of the producer whose transaction was aborted.
       - id: first_offset
         -orig-id: FirstOffset
         type: s8
         -column:
           type: int64
         doc: |
-          Offset of the transaction's first record, which may lie in an earlier
+          Offset of the transaction's first record, which may be in an earlier
           segment.
       - id: last_offset
         -orig-id: LastOffset
@@ -66,4 +67,5 @@ types:
           type: int64
         doc: |
           Last stable offset when the marker was written: the first offset of
-          the oldest other open transaction, else `last_offset + 1`.
+          the oldest transaction that was still open, otherwise `last_offset +
+          1`.

@@ -24,8 +24,8 @@ meta:
   kind: coordinator-value
   number: 8
 doc: >-
-  Partitions that a member of a consumer group owns now, and how far it is on
-  its way to the target assignment.
+  Current assignment of a consumer group member: the partitions that it owns,
+  and its progress towards the target assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupCurrentMemberAssignmentValue.json ConsumerGroupCurrentMemberAssignmentValue
 seq:
   - id: version
@@ -38,20 +38,20 @@ seq:
     -orig-id: MemberEpoch
     type: s4
     doc: >-
-      Epoch of the assignment that the member follows, as its next heartbeat has
-      to give it; -2 where a static member has left for a while.
+      Current epoch of the member, which its next heartbeat must contain; -2 if
+      a static member has left temporarily.
   - id: previous_member_epoch
     -orig-id: PreviousMemberEpoch
     type: s4
     doc: >-
-      Epoch of the member before; accepted too, as the answer with the new one
-      may have been lost.
+      Previous epoch of the member. It is accepted too, because the response
+      with the current epoch may have been lost.
   - id: state
     -orig-id: State
     type: s1
     doc: >-
-      How far the member is: 0 stable, 1 has partitions to give up, 2 waits for
-      partitions that others have, 127 unknown.
+      State of the member: 0 stable, 1 must revoke partitions, 2 waits for
+      partitions that other members still own, 127 unknown.
   - id: num_assigned_partitions_plus_one
     type: unsigned_varint
     -valid:
@@ -76,7 +76,8 @@ seq:
     repeat: expr
     repeat-expr: num_partitions_pending_revocation_plus_one.value - 1
     doc: >-
-      Partitions that the member has to give up and has not confirmed, by topic.
+      Partitions that the member must revoke and has not yet confirmed as
+      revoked, by topic.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
@@ -106,14 +107,12 @@ types:
         doc: Optional fields, known and unknown.
   nullable_int32_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: s4
         repeat: expr
@@ -157,8 +156,6 @@ types:
             -default: empty
             doc: >-
               Member epoch at which each of `partitions` was assigned, in the
-              same order: a commit with an older one is refused. Null, or
-              without elements, where it was not kept.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              same order; commits with an older epoch are rejected. Null or
+              empty if the epochs are unknown.
+        doc: The field's value. The values of unknown tags are kept as bytes.

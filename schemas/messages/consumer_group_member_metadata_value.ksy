@@ -24,8 +24,8 @@ meta:
   kind: coordinator-value
   number: 5
 doc: >-
-  What a member of a consumer group reported of itself: who it is, and what it
-  subscribes to.
+  Metadata of a consumer group member, as the member reported it: its identity
+  and its subscription.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMemberMetadataValue.json ConsumerGroupMemberMetadataValue
 seq:
   - id: version
@@ -39,21 +39,22 @@ seq:
     type: nullable_text(true)
     -default: empty
     doc: >-
-      `group.instance.id` of a static member (KIP-345). Null is a dynamic one.
+      `group.instance.id` of a static member (KIP-345); null for a dynamic
+      member.
   - id: rack_id
     -orig-id: RackId
     type: nullable_text(true)
     -default: empty
-    doc: '`client.rack` of the member. Null is none.'
+    doc: '`client.rack` of the member, or null.'
   - id: client_id
     -orig-id: ClientId
     type: text(true)
-    doc: '`client.id` that the member''s connection gave. May be empty.'
+    doc: '`client.id` of the member''s connection. May be empty.'
   - id: client_host
     -orig-id: ClientHost
     type: text(true)
     doc: >-
-      Address that the member connected from, in Java's notation: `/` and the IP
+      Address of the member's connection, in Java's notation: `/` and the IP
       address.
   - id: num_subscribed_topic_names_plus_one
     type: unsigned_varint
@@ -66,41 +67,42 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_subscribed_topic_names_plus_one.value - 1
-    doc: Topics that the member subscribes to by name, in order of the names.
+    doc: Topics that the member subscribes to by name, sorted by name.
   - id: subscribed_topic_regex
     -orig-id: SubscribedTopicRegex
     type: nullable_text(true)
     -default: empty
     doc: >-
-      Regular expression, in RE2/J's syntax, by which the member subscribes to
-      topics. Null or empty is none.
+      Regular expression of the member's subscription, in the syntax of RE2/J.
+      Null or empty means none.
   - id: rebalance_timeout_ms
     -orig-id: RebalanceTimeoutMs
     type: s4
     -default: -1
     doc: >-
-      How long the member may take to give up partitions, in milliseconds; -1 is
-      not given.
+      Time that the member has to revoke partitions, in milliseconds; -1 means
+      unset.
   - id: server_assignor
     -orig-id: ServerAssignor
     type: nullable_text(true)
     -default: empty
     doc: >-
-      Name of the broker's assignor that the member wants, such as `uniform`.
-      Null leaves it to the broker.
+      Server-side assignor that the member prefers, such as `uniform`; null if
+      the broker is to choose.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   classic_member_metadata:
     -orig-id: ClassicMemberMetadata
-    doc: What a member of the classic protocol sent as it joined.
+    doc: Metadata that a member of the classic protocol sent when it joined.
     seq:
       - id: session_timeout_ms
         -orig-id: SessionTimeoutMs
         type: s4
         doc: >-
-          Without a heartbeat for this many milliseconds, the member is removed.
+          The coordinator removes the member after this time without a
+          heartbeat, in milliseconds.
       - id: num_supported_protocols_plus_one
         type: unsigned_varint
         -valid:
@@ -112,13 +114,13 @@ types:
         type: classic_protocol
         repeat: expr
         repeat-expr: num_supported_protocols_plus_one.value - 1
-        doc: Assignors that the member supports, the one it prefers first.
+        doc: Assignors that the member supports, most preferred first.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   classic_protocol:
     -orig-id: ClassicProtocol
-    doc: One assignor of the member's.
+    doc: One assignor that the member supports.
     seq:
       - id: name
         -orig-id: Name
@@ -128,7 +130,7 @@ types:
         -orig-id: Metadata
         type: blob(true)
         doc: >-
-          What the member sent for this assignor: a
+          Metadata that the member sent for this assignor: a
           `consumer_protocol_subscription`.
       - id: tagged_fields
         type: tagged_fields
@@ -140,7 +142,7 @@ types:
       - id: has_value
         type: unsigned_varint
         -derive: presence_of(value)
-        doc: 'Whether `value` is there: 1, or 0 where it is null.'
+        doc: 'Whether `value` is present: 1, or 0 if it is null.'
       - id: value
         type: classic_member_metadata
         if: has_value.value >= 1
@@ -181,8 +183,6 @@ types:
             -orig-id: ClassicMemberMetadata
             -default: empty
             doc: >-
-              What a member sent that uses the classic protocol. Null is one
-              that uses the consumer protocol.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Metadata of a member that uses the classic protocol; null if the
+              member uses the consumer protocol.
+        doc: The field's value. The values of unknown tags are kept as bytes.

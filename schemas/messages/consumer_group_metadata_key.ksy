@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 3
 doc: >-
-  Key of a consumer group of KIP-848, whose assignment the broker computes. With
-  a null value the group is gone, or has become a classic one.
+  Key of a consumer group of KIP-848, whose assignment the broker computes. A
+  null value means that the group was deleted or has become a classic group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMetadataKey.json ConsumerGroupMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 3
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

@@ -32,8 +32,8 @@ seq:
     -orig-id: Epoch
     type: s4
     doc: >-
-      Epoch of the group. A change of its members, their subscriptions or the
-      topics raises it, and a new target assignment is due.
+      Epoch of the group. It is increased when members, subscriptions or topics
+      change, and a new target assignment is then computed.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -79,9 +79,7 @@ types:
             id: metadata_hash
             -orig-id: MetadataHash
             doc: >-
-              Hash of the subscribed topics with their partitions and racks, by
-              which a change of them is noticed; 0 is none. Since Kafka 4.1
-              (KIP-1101).
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Hash of the subscribed topics with their partitions and racks,
+              which shows whether they have changed; 0 means none. Since Kafka
+              4.1 (KIP-1101).
+        doc: The field's value. The values of unknown tags are kept as bytes.

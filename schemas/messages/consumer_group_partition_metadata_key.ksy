@@ -19,15 +19,15 @@ meta:
   number: 4
 doc: >-
   Key of the topics that a consumer group subscribes to. Since Kafka 4.1
-  (KIP-1101), `metadata_hash` of `consumer_group_metadata_value` stands for
-  them, and a null value removes them.
+  (KIP-1101), `metadata_hash` of `consumer_group_metadata_value` replaces this
+  record, and a null value removes it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupPartitionMetadataKey.json ConsumerGroupPartitionMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 4
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

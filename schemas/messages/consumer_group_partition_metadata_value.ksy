@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 4
 doc: >-
-  Topics that a consumer group subscribed to, as they were when its epoch was
-  last raised. Kafka 4.0 and before wrote it.
+  Topics that a consumer group subscribed to when its epoch was last increased.
+  Written up to Kafka 4.0.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupPartitionMetadataValue.json ConsumerGroupPartitionMetadataValue
 seq:
   - id: version
@@ -56,7 +56,9 @@ types:
       - id: topic_id
         -orig-id: TopicId
         type: uuid
-        doc: Id of the topic. A later topic of the same name has another.
+        doc: >-
+          Id of the topic. A topic that is created again under the same name has
+          a new id.
       - id: topic_name
         -orig-id: TopicName
         type: text(true)
@@ -64,7 +66,7 @@ types:
       - id: num_partitions
         -orig-id: NumPartitions
         type: s4
-        doc: How many partitions the topic had.
+        doc: Number of partitions of the topic.
       - id: num_partition_metadata_plus_one
         type: unsigned_varint
         -valid:
@@ -77,8 +79,8 @@ types:
         repeat: expr
         repeat-expr: num_partition_metadata_plus_one.value - 1
         doc: >-
-          Racks by partition. Without elements where no rack was known, and
-          always since Kafka 4.0.
+          Racks by partition. Empty if no rack was known, and always empty in
+          Kafka 4.0.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -101,7 +103,9 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_racks_plus_one.value - 1
-        doc: Racks (`broker.rack`) of the brokers with a replica, each once.
+        doc: >-
+          Racks (`broker.rack`) of the brokers that have a replica, without
+          duplicates.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

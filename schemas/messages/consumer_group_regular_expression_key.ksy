@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 16
 doc: >-
-  Key of the topics that a regular expression stands for in a consumer group.
-  With a null value, no member uses the expression any more.
+  Key of the topics that match a regular expression of a consumer group. A null
+  value means that no member uses the expression any more.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupRegularExpressionKey.json ConsumerGroupRegularExpressionKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 16
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)
@@ -34,4 +34,4 @@ seq:
   - id: regular_expression
     -orig-id: RegularExpression
     type: text(false)
-    doc: The expression, in RE2/J's syntax.
+    doc: The regular expression, in the syntax of RE2/J.

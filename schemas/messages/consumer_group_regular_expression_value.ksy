@@ -22,8 +22,8 @@ meta:
   kind: coordinator-value
   number: 16
 doc: >-
-  Topics that a regular expression of a consumer group matched when the broker
-  last looked.
+  Topics that matched a regular expression of a consumer group when the broker
+  last evaluated it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupRegularExpressionValue.json ConsumerGroupRegularExpressionValue
 seq:
   - id: version
@@ -43,17 +43,17 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_topics_plus_one.value - 1
-    doc: Names of the topics that matched.
+    doc: Names of the matching topics.
   - id: version_field
     -orig-id: Version
     type: s8
     doc: >-
-      Version of the metadata that was searched: an offset in
-      `__cluster_metadata`.
+      Version of the metadata for which the expression was evaluated: an offset
+      in `__cluster_metadata`.
   - id: timestamp
     -orig-id: Timestamp
     type: s8
-    doc: When it was searched, in milliseconds since 1970-01-01 UTC.
+    doc: Time of the evaluation, in milliseconds since 1970-01-01 UTC.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

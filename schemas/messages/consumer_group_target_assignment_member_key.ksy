@@ -19,15 +19,15 @@ meta:
   kind: coordinator-key
   number: 7
 doc: >-
-  Key of what a member of a consumer group is to own. With a null value the
-  member has left.
+  Key of the target assignment of a consumer group member. A null value means
+  that the member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupTargetAssignmentMemberKey.json ConsumerGroupTargetAssignmentMemberKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 7
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)
@@ -35,4 +35,4 @@ seq:
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: Id of the member that the partitions are for.
+    doc: Id of the member that the partitions are assigned to.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 7
 doc: >-
-  Partitions that a member of a consumer group is to own, once those who have
-  them give them up.
+  Target assignment of a consumer group member: the partitions that it will own
+  once their current owners have revoked them.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupTargetAssignmentMemberValue.json ConsumerGroupTargetAssignmentMemberValue
 seq:
   - id: version
@@ -44,14 +44,14 @@ seq:
     type: topic_partition
     repeat: expr
     repeat-expr: num_topic_partitions_plus_one.value - 1
-    doc: The partitions by topic. Without elements, the member gets none.
+    doc: The partitions, by topic; empty if the member gets none.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_partition:
     -orig-id: TopicPartition
-    doc: Partitions of one topic that the member is to own.
+    doc: Partitions of one topic in the member's target assignment.
     seq:
       - id: topic_id
         -orig-id: TopicId

@@ -19,15 +19,15 @@ meta:
   kind: coordinator-key
   number: 6
 doc: >-
-  Key of the epoch of a consumer group's target assignment. With a null value
-  there is none.
+  Key of the epoch of a consumer group's target assignment. A null value means
+  that there is no target assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupTargetAssignmentMetadataKey.json ConsumerGroupTargetAssignmentMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 6
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

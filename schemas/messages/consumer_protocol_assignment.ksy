@@ -17,9 +17,9 @@ meta:
 -versions: 0-3
 -flexible: none
 doc: >-
-  What the leader of a classic consumer group assigns to one consumer. It stands
-  in `assignment` of `group_metadata_value`. Fields are the same in all
-  versions.
+  Assignment of one consumer by the leader of a classic consumer group: the
+  contents of `assignment` in `group_metadata_value`. All versions have the same
+  fields.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/clients/src/main/resources/common/message/ConsumerProtocolAssignment.json ConsumerProtocolAssignment
 seq:
   - id: version
@@ -40,17 +40,16 @@ seq:
     repeat: expr
     repeat-expr: num_assigned_partitions
     doc: >-
-      Partitions that the consumer is to read, by topic. Without elements, it
-      gets none.
+      Partitions that are assigned to the consumer, by topic; empty if it gets
+      none.
   - id: user_data
     -orig-id: UserData
     type: nullable_blob(false)
-    doc: >-
-      Bytes of the assignor for its counterpart in the consumer. Null is none.
+    doc: Data of the assignor for its counterpart in the consumer, or null.
 types:
   topic_partition:
     -orig-id: TopicPartition
-    doc: Partitions of one topic that the consumer is to read.
+    doc: Partitions of one topic that are assigned to the consumer.
     seq:
       - id: topic
         -orig-id: Topic

@@ -18,10 +18,11 @@ meta:
 -versions: 0-3
 -flexible: none
 doc: >-
-  What a consumer of the classic protocol sends to the group's leader when it
-  joins: the topics that it wants, and what it owns. It stands in `subscription`
-  of `group_metadata_value`. Later versions only add fields at the end, so Kafka
-  reads an unknown one as the highest that it knows.
+  Subscription that a consumer of the classic protocol sends to the group's
+  leader when it joins: the topics that it subscribes to, and the partitions
+  that it owns. It is the contents of `subscription` in `group_metadata_value`.
+  Later versions only append fields, so Kafka reads an unknown version as the
+  highest version that it knows.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/clients/src/main/resources/common/message/ConsumerProtocolSubscription.json ConsumerProtocolSubscription
 seq:
   - id: version
@@ -46,8 +47,8 @@ seq:
     -orig-id: UserData
     type: nullable_blob(false)
     doc: >-
-      Bytes for the assignor on the leader, in a format of its own. Null is
-      none.
+      Data for the assignor on the leader, in a format that the assignor
+      defines, or null.
   - id: num_owned_partitions
     type: s4
     valid:
@@ -65,8 +66,8 @@ seq:
     -since: 1
     -ignorable: true
     doc: >-
-      Partitions that the consumer still owns, for assignors that leave them
-      where they are.
+      Partitions that the consumer still owns, for assignors that avoid moving
+      partitions.
   - id: generation_id
     -orig-id: GenerationId
     type: s4
@@ -74,14 +75,16 @@ seq:
     -since: 2
     -ignorable: true
     -default: -1
-    doc: Generation in which the consumer got `owned_partitions`; -1 is unknown.
+    doc: >-
+      Generation in which `owned_partitions` were assigned to the consumer; -1
+      means unknown.
   - id: rack_id
     -orig-id: RackId
     type: nullable_text(false)
     if: version >= 3
     -since: 3
     -ignorable: true
-    doc: '`client.rack` of the consumer. Null is none.'
+    doc: '`client.rack` of the consumer, or null.'
 types:
   topic_partition:
     -orig-id: TopicPartition

@@ -18,8 +18,8 @@ meta:
 -versions: 0
 -flexible: 0+
 doc: >-
-  A principal in the form of Kafka's default principal builder, as a broker
-  sends it along with a request that it forwards to the controller.
+  A principal as Kafka's default principal builder serializes it. A broker sends
+  it with each request that it forwards to the controller.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/clients/src/main/resources/common/message/DefaultPrincipalData.json DefaultPrincipalData
 seq:
   - id: version
@@ -31,7 +31,7 @@ seq:
   - id: principal_type
     -orig-id: Type
     type: text(true)
-    doc: Type of the principal; `User`, where no other builder made it.
+    doc: Type of the principal; the default builder sets `User`.
   - id: name
     -orig-id: Name
     type: text(true)
@@ -40,8 +40,8 @@ seq:
     -orig-id: TokenAuthenticated
     type: bool8
     doc: >-
-      Whether the client logged in with a delegation token at the broker that
-      forwards.
+      Whether the client authenticated with a delegation token at the forwarding
+      broker.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,16 +18,15 @@ meta:
   kind: coordinator-key
   number: 2
 doc: >-
-  Key of a classic consumer group, whose members choose the assignment among
-  themselves. With a null value the group is gone; its offsets have records of
-  their own.
+  Key of a classic consumer group, whose leader computes the assignment. A null
+  value means that the group was deleted; its offsets have separate records.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataKey.json GroupMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 2
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group
     -orig-id: group
     type: text(false)

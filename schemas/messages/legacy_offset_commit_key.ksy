@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 0
 doc: >-
-  Key of an offset commit as early brokers wrote it: type 0. Brokers still read
-  it; what they write is `offset_commit_key`, type 1, with the same fields.
+  Key of an offset commit as early brokers wrote it, with type 0. Brokers still
+  read it, and write `offset_commit_key`, type 1, which has the same fields.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/LegacyOffsetCommitKey.json LegacyOffsetCommitKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 0
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group
     -orig-id: group
     type: text(false)

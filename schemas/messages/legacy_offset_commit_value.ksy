@@ -20,8 +20,8 @@ meta:
   kind: coordinator-value
   number: 0
 doc: >-
-  Value of an offset commit whose key has type 0: a consumer group's position in
-  a partition.
+  Value of an offset commit whose key has type 0: the committed offset of a
+  consumer group in a partition.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/LegacyOffsetCommitValue.json LegacyOffsetCommitValue
 seq:
   - id: version
@@ -33,11 +33,11 @@ seq:
   - id: offset
     -orig-id: offset
     type: s8
-    doc: Offset of the next record that the group wants to read.
+    doc: 'The committed offset: the offset of the next record to read.'
   - id: metadata
     -orig-id: metadata
     type: text(false)
-    doc: Free text of the client's. May be empty, never null.
+    doc: Free text from the client. May be empty, never null.
   - id: commit_timestamp
     -orig-id: commitTimestamp
     type: s8

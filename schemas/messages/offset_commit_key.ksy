@@ -19,9 +19,8 @@ meta:
   kind: coordinator-key
   number: 1
 doc: |
-  Key of an offset commit: which consumer group's position in which partition
-  the value is about. A record with this key and a null value deletes the
-  position.
+  Key of an offset commit: the consumer group, and the partition whose offset it
+  committed. A record with this key and a null value deletes the offset.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitKey.json OffsetCommitKey
 seq:
   - id: record_type
@@ -30,8 +29,8 @@ seq:
       eq: 1
     -column: false
     doc: |
-      Number of the record's type, called the key's version up to Kafka 4.0.
-      0, before 0.9, is `legacy_offset_commit_key`.
+      Record type, called the version of the key up to Kafka 4.0. Type 0,
+      written before Kafka 0.9, is `legacy_offset_commit_key`.
   - id: group
     -orig-id: group
     type: text(false)

@@ -23,10 +23,10 @@ meta:
   kind: coordinator-value
   number: 1
 doc: |
-  Value of an offset commit: a consumer group's position in a partition.
-  Version 4 is the first flexible version: strings are compact and the value
-  ends with tagged fields. Kafka writes 3, or 4 since 4.1, or 1 where an expiry
-  time is set.
+  Value of an offset commit: the committed offset of a consumer group in a
+  partition. Version 4 is the first flexible version: strings are compact, and
+  the value ends with tagged fields. Kafka writes version 3, version 4 since
+  Kafka 4.1, or version 1 if an expiry time is set.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue
 seq:
   - id: version
@@ -42,7 +42,7 @@ seq:
     type: s8
     -column:
       type: int64
-    doc: Offset of the next record that the group wants to read.
+    doc: 'The committed offset: the offset of the next record to read.'
   - id: leader_epoch
     -orig-id: leaderEpoch
     type: s4
@@ -53,13 +53,13 @@ seq:
     -column:
       type: int32
     doc: |
-      Leader epoch of the last record that was read (KIP-320); -1 is unknown.
+      Leader epoch of the last record that was read (KIP-320); -1 means unknown.
   - id: metadata
     -orig-id: metadata
     type: text(version >= 4)
     -column:
       type: string
-    doc: Free text of the client's. May be empty, never null.
+    doc: Free text from the client. May be empty, never null.
   - id: commit_timestamp
     -orig-id: commitTimestamp
     type: s8
@@ -77,8 +77,8 @@ seq:
     -column:
       type: timestamp[ms]
     doc: |
-      When the position expires, in milliseconds since 1970-01-01 UTC; -1 is
-      by the broker's retention. In version 1 only.
+      Time at which the offset expires, in milliseconds since 1970-01-01 UTC;
+      with -1, the broker's retention decides. In version 1 only.
   - id: tagged_fields
     type: message_tags
     if: version >= 4
@@ -120,7 +120,6 @@ types:
             -orig-id: topicId
             -ignorable: true
             doc: |
-              Id of the topic, since Kafka 4.1. Absent or all zeros is unknown.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Id of the topic, since Kafka 4.1. Absent or all zeros means
+              unknown.
+        doc: The field's value. The values of unknown tags are kept as bytes.

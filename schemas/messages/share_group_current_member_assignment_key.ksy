@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 14
 doc: >-
-  Key of what a member of a share group reads from now. With a null value the
-  member has left.
+  Key of the current assignment of a share group member. A null value means that
+  the member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupCurrentMemberAssignmentKey.json ShareGroupCurrentMemberAssignmentKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 14
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)
@@ -34,4 +34,4 @@ seq:
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: Id of the member that reads from the partitions.
+    doc: Id of the member that the partitions are assigned to.

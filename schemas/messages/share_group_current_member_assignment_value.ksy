@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 14
 doc: >-
-  Partitions that a member of a share group reads from now. Several members can
-  have the same one.
+  Current assignment of a share group member: the partitions that it reads.
+  Several members can have the same partition.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupCurrentMemberAssignmentValue.json ShareGroupCurrentMemberAssignmentValue
 seq:
   - id: version
@@ -36,21 +36,19 @@ seq:
   - id: member_epoch
     -orig-id: MemberEpoch
     type: s4
-    doc: >-
-      Epoch of the assignment that the member follows, as its next heartbeat has
-      to give it.
+    doc: Current epoch of the member, which its next heartbeat must contain.
   - id: previous_member_epoch
     -orig-id: PreviousMemberEpoch
     type: s4
     doc: >-
-      Epoch of the member before; accepted too, as the answer with the new one
-      may have been lost.
+      Previous epoch of the member. It is accepted too, because the response
+      with the current epoch may have been lost.
   - id: state
     -orig-id: State
     type: s1
     doc: >-
-      State of the member: 0 stable, 127 unknown. Nothing has to be given up in
-      a share group, so the other states of consumer groups are not used.
+      State of the member: 0 stable, 127 unknown. Members of a share group never
+      revoke partitions, so the other states of consumer groups are not used.
   - id: num_assigned_partitions_plus_one
     type: unsigned_varint
     -valid:
@@ -62,7 +60,7 @@ seq:
     type: topic_partitions
     repeat: expr
     repeat-expr: num_assigned_partitions_plus_one.value - 1
-    doc: Partitions that the member reads from, by topic.
+    doc: Partitions that the member reads, by topic.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 10
 doc: >-
-  What a member of a share group reported of itself: who it is, and what it
-  subscribes to.
+  Metadata of a share group member, as the member reported it: its identity and
+  its subscription.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMemberMetadataValue.json ShareGroupMemberMetadataValue
 seq:
   - id: version
@@ -37,16 +37,16 @@ seq:
     -orig-id: RackId
     type: nullable_text(true)
     -default: empty
-    doc: '`client.rack` of the member. Null is none.'
+    doc: '`client.rack` of the member, or null.'
   - id: client_id
     -orig-id: ClientId
     type: text(true)
-    doc: '`client.id` that the member''s connection gave. May be empty.'
+    doc: '`client.id` of the member''s connection. May be empty.'
   - id: client_host
     -orig-id: ClientHost
     type: text(true)
     doc: >-
-      Address that the member connected from, in Java's notation: `/` and the IP
+      Address of the member's connection, in Java's notation: `/` and the IP
       address.
   - id: num_subscribed_topic_names_plus_one
     type: unsigned_varint
@@ -59,7 +59,7 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_subscribed_topic_names_plus_one.value - 1
-    doc: Topics that the member subscribes to, in order of their names.
+    doc: Topics that the member subscribes to, sorted by name.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

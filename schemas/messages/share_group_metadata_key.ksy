@@ -17,14 +17,15 @@ meta:
 -message:
   kind: coordinator-key
   number: 11
-doc: Key of a share group (KIP-932). With a null value the group is gone.
+doc: >-
+  Key of a share group (KIP-932). A null value means that the group was deleted.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMetadataKey.json ShareGroupMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 11
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

@@ -32,14 +32,14 @@ seq:
     -orig-id: Epoch
     type: s4
     doc: >-
-      Epoch of the group. A change of its members, their subscriptions or the
-      topics raises it, and a new target assignment is due.
+      Epoch of the group. It is increased when members, subscriptions or topics
+      change, and a new target assignment is then computed.
   - id: metadata_hash
     -orig-id: MetadataHash
     type: s8
     doc: >-
-      Hash of the subscribed topics with their partitions and racks, by which a
-      change of them is noticed; 0 is none.
+      Hash of the subscribed topics with their partitions and racks, which shows
+      whether they have changed; 0 means none.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

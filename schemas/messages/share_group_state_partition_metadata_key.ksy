@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 15
 doc: >-
-  Key of the partitions for which a share group has state at the share
-  coordinator. With a null value the group is gone.
+  Key of the partitions for which the share coordinator keeps state of a share
+  group. A null value means that the group was deleted.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupStatePartitionMetadataKey.json ShareGroupStatePartitionMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 15
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

@@ -24,8 +24,8 @@ meta:
   kind: coordinator-value
   number: 15
 doc: >-
-  Partitions for which a share group has state at the share coordinator, or is
-  about to.
+  Partitions for which the share coordinator keeps state of a share group, or is
+  about to create or delete it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupStatePartitionMetadataValue.json ShareGroupStatePartitionMetadataValue
 seq:
   - id: version
@@ -46,8 +46,8 @@ seq:
     repeat: expr
     repeat-expr: num_initializing_topics_plus_one.value - 1
     doc: >-
-      Partitions whose state the share coordinator was asked to make, and has
-      not confirmed.
+      Partitions whose state the share coordinator was asked to create and has
+      not yet confirmed.
   - id: num_initialized_topics_plus_one
     type: unsigned_varint
     -valid:
@@ -59,7 +59,7 @@ seq:
     type: topic_partitions_info
     repeat: expr
     repeat-expr: num_initialized_topics_plus_one.value - 1
-    doc: Partitions whose state is there.
+    doc: Partitions whose state exists.
   - id: num_deleting_topics_plus_one
     type: unsigned_varint
     -valid:
@@ -71,7 +71,7 @@ seq:
     type: topic_info
     repeat: expr
     repeat-expr: num_deleting_topics_plus_one.value - 1
-    doc: Topics whose state is being deleted, in all their partitions.
+    doc: Topics whose state is being deleted, for all their partitions.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

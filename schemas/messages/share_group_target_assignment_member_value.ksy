@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 13
 doc: >-
-  Partitions that a member of a share group is to read from. Several members can
-  have the same one.
+  Target assignment of a share group member: the partitions that it will read.
+  Several members can have the same partition.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMemberValue.json ShareGroupTargetAssignmentMemberValue
 seq:
   - id: version
@@ -44,14 +44,14 @@ seq:
     type: topic_partition
     repeat: expr
     repeat-expr: num_topic_partitions_plus_one.value - 1
-    doc: The partitions by topic. Without elements, the member gets none.
+    doc: The partitions, by topic; empty if the member gets none.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   topic_partition:
     -orig-id: TopicPartition
-    doc: Partitions of one topic that the member is to read from.
+    doc: Partitions of one topic in the member's target assignment.
     seq:
       - id: topic_id
         -orig-id: TopicId

@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 12
 doc: >-
-  Key of the epoch of a share group's target assignment. With a null value there
-  is none.
+  Key of the epoch of a share group's target assignment. A null value means that
+  there is no target assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMetadataKey.json ShareGroupTargetAssignmentMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 12
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

@@ -20,7 +20,7 @@ meta:
 -message:
   kind: coordinator-value
   number: 12
-doc: For which epoch the target assignment of a share group was computed.
+doc: Epoch for which the target assignment of a share group was computed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMetadataValue.json ShareGroupTargetAssignmentMetadataValue
 seq:
   - id: version
@@ -33,8 +33,8 @@ seq:
     -orig-id: AssignmentEpoch
     type: s4
     doc: >-
-      Epoch of the group that the target assignment is for. Where the group's
-      own is higher, a newer assignment is due.
+      Epoch of the group for which the target assignment was computed. If the
+      group's epoch is higher, a new assignment is due.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -81,8 +81,6 @@ types:
             -orig-id: AssignmentTimestamp
             -ignorable: true
             doc: >-
-              When the assignment was ready, in milliseconds since 1970-01-01
-              UTC; 0 is unknown. Since Kafka 4.3 (KIP-1263).
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Time at which the assignment was computed, in milliseconds since
+              1970-01-01 UTC; 0 means unknown. Since Kafka 4.3 (KIP-1263).
+        doc: The field's value. The values of unknown tags are kept as bytes.

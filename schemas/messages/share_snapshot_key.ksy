@@ -19,15 +19,15 @@ meta:
   kind: coordinator-key
   number: 0
 doc: >-
-  Key of the whole state of a share partition: of a partition, as one share
-  group reads it. With a null value there is no state any more.
+  Key of the complete state of a share partition: a partition as one share group
+  reads it. A null value deletes the state.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotKey.json ShareSnapshotKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 0
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

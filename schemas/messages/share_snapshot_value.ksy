@@ -21,8 +21,8 @@ meta:
   kind: coordinator-value
   number: 0
 doc: >-
-  Whole state of a share partition (KIP-932): which of its records are done
-  with, and how often others were delivered. Updates follow it until the next
+  Complete state of a share partition (KIP-932): which records are completed,
+  and how often the others were delivered. Updates follow it until the next
   snapshot.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotValue.json ShareSnapshotValue
 seq:
@@ -36,35 +36,38 @@ seq:
     -orig-id: SnapshotEpoch
     type: s4
     doc: >-
-      Number of the snapshot, from 0. The updates that follow it have the same.
+      Number of the snapshot, from 0. The updates that follow it have the same
+      number.
   - id: state_epoch
     -orig-id: StateEpoch
     type: s4
     doc: >-
-      Epoch that the group coordinator gave as it set up the state. Requests
-      with a lower one are refused.
+      Epoch that the group coordinator set when it initialized the state.
+      Requests with a lower epoch are rejected.
   - id: leader_epoch
     -orig-id: LeaderEpoch
     type: s4
     doc: >-
-      Leader epoch of the partition, as its leader last gave it; -1 where none
-      has written yet. Requests with a lower one are refused.
+      Leader epoch of the partition, as its leader last sent it; -1 if no leader
+      has written yet. Requests with a lower epoch are rejected.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
     doc: >-
-      First offset that the group is not done with; -1 where the group has not
-      read yet, and `share.auto.offset.reset` is to say.
+      First offset that the group has not completed; -1 if the group has not
+      read yet, and `share.auto.offset.reset` will determine it.
   - id: create_timestamp
     -orig-id: CreateTimestamp
     type: s8
     doc: >-
-      When this share partition first had state, in milliseconds since
-      1970-01-01 UTC.
+      Time at which the state of this share partition was created, in
+      milliseconds since 1970-01-01 UTC.
   - id: write_timestamp
     -orig-id: WriteTimestamp
     type: s8
-    doc: When this snapshot was written, in milliseconds since 1970-01-01 UTC.
+    doc: >-
+      Time at which this snapshot was written, in milliseconds since 1970-01-01
+      UTC.
   - id: num_state_batches_plus_one
     type: unsigned_varint
     -valid:
@@ -77,24 +80,24 @@ seq:
     repeat: expr
     repeat-expr: num_state_batches_plus_one.value - 1
     doc: >-
-      Runs of offsets from `start_offset` on that are in one state each. Offsets
-      of none of them were not delivered yet.
+      Ranges of offsets from `start_offset`, each with one state. Offsets
+      outside these ranges have not been delivered yet.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   state_batch:
     -orig-id: StateBatch
-    doc: A run of offsets with the same state and count.
+    doc: A range of offsets with the same state and delivery count.
     seq:
       - id: first_offset
         -orig-id: FirstOffset
         type: s8
-        doc: First offset of the run.
+        doc: First offset of the range.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
-        doc: Last offset of the run, which belongs to it.
+        doc: Last offset of the range, inclusive.
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
@@ -104,7 +107,7 @@ types:
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2
-        doc: How often the records were delivered.
+        doc: Number of times the records were delivered.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -150,8 +153,6 @@ types:
             -orig-id: DeliveryCompleteCount
             -default: -1
             doc: >-
-              How many offsets from `start_offset` on need no more delivery; -1
-              is unknown. Since Kafka 4.2 (KIP-1226).
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Number of offsets from `start_offset` that need no further
+              delivery; -1 means unknown. Since Kafka 4.2 (KIP-1226).
+        doc: The field's value. The values of unknown tags are kept as bytes.

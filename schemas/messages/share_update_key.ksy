@@ -19,15 +19,15 @@ meta:
   kind: coordinator-key
   number: 1
 doc: >-
-  Key of a change to the state of a share partition. The same partition's
-  snapshot has a key of another type.
+  Key of an update of the state of a share partition. The snapshot of the same
+  partition has a key of another type.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareUpdateKey.json ShareUpdateKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 1
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

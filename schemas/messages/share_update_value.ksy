@@ -21,8 +21,8 @@ meta:
   kind: coordinator-value
   number: 1
 doc: >-
-  What has changed of a share partition (KIP-932) since its snapshot or the
-  update before.
+  Changes of a share partition (KIP-932) since its snapshot or its previous
+  update.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareUpdateValue.json ShareUpdateValue
 seq:
   - id: version
@@ -38,13 +38,11 @@ seq:
   - id: leader_epoch
     -orig-id: LeaderEpoch
     type: s4
-    doc: Leader epoch of the partition, as its leader gave it; -1 is not given.
+    doc: Leader epoch of the partition, as its leader sent it; -1 means unset.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
-    doc: >-
-      First offset that the group is not done with; -1 where that has not
-      changed.
+    doc: First offset that the group has not completed; -1 if unchanged.
   - id: num_state_batches_plus_one
     type: unsigned_varint
     -valid:
@@ -57,23 +55,24 @@ seq:
     repeat: expr
     repeat-expr: num_state_batches_plus_one.value - 1
     doc: >-
-      Runs of offsets whose state has changed, to be merged with what was known.
+      Ranges of offsets whose state has changed, to be merged into the known
+      state.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   state_batch:
     -orig-id: StateBatch
-    doc: A run of offsets with the same state and count.
+    doc: A range of offsets with the same state and delivery count.
     seq:
       - id: first_offset
         -orig-id: FirstOffset
         type: s8
-        doc: First offset of the run.
+        doc: First offset of the range.
       - id: last_offset
         -orig-id: LastOffset
         type: s8
-        doc: Last offset of the run, which belongs to it.
+        doc: Last offset of the range, inclusive.
       - id: delivery_state
         -orig-id: DeliveryState
         type: s1
@@ -83,7 +82,7 @@ types:
       - id: delivery_count
         -orig-id: DeliveryCount
         type: s2
-        doc: How often the records were delivered.
+        doc: Number of times the records were delivered.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
@@ -129,8 +128,6 @@ types:
             -orig-id: DeliveryCompleteCount
             -default: -1
             doc: >-
-              How many offsets from the start offset on need no more delivery;
-              -1 is unknown. Since Kafka 4.2 (KIP-1226).
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Number of offsets from the start offset that need no further
+              delivery; -1 means unknown. Since Kafka 4.2 (KIP-1226).
+        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 22
 doc: >-
-  Tasks that a member of a streams group has now, and how far it is on its way
-  to the target assignment.
+  Current assignment of a streams group member: its tasks, and its progress
+  towards the target assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupCurrentMemberAssignmentValue.json StreamsGroupCurrentMemberAssignmentValue
 seq:
   - id: version
@@ -37,20 +37,21 @@ seq:
     -orig-id: MemberEpoch
     type: s4
     doc: >-
-      Epoch of the assignment that the member follows, as its next heartbeat has
-      to give it; -2 where a static member has left for a while.
+      Current epoch of the member, which its next heartbeat must contain; -2 if
+      a static member has left temporarily.
   - id: previous_member_epoch
     -orig-id: PreviousMemberEpoch
     type: s4
     doc: >-
-      Epoch of the member before; accepted too, as the answer with the new one
-      may have been lost.
+      Previous epoch of the member. It is accepted too, because the response
+      with the current epoch may have been lost.
   - id: state
     -orig-id: State
     type: s1
     doc: >-
-      How far the member is: 1 stable, 2 has tasks to give up, 3 waits for tasks
-      that others have, 127 unknown. Consumer groups count from 0.
+      State of the member: 1 stable, 2 must revoke tasks, 3 waits for tasks that
+      other members still have, 127 unknown. Consumer groups number these states
+      from 0.
   - id: num_active_tasks_plus_one
     type: unsigned_varint
     -valid:
@@ -75,8 +76,8 @@ seq:
     repeat: expr
     repeat-expr: num_standby_tasks_plus_one.value - 1
     doc: >-
-      Tasks whose state the member keeps a copy of, to take over when another
-      fails.
+      Tasks of which the member keeps a copy of the state, to take over when
+      another member fails.
   - id: num_warmup_tasks_plus_one
     type: unsigned_varint
     -valid:
@@ -100,7 +101,9 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_active_tasks_pending_revocation_plus_one.value - 1
-    doc: Active tasks that the member has to give up and has not confirmed.
+    doc: >-
+      Active tasks that the member must revoke and has not yet confirmed as
+      revoked.
   - id: num_standby_tasks_pending_revocation_plus_one
     type: unsigned_varint
     -valid:
@@ -112,7 +115,9 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_standby_tasks_pending_revocation_plus_one.value - 1
-    doc: Standby tasks that the member has to give up and has not confirmed.
+    doc: >-
+      Standby tasks that the member must revoke and has not yet confirmed as
+      revoked.
   - id: num_warmup_tasks_pending_revocation_plus_one
     type: unsigned_varint
     -valid:
@@ -124,7 +129,9 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_warmup_tasks_pending_revocation_plus_one.value - 1
-    doc: Warm-up tasks that the member has to give up and has not confirmed.
+    doc: >-
+      Warm-up tasks that the member must revoke and has not yet confirmed as
+      revoked.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
@@ -136,7 +143,7 @@ types:
       - id: subtopology_id
         -orig-id: SubtopologyId
         type: text(true)
-        doc: Id of the subtopology, as in the group's topology.
+        doc: Id of the subtopology in the group's topology.
       - id: num_partitions_plus_one
         type: unsigned_varint
         -valid:
@@ -149,21 +156,19 @@ types:
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
         doc: >-
-          Numbers of the tasks: a task reads the partitions of this number of
-          all input topics.
+          Numbers of the tasks: a task reads the partition with its number from
+          each input topic.
       - id: tagged_fields
         type: task_ids_tags
         doc: Optional fields, known and unknown.
   nullable_int32_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: s4
         repeat: expr
@@ -207,8 +212,6 @@ types:
             -default: empty
             doc: >-
               Member epoch at which each of `partitions` was assigned, in the
-              same order: a commit with an older one is refused. Of active tasks
-              only; null, or without elements, where it was not kept.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              same order; commits with an older epoch are rejected. For active
+              tasks only; null or empty if the epochs are unknown.
+        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 19
 doc: >-
-  What a member of a streams group reported of itself. Each stream thread is a
-  member.
+  Metadata of a streams group member, as the member reported it. Each stream
+  thread is a member.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMemberMetadataValue.json StreamsGroupMemberMetadataValue
 seq:
   - id: version
@@ -38,55 +38,54 @@ seq:
     type: nullable_text(true)
     -default: empty
     doc: >-
-      `group.instance.id` of a static member (KIP-345). Null is a dynamic one.
+      `group.instance.id` of a static member (KIP-345); null for a dynamic
+      member.
   - id: rack_id
     -orig-id: RackId
     type: nullable_text(true)
     -default: empty
-    doc: '`client.rack` of the member. Null is none.'
+    doc: '`client.rack` of the member, or null.'
   - id: client_id
     -orig-id: ClientId
     type: text(true)
-    doc: '`client.id` that the member''s connection gave. May be empty.'
+    doc: '`client.id` of the member''s connection. May be empty.'
   - id: client_host
     -orig-id: ClientHost
     type: text(true)
     doc: >-
-      Address that the member connected from, in Java's notation: `/` and the IP
+      Address of the member's connection, in Java's notation: `/` and the IP
       address.
   - id: rebalance_timeout_ms
     -orig-id: RebalanceTimeoutMs
     type: s4
     -default: -1
     doc: >-
-      How long the member may take to give up tasks, in milliseconds; -1 is not
-      given.
+      Time that the member has to revoke tasks, in milliseconds; -1 means unset.
   - id: topology_epoch
     -orig-id: TopologyEpoch
     type: s4
     doc: >-
-      Epoch of the topology that the member runs; lower than the group's where
-      the member has yet to be updated.
+      Epoch of the topology that the member runs; lower than the group's if the
+      member must still be updated.
   - id: process_id
     -orig-id: ProcessId
     type: text(true)
     doc: >-
-      Id of the process that the member runs in. All members with it share one
-      state directory.
+      Id of the process that the member runs in. All members of one process
+      share one state directory.
   - id: has_user_endpoint
     type: s1
     -derive: presence_of(user_endpoint)
     doc: >-
-      Whether `user_endpoint` is there: 1, or a negative number where it is
-      null.
+      Whether `user_endpoint` is present: 1, or a negative number if it is null.
   - id: user_endpoint
     -orig-id: UserEndpoint
     type: endpoint
     if: has_user_endpoint >= 0
     -nullable: has_user_endpoint == -1
     doc: >-
-      Where the process answers interactive queries (`application.server`). Null
-      is nowhere.
+      Address at which the process answers interactive queries
+      (`application.server`), or null.
   - id: num_client_tags_plus_one
     type: unsigned_varint
     -valid:
@@ -99,7 +98,8 @@ seq:
     repeat: expr
     repeat-expr: num_client_tags_plus_one.value - 1
     doc: >-
-      Tags of the process (`client.tag.*`), by which standby tasks are spread.
+      Tags of the process (`client.tag.*`), which determine how standby tasks
+      are distributed.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

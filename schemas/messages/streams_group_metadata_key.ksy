@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 17
 doc: >-
-  Key of a streams group: of the instances of one Kafka Streams application
-  (KIP-1071). With a null value the group is gone.
+  Key of a streams group: the instances of one Kafka Streams application
+  (KIP-1071). A null value means that the group was deleted.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataKey.json StreamsGroupMetadataKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 17
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

@@ -21,8 +21,7 @@ meta:
 -message:
   kind: coordinator-value
   number: 17
-doc: >-
-  Epoch of a streams group (KIP-1071), and what its last assignment was made of.
+doc: Epoch of a streams group (KIP-1071), and the inputs of its last assignment.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataValue.json StreamsGroupMetadataValue
 seq:
   - id: version
@@ -35,14 +34,14 @@ seq:
     -orig-id: Epoch
     type: s4
     doc: >-
-      Epoch of the group. A change of its members, its topology or its topics
-      raises it, and a new target assignment is due.
+      Epoch of the group. It is increased when members, topology or topics
+      change, and a new target assignment is then computed.
   - id: metadata_hash
     -orig-id: MetadataHash
     type: s8
     doc: >-
-      Hash of the topology's topics with their partitions and racks, by which a
-      change of them is noticed; 0 is none.
+      Hash of the topology's topics with their partitions and racks, which shows
+      whether they have changed; 0 means none.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -64,14 +63,12 @@ types:
         doc: Optional fields. None is defined; unknown ones are kept.
   nullable_last_assignment_config_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: last_assignment_config
         repeat: expr
@@ -125,29 +122,28 @@ types:
             -default: -1
             doc: >-
               Epoch of the topology for which all topics were last found to
-              exist and to fit; -1 is none.
+              exist and to match it; -1 means none.
           1:
             id: last_assignment_configs
             -orig-id: LastAssignmentConfigs
             -default: empty
             doc: >-
-              Configuration that the last target assignment was computed with.
-              Null, or without elements, where none was kept.
+              Configuration for which the last target assignment was computed.
+              Null or empty if none was stored.
           2:
             id: stored_description_topology_epoch
             -orig-id: StoredDescriptionTopologyEpoch
             -default: -1
             doc: >-
-              Epoch of the topology whose description the broker's plugin holds;
-              -1 is none, and -2 not known, as a change of it was interrupted.
+              Epoch of the topology whose description the broker's plugin has
+              stored; -1 means none, -2 means unknown because a change was
+              interrupted.
           3:
             id: failed_description_topology_epoch
             -orig-id: FailedDescriptionTopologyEpoch
             -default: -1
             doc: >-
               Epoch of the topology whose description the broker's plugin has
-              refused for good, so that members are not asked for it again; -1
-              is none.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              rejected permanently, so that members are not asked for it again;
+              -1 means none.
+        doc: The field's value. The values of unknown tags are kept as bytes.

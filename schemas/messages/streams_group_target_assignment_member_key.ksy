@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 21
 doc: >-
-  Key of the tasks that a member of a streams group is to run. With a null value
-  the member has left.
+  Key of the target assignment of a streams group member. A null value means
+  that the member has left.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMemberKey.json StreamsGroupTargetAssignmentMemberKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 21
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)
@@ -34,4 +34,4 @@ seq:
   - id: member_id
     -orig-id: MemberId
     type: text(false)
-    doc: Id of the member that the tasks are for.
+    doc: Id of the member that the tasks are assigned to.

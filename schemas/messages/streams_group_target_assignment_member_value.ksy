@@ -23,8 +23,8 @@ meta:
   kind: coordinator-value
   number: 21
 doc: >-
-  Tasks that a member of a streams group is to run, once those who have them
-  give them up.
+  Target assignment of a streams group member: the tasks that it will run once
+  their current owners have revoked them.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMemberValue.json StreamsGroupTargetAssignmentMemberValue
 seq:
   - id: version
@@ -44,7 +44,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_active_tasks_plus_one.value - 1
-    doc: Tasks whose records the member is to process.
+    doc: Tasks whose records the member will process.
   - id: num_standby_tasks_plus_one
     type: unsigned_varint
     -valid:
@@ -57,8 +57,8 @@ seq:
     repeat: expr
     repeat-expr: num_standby_tasks_plus_one.value - 1
     doc: >-
-      Tasks whose state the member is to keep a copy of, to take over when
-      another fails.
+      Tasks of which the member will keep a copy of the state, to take over when
+      another member fails.
   - id: num_warmup_tasks_plus_one
     type: unsigned_varint
     -valid:
@@ -70,7 +70,7 @@ seq:
     type: task_ids
     repeat: expr
     repeat-expr: num_warmup_tasks_plus_one.value - 1
-    doc: Tasks whose state the member is to restore before they move to it.
+    doc: Tasks whose state the member will restore before they move to it.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
@@ -82,7 +82,7 @@ types:
       - id: subtopology_id
         -orig-id: SubtopologyId
         type: text(true)
-        doc: Id of the subtopology, as in the group's topology.
+        doc: Id of the subtopology in the group's topology.
       - id: num_partitions_plus_one
         type: unsigned_varint
         -valid:
@@ -95,8 +95,8 @@ types:
         repeat: expr
         repeat-expr: num_partitions_plus_one.value - 1
         doc: >-
-          Numbers of the tasks: a task reads the partitions of this number of
-          all input topics.
+          Numbers of the tasks: a task reads the partition with its number from
+          each input topic.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

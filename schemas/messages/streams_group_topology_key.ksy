@@ -17,14 +17,16 @@ meta:
 -message:
   kind: coordinator-key
   number: 23
-doc: Key of the topology of a streams group. With a null value there is none.
+doc: >-
+  Key of the topology of a streams group. A null value means that the group has
+  no topology.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTopologyKey.json StreamsGroupTopologyKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 23
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: group_id
     -orig-id: GroupId
     type: text(false)

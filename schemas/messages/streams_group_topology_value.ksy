@@ -22,8 +22,8 @@ meta:
   kind: coordinator-value
   number: 23
 doc: >-
-  Topology of a Kafka Streams application, as far as the broker needs it: which
-  topics its parts read and write, and which the broker is to create.
+  The broker's view of the topology of a Kafka Streams application: the topics
+  that its subtopologies read and write, and the topics that the broker creates.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTopologyValue.json StreamsGroupTopologyValue
 seq:
   - id: version
@@ -35,7 +35,7 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s4
-    doc: Epoch of the topology, which the application sets.
+    doc: Epoch of the topology, set by the application.
   - id: num_subtopologies_plus_one
     type: unsigned_varint
     -valid:
@@ -48,20 +48,20 @@ seq:
     repeat: expr
     repeat-expr: num_subtopologies_plus_one.value - 1
     doc: >-
-      Parts of the topology that only topics connect. A task is one part for one
-      partition number.
+      Parts of the topology that are connected only by topics. A task is one
+      subtopology for one partition number.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
 types:
   subtopology:
     -orig-id: Subtopology
-    doc: A part of the topology.
+    doc: 'A subtopology: one part of the topology.'
     seq:
       - id: subtopology_id
         -orig-id: SubtopologyId
         type: text(true)
-        doc: Id of the subtopology, unique in its topology.
+        doc: Id of the subtopology, unique within its topology.
       - id: num_source_topics_plus_one
         type: unsigned_varint
         -valid:
@@ -74,8 +74,8 @@ types:
         repeat: expr
         repeat-expr: num_source_topics_plus_one.value - 1
         doc: >-
-          Names of the topics that it reads and that the application does not
-          make itself.
+          Names of the topics that the subtopology reads and the application
+          does not create itself.
       - id: num_source_topic_regex_plus_one
         type: unsigned_varint
         -valid:
@@ -87,7 +87,7 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_source_topic_regex_plus_one.value - 1
-        doc: Regular expressions of topics that it reads.
+        doc: Regular expressions of topics that the subtopology reads.
       - id: num_state_changelog_topics_plus_one
         type: unsigned_varint
         -valid:
@@ -100,8 +100,8 @@ types:
         repeat: expr
         repeat-expr: num_state_changelog_topics_plus_one.value - 1
         doc: >-
-          Topics that its state stores are restored from. The broker creates
-          them.
+          Changelog topics from which its state stores are restored. The broker
+          creates them.
       - id: num_repartition_sink_topics_plus_one
         type: unsigned_varint
         -valid:
@@ -113,7 +113,7 @@ types:
         type: text(true)
         repeat: expr
         repeat-expr: num_repartition_sink_topics_plus_one.value - 1
-        doc: Names of the repartition topics that it writes.
+        doc: Names of the repartition topics that the subtopology writes.
       - id: num_repartition_source_topics_plus_one
         type: unsigned_varint
         -valid:
@@ -125,7 +125,9 @@ types:
         type: topic_info
         repeat: expr
         repeat-expr: num_repartition_source_topics_plus_one.value - 1
-        doc: Repartition topics that it reads. The broker creates them.
+        doc: >-
+          Repartition topics that the subtopology reads. The broker creates
+          them.
       - id: num_copartition_groups_plus_one
         type: unsigned_varint
         -valid:
@@ -137,13 +139,13 @@ types:
         type: copartition_group
         repeat: expr
         repeat-expr: num_copartition_groups_plus_one.value - 1
-        doc: Topics that have to have equally many partitions, group by group.
+        doc: Groups of topics that must have the same number of partitions.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   topic_info:
     -orig-id: TopicInfo
-    doc: A topic that the broker is to create.
+    doc: A topic that the broker creates.
     seq:
       - id: name
         -orig-id: Name
@@ -153,12 +155,12 @@ types:
         -orig-id: Partitions
         type: s4
         doc: >-
-          Number of partitions; 0 where the broker derives it, as it does for
-          every changelog topic.
+          Number of partitions; 0 if the broker derives it, as it does for every
+          changelog topic.
       - id: replication_factor
         -orig-id: ReplicationFactor
         type: s2
-        doc: Number of replicas; 0 is the broker's default.
+        doc: Number of replicas; 0 means the broker's default.
       - id: num_topic_configs_plus_one
         type: unsigned_varint
         -valid:
@@ -192,8 +194,8 @@ types:
   copartition_group:
     -orig-id: CopartitionGroup
     doc: >-
-      Topics that have to have equally many partitions. Each stands for a place
-      in a list of the subtopology's, from 0.
+      Topics that must have the same number of partitions. Each number is an
+      index, from 0, in a list of the subtopology.
     seq:
       - id: num_source_topics_plus_one
         type: unsigned_varint
@@ -206,7 +208,7 @@ types:
         type: s2
         repeat: expr
         repeat-expr: num_source_topics_plus_one.value - 1
-        doc: Places in the subtopology's `source_topics`.
+        doc: Indexes in the subtopology's `source_topics`.
       - id: num_source_topic_regex_plus_one
         type: unsigned_varint
         -valid:
@@ -218,7 +220,7 @@ types:
         type: s2
         repeat: expr
         repeat-expr: num_source_topic_regex_plus_one.value - 1
-        doc: Places in the subtopology's `source_topic_regex`.
+        doc: Indexes in the subtopology's `source_topic_regex`.
       - id: num_repartition_source_topics_plus_one
         type: unsigned_varint
         -valid:
@@ -230,7 +232,7 @@ types:
         type: s2
         repeat: expr
         repeat-expr: num_repartition_source_topics_plus_one.value - 1
-        doc: Places in the subtopology's `repartition_source_topics`.
+        doc: Indexes in the subtopology's `repartition_source_topics`.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -18,15 +18,15 @@ meta:
   kind: coordinator-key
   number: 0
 doc: >-
-  Key of the state of a transactional id. With a null value, the coordinator has
-  forgotten the id: it was unused for `transactional.id.expiration.ms`.
+  Key of the state of a transactional id. A null value means that the id has
+  expired: it was unused for `transactional.id.expiration.ms`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogKey.json TransactionLogKey
 seq:
   - id: record_type
     type: s2
     valid:
       eq: 0
-    doc: Number of the record's type, which says what the key and the value are.
+    doc: Record type, which determines the schemas of the key and the value.
   - id: transactional_id
     -orig-id: TransactionalId
     type: text(false)

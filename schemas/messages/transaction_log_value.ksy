@@ -22,9 +22,9 @@ meta:
   kind: coordinator-value
   number: 0
 doc: >-
-  State of a transactional id: its producer id, and the transaction that it is
-  in. Kafka writes version 0, or version 1 where the feature
-  `transaction.version` is 1 or more.
+  State of a transactional id: its producer id, and its current transaction.
+  Kafka writes version 0, or version 1 if the feature `transaction.version` is 1
+  or higher.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue
 seq:
   - id: version
@@ -36,39 +36,39 @@ seq:
   - id: producer_id
     -orig-id: ProducerId
     type: s8
-    doc: Producer id that the transactional id has now.
+    doc: Current producer id of the transactional id.
   - id: producer_epoch
     -orig-id: ProducerEpoch
     type: s2
-    doc: Epoch of `producer_id`. Producers with a lower one are fenced.
+    doc: Epoch of `producer_id`. Producers with a lower epoch are fenced.
   - id: transaction_timeout_ms
     -orig-id: TransactionTimeoutMs
     type: s4
     doc: >-
-      A transaction that is open for longer than this, in milliseconds, is
-      aborted by the coordinator; 2147483647 is no limit (two-phase commit,
+      The coordinator aborts a transaction that is open for longer than this
+      time, in milliseconds; 2147483647 means no limit (two-phase commit,
       KIP-939).
   - id: transaction_status
     -orig-id: TransactionStatus
     type: s1
     doc: >-
       State: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete
-      commit, 5 complete abort. Kafka has 6 (dead) and 7 (prepare epoch fence)
-      in memory only.
+      commit, 5 complete abort. Kafka never stores 6 (dead) and 7 (prepare epoch
+      fence).
   - id: num_transaction_partitions
     type: s4
     if: version <= 0
     -until: 0
     -derive: count_of(transaction_partitions)
     doc: >-
-      Number of elements of `transaction_partitions`. Any negative number is
+      Number of elements of `transaction_partitions`. Any negative number means
       null.
   - id: num_transaction_partitions_plus_one
     type: unsigned_varint
     if: version >= 1
     -since: 1
     -derive: count_of(transaction_partitions) + 1
-    doc: Number of elements of `transaction_partitions`, plus one. 0 is null.
+    doc: Number of elements of `transaction_partitions`, plus one. 0 means null.
   - id: transaction_partitions
     -orig-id: TransactionPartitions
     type: partitions_schema(version)
@@ -84,21 +84,21 @@ seq:
       (version >= 1 ? (num_transaction_partitions_plus_one.value -
       (1).as<s8>).as<s4> : num_transaction_partitions.as<s4>).as<s4> == -1
     doc: >-
-      Partitions that the transaction has written to, and those of
-      `__consumer_offsets` that its offsets are in. Null in state 0, without
-      elements once markers are written everywhere.
+      Partitions that the transaction has written to, including those of
+      `__consumer_offsets` with its offsets. Null in state 0; empty once all
+      markers are written.
   - id: transaction_last_update_timestamp_ms
     -orig-id: TransactionLastUpdateTimestampMs
     type: s8
     doc: >-
       Time of the last change of this state, in milliseconds since 1970-01-01
-      UTC. The transactional id expires counted from here.
+      UTC. The expiration of the transactional id is counted from this time.
   - id: transaction_start_timestamp_ms
     -orig-id: TransactionStartTimestampMs
     type: s8
     doc: >-
-      When the transaction got its first partition, in milliseconds since
-      1970-01-01 UTC; -1 where none was begun.
+      Time at which the first partition was added to the transaction, in
+      milliseconds since 1970-01-01 UTC; -1 if no transaction was started.
   - id: tagged_fields
     type: message_tags
     if: version >= 1
@@ -199,28 +199,26 @@ types:
             -orig-id: PreviousProducerId
             -default: -1
             doc: >-
-              Producer id in the state before this one: another than
-              `producer_id` where this record changes it; -1 is none.
+              Producer id of the previous state, which differs from
+              `producer_id` if this record changes it; -1 means none.
           1:
             id: next_producer_id
             -orig-id: NextProducerId
             -default: -1
             doc: >-
-              Producer id that the producer is to go on with, where the epochs
-              of `producer_id` have run out; -1 is none.
+              Producer id that the producer will use next, if the epochs of
+              `producer_id` are exhausted; -1 means none.
           2:
             id: client_transaction_version
             -orig-id: ClientTransactionVersion
             doc: >-
-              Level of `transaction.version` that the producer follows; at 2
-              each transaction has an epoch of its own (KIP-890).
+              Level of `transaction.version` that the producer uses. From level
+              2, each transaction has its own epoch (KIP-890).
           3:
             id: next_producer_epoch
             -orig-id: NextProducerEpoch
             -default: -1
             doc: >-
-              Epoch that goes with `next_producer_id`; -1 is none. Kafka 4.4
-              neither writes nor reads it.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Epoch of `next_producer_id`; -1 means none. Kafka 4.4 neither
+              writes nor reads it.
+        doc: The field's value. The values of unknown tags are kept as bytes.

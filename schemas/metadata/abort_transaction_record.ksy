@@ -20,7 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 25
-doc: 'The metadata transaction is aborted: its records have no effect.'
+doc: 'Aborts the metadata transaction: its records have no effect.'
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/AbortTransactionRecord.json AbortTransactionRecord
 params:
   - id: version
@@ -64,7 +64,5 @@ types:
           0:
             id: reason
             -orig-id: Reason
-            doc: Why it was aborted, in words. Null where not given.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+            doc: Reason for the abort, as text, or null.
+        doc: The field's value. The values of unknown tags are kept as bytes.

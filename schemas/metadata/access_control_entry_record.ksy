@@ -31,43 +31,45 @@ seq:
   - id: id
     -orig-id: Id
     type: uuid
-    doc: Random id of the ACL, by which it is removed.
+    doc: Random id of the ACL, which identifies it when it is removed.
   - id: resource_type
     -orig-id: ResourceType
     type: s1
     doc: >-
-      What is protected: 2 topics, 3 groups, 4 the cluster, 5 transactional ids,
-      6 delegation tokens, 7 users.
+      Type of the protected resource: 2 topic, 3 group, 4 cluster, 5
+      transactional id, 6 delegation token, 7 user.
   - id: resource_name
     -orig-id: ResourceName
     type: text(true)
     doc: >-
-      Name of what is protected, or the start of names; `*` is all. Of the
-      cluster, `kafka-cluster`.
+      Name of the protected resource, or the prefix of names; `*` means all. For
+      the cluster, `kafka-cluster`.
   - id: pattern_type
     -orig-id: PatternType
     type: s1
-    doc: 'How names are compared: 3 literally, 4 by their start.'
+    doc: 'Pattern type: 3 literal, 4 prefixed.'
   - id: principal
     -orig-id: Principal
     type: text(true)
-    doc: Whom the ACL is for, such as `User:alice`; `User:*` is everybody.
+    doc: >-
+      Principal that the ACL applies to, such as `User:alice`; `User:*` means
+      everybody.
   - id: host
     -orig-id: Host
     type: text(true)
-    doc: IP address that the client must come from; `*` is any.
+    doc: IP address of clients that the ACL applies to; `*` means any.
   - id: operation
     -orig-id: Operation
     type: s1
     doc: >-
-      What is allowed or denied: 2 all, 3 read, 4 write, 5 create, 6 delete, 7
-      alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter
-      configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15
-      two-phase commit.
+      Operation that is allowed or denied: 2 all, 3 read, 4 write, 5 create, 6
+      delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11
+      alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens,
+      15 two-phase commit.
   - id: permission_type
     -orig-id: PermissionType
     type: s1
-    doc: Whether it is denied (2) or allowed (3).
+    doc: 'Permission: 2 deny, 3 allow.'
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

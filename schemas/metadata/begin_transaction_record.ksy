@@ -21,7 +21,7 @@ meta:
   kind: metadata
   number: 23
 doc: >-
-  A metadata transaction (KIP-868) begins: the records up to its end take effect
+  Begins a metadata transaction (KIP-868): the records up to its end take effect
   together, or not at all.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BeginTransactionRecord.json BeginTransactionRecord
 params:
@@ -66,7 +66,5 @@ types:
           0:
             id: name
             -orig-id: Name
-            doc: What the transaction is for, in words. Null where not given.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+            doc: Purpose of the transaction, as text, or null.
+        doc: The field's value. The values of unknown tags are kept as bytes.

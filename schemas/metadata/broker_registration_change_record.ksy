@@ -21,8 +21,8 @@ meta:
   kind: metadata
   number: 17
 doc: >-
-  What has changed of a broker's registration. A tagged field that is absent
-  leaves its value.
+  Changes of a broker's registration. An absent tagged field leaves the value
+  unchanged.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord
 params:
   - id: version
@@ -36,14 +36,14 @@ seq:
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
-    doc: Epoch of the registration that is changed.
+    doc: Epoch of the changed registration.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   uuid_list:
     -wire: list
-    doc: 'Value of a tagged field: the elements, with their number in front.'
+    doc: 'Value of a tagged field: a list with its length.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -58,14 +58,12 @@ types:
         doc: The elements.
   nullable_uuid_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: uuid
         repeat: expr
@@ -117,29 +115,27 @@ types:
             id: fenced
             -orig-id: Fenced
             doc: >-
-              1 where the broker is fenced now, -1 where it no longer is, 0
-              where that has not changed.
+              1 if the broker is now fenced, -1 if it is no longer fenced, 0 if
+              unchanged.
           1:
             id: in_controlled_shutdown
             -orig-id: InControlledShutdown
             -since: 1
             doc: >-
-              1 where the broker has started to shut down, 0 where that has not
-              changed. Only a new registration ends it.
+              1 if the broker has started a controlled shutdown, 0 if unchanged.
+              Only a new registration ends this state.
           2:
             id: log_dirs
             -orig-id: LogDirs
             -since: 2
             doc: >-
-              Ids of the log directories that the broker has online now
-              (KIP-858). Without elements where that has not changed.
+              Ids of the broker's online log directories (KIP-858). Empty if
+              unchanged.
           3:
             id: cordoned_log_dirs
             -orig-id: CordonedLogDirs
             -since: 3
             doc: >-
-              Ids of the log directories that get no new replicas now
-              (KIP-1066). Null where that has not changed.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Ids of the log directories that now receive no new replicas
+              (KIP-1066). Null if unchanged.
+        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -21,8 +21,7 @@ meta:
   kind: metadata
   number: 28
 doc: >-
-  Eligible leader replicas (KIP-966) are forgotten, those of one topic or of
-  all.
+  Clears the eligible leader replicas (KIP-966) of one topic or of all topics.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClearElrRecord.json ClearElrRecord
 params:
   - id: version
@@ -32,7 +31,7 @@ seq:
   - id: topic_name
     -orig-id: TopicName
     type: text(true)
-    doc: Name of the topic; empty is all topics.
+    doc: Name of the topic; empty means all topics.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

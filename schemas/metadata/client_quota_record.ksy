@@ -23,7 +23,7 @@ meta:
 -message:
   kind: metadata
   number: 14
-doc: A quota of clients was set or removed.
+doc: A client quota was set or removed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClientQuotaRecord.json ClientQuotaRecord
 params:
   - id: version
@@ -42,8 +42,8 @@ seq:
     repeat: expr
     repeat-expr: num_entity_plus_one.value - 1
     doc: >-
-      Whom the quota is for: one element, or two for a user and a client id
-      together.
+      Clients that the quota applies to: one element, or two for the combination
+      of a user and a client id.
   - id: key
     -orig-id: Key
     type: text(true)
@@ -53,8 +53,8 @@ seq:
     -orig-id: Value
     type: f8
     doc: >-
-      Value of the quota, in the unit of its name, as bytes a second. Without
-      meaning where `remove` is set.
+      Value of the quota, in the unit that its name implies, such as bytes per
+      second. Ignored if `remove` is set.
   - id: remove
     -orig-id: Remove
     type: bool8
@@ -65,18 +65,19 @@ seq:
 types:
   entity_data:
     -orig-id: EntityData
-    doc: One thing that a client is known by.
+    doc: One property that identifies clients.
     seq:
       - id: entity_type
         -orig-id: EntityType
         type: text(true)
-        doc: 'What it is: `user`, `client-id` or `ip`.'
+        doc: 'Type of the property: `user`, `client-id` or `ip`.'
       - id: entity_name
         -orig-id: EntityName
         type: nullable_text(true)
         -default: empty
         doc: >-
-          Its name; null is the default for those without a quota of their own.
+          Value of the property; null for the default quota of clients that have
+          no quota of their own.
       - id: tagged_fields
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.

@@ -32,13 +32,14 @@ seq:
     -orig-id: ResourceType
     type: s1
     doc: >-
-      What is configured: 2 a topic, 4 a broker, 16 client metrics, 32 a group.
+      Type of the configured resource: 2 topic, 4 broker, 16 client metrics, 32
+      group.
   - id: resource_name
     -orig-id: ResourceName
     type: text(true)
     doc: >-
-      Name of what is configured; of a broker, its id. Empty is the default for
-      all brokers.
+      Name of the configured resource; for a broker, its id. Empty means the
+      default for all brokers.
   - id: name
     -orig-id: Name
     type: text(true)
@@ -48,8 +49,8 @@ seq:
     type: nullable_text(true)
     -default: empty
     doc: >-
-      Value of the configuration, as text; null removes it. Passwords stand here
-      as they are.
+      Value of the configuration, as text; null removes the configuration.
+      Passwords are stored unencrypted.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

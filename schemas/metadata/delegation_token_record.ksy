@@ -23,7 +23,7 @@ meta:
   number: 10
 doc: >-
   A delegation token was created or renewed. The token's secret is not stored:
-  it follows from the id and the cluster's secret key.
+  it is derived from the id and the cluster's secret key.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/DelegationTokenRecord.json DelegationTokenRecord
 params:
   - id: version
@@ -33,13 +33,13 @@ seq:
   - id: owner
     -orig-id: Owner
     type: text(true)
-    doc: Principal that the token stands for, such as `User:alice`.
+    doc: Principal that the token authenticates, such as `User:alice`.
   - id: requester
     -orig-id: Requester
     type: text(true)
     doc: >-
-      Principal that asked for the token; the owner, or another on the owner's
-      behalf.
+      Principal that requested the token: the owner, or another principal on the
+      owner's behalf.
   - id: num_renewers_plus_one
     type: unsigned_varint
     -valid:
@@ -51,27 +51,28 @@ seq:
     type: text(true)
     repeat: expr
     repeat-expr: num_renewers_plus_one.value - 1
-    doc: Principals that may renew the token besides its owner.
+    doc: Principals that may renew the token in addition to its owner.
   - id: issue_timestamp
     -orig-id: IssueTimestamp
     type: s8
-    doc: When the token was created, in milliseconds since 1970-01-01 UTC.
+    doc: >-
+      Time at which the token was created, in milliseconds since 1970-01-01 UTC.
   - id: max_timestamp
     -orig-id: MaxTimestamp
     type: s8
     doc: >-
-      When the token ends, however often it is renewed, in milliseconds since
-      1970-01-01 UTC.
+      Latest time at which the token expires, even if it is renewed, in
+      milliseconds since 1970-01-01 UTC.
   - id: expiration_timestamp
     -orig-id: ExpirationTimestamp
     type: s8
     doc: >-
-      When the token ends unless it is renewed before, in milliseconds since
-      1970-01-01 UTC.
+      Time at which the token expires unless it is renewed, in milliseconds
+      since 1970-01-01 UTC.
   - id: token_id
     -orig-id: TokenId
     type: text(true)
-    doc: Id of the token; what a client gives as its user name.
+    doc: Id of the token, which clients send as their user name.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -19,7 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 24
-doc: 'The metadata transaction ends: its records take effect.'
+doc: 'Ends the metadata transaction: its records take effect.'
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/EndTransactionRecord.json EndTransactionRecord
 params:
   - id: version

@@ -21,9 +21,9 @@ meta:
   kind: metadata
   number: 12
 doc: >-
-  A feature's level was finalized for the cluster. Each metadata log and
-  snapshot starts with that of `metadata.version`, so this record has version 0
-  for good.
+  The level of a feature was finalized for the cluster. Each metadata log and
+  snapshot starts with the level of `metadata.version`, so this record always
+  has version 0.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/FeatureLevelRecord.json FeatureLevelRecord
 params:
   - id: version
@@ -37,7 +37,7 @@ seq:
   - id: feature_level
     -orig-id: FeatureLevel
     type: s2
-    doc: Level of the feature from here on; 0 removes it.
+    doc: Level of the feature from this record on; 0 removes the feature.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

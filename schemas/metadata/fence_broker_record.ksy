@@ -20,7 +20,7 @@ meta:
   kind: metadata
   number: 7
 doc: >-
-  A broker was fenced, as older controllers write it. Newer ones write
+  A broker was fenced. Older controllers write this record; newer ones write
   `broker_registration_change_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/FenceBrokerRecord.json FenceBrokerRecord
 params:
@@ -35,7 +35,7 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s8
-    doc: Epoch of the registration that is fenced.
+    doc: Epoch of the fenced registration.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

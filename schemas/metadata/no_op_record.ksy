@@ -20,8 +20,8 @@ meta:
   kind: metadata
   number: 20
 doc: >-
-  Nothing has changed. The active controller writes it at intervals, so that the
-  end of the log moves and followers can measure how late they are.
+  Changes nothing. The active controller writes it periodically, so that the end
+  of the log moves and followers can measure their lag.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/NoOpRecord.json NoOpRecord
 params:
   - id: version

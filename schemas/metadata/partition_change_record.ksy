@@ -21,9 +21,8 @@ meta:
   kind: metadata
   number: 5
 doc: >-
-  What has changed of a partition. Each tagged field replaces the value that was
-  there; one that is absent leaves it. The change raises the partition's epoch
-  by one.
+  Changes of a partition. Each tagged field replaces a value; an absent field
+  leaves the value unchanged. The change increases the partition epoch by one.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionChangeRecord.json PartitionChangeRecord
 params:
   - id: version
@@ -45,14 +44,12 @@ seq:
 types:
   nullable_int32_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: s4
         repeat: expr
@@ -62,14 +59,12 @@ types:
         doc: The elements.
   nullable_uuid_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: uuid
         repeat: expr
@@ -132,65 +127,61 @@ types:
           0:
             id: isr
             -orig-id: Isr
-            doc: >-
-              Broker ids of the replicas that are in sync now. Null where that
-              has not changed.
+            doc: Broker ids of the in-sync replicas. Null if unchanged.
           1:
             id: leader
             -orig-id: Leader
             -default: -2
             doc: >-
-              Broker id of the new leader; -1 is none, -2 is unchanged. The
-              leader epoch is raised where it is given.
+              Broker id of the new leader; -1 means none, -2 means unchanged.
+              Unless it is -2, the leader epoch is increased.
           2:
             id: replicas
             -orig-id: Replicas
             doc: >-
-              Broker ids of the replicas now, the preferred leader first. Null
-              where that has not changed.
+              Broker ids of the replicas, the preferred leader first. Null if
+              unchanged.
           3:
             id: removing_replicas
             -orig-id: RemovingReplicas
             doc: >-
-              Broker ids of the replicas that a reassignment takes away now.
-              Null where that has not changed; without elements, none.
+              Broker ids of the replicas that a reassignment removes. Null if
+              unchanged, empty if none.
           4:
             id: adding_replicas
             -orig-id: AddingReplicas
             doc: >-
-              Broker ids of the replicas that a reassignment adds now. Null
-              where that has not changed; without elements, none.
+              Broker ids of the replicas that a reassignment adds. Null if
+              unchanged, empty if none.
           5:
             id: leader_recovery_state
             -orig-id: LeaderRecoveryState
             -default: -1
             doc: >-
-              1 where the leader was elected uncleanly and has not recovered, 0
-              where it has or need not, -1 where that has not changed.
+              1 if the leader was elected uncleanly and has not recovered, 0 if
+              it has recovered or need not, -1 if unchanged.
           6:
             id: eligible_leader_replicas
             -orig-id: EligibleLeaderReplicas
             -since: 2
             doc: >-
               Broker ids of replicas that left the ISR with all committed
-              records, and may be elected without loss (KIP-966). Null where
-              that has not changed.
+              records, and can be elected without data loss (KIP-966). Null if
+              unchanged.
           7:
             id: last_known_elr
             -orig-id: LastKnownElr
             -since: 2
             doc: >-
-              Broker id of the last leader, where the ISR is empty now, to be
-              elected again where no replica is eligible (KIP-966): at most one.
-              Null where that has not changed; without elements, none.
+              Broker id of the last leader if the ISR is now empty, which is
+              elected again if no replica is eligible (KIP-966); at most one
+              element. Null if unchanged, empty if none.
           8:
             id: directories
             -orig-id: Directories
             -since: 1
             doc: >-
-              Id of the log directory that each replica is in, in the order of
-              the replicas (KIP-858); reserved ids as in `partition_record`.
-              Null where that has not changed.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Id of the log directory of each replica, in the order of the
+              replicas (KIP-858); reserved ids as in `partition_record`. Null if
+              unchanged.
+        doc: The field's value. The values of unknown tags are kept as bytes.

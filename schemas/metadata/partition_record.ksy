@@ -21,8 +21,8 @@ meta:
   kind: metadata
   number: 3
 doc: >-
-  A partition as it was created or, in a snapshot, as it is. Later changes are
-  `partition_change_record`.
+  A partition as it was created or, in a snapshot, its current state. Later
+  changes are in `partition_change_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord
 params:
   - id: version
@@ -73,9 +73,7 @@ seq:
     type: s4
     repeat: expr
     repeat-expr: num_removing_replicas_plus_one.value - 1
-    doc: >-
-      Broker ids of the replicas that a reassignment takes away. Without
-      elements where none does.
+    doc: Broker ids of the replicas that a reassignment removes. Empty if none.
   - id: num_adding_replicas_plus_one
     type: unsigned_varint
     -valid:
@@ -88,25 +86,25 @@ seq:
     repeat: expr
     repeat-expr: num_adding_replicas_plus_one.value - 1
     doc: >-
-      Broker ids of the replicas that a reassignment adds. They are in
-      `replicas` too.
+      Broker ids of the replicas that a reassignment adds, which are also in
+      `replicas`.
   - id: leader
     -orig-id: Leader
     type: s4
     -default: -1
-    doc: Broker id of the leader; -1 where there is none.
+    doc: Broker id of the leader; -1 means none.
   - id: leader_epoch
     -orig-id: LeaderEpoch
     type: s4
     -default: -1
-    doc: Epoch of the leader. Each change that names a leader raises it by one.
+    doc: Leader epoch. Each change that names a leader increases it by one.
   - id: partition_epoch
     -orig-id: PartitionEpoch
     type: s4
     -default: -1
     doc: >-
-      How often this partition's state has changed. Each change raises it by
-      one.
+      Partition epoch: the number of changes of this partition's state. Each
+      change increases it by one.
   - id: num_directories_plus_one
     type: unsigned_varint
     -valid:
@@ -123,23 +121,21 @@ seq:
     if: version >= 1
     -since: 1
     doc: >-
-      Id of the log directory that each replica is in, in the order of
-      `replicas` (KIP-858). All zeros is not known yet, since a migration; 1 in
-      the last byte is unassigned, 2 is lost.
+      Id of the log directory of each replica, in the order of `replicas`
+      (KIP-858). All zeros means not yet known after a migration; the ids 1 and
+      2 mean unassigned and lost.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
 types:
   nullable_int32_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: s4
         repeat: expr
@@ -190,23 +186,21 @@ types:
             id: leader_recovery_state
             -orig-id: LeaderRecoveryState
             doc: >-
-              Whether the leader was elected uncleanly and has not recovered: 1,
-              or 0 where all is well.
+              1 if the leader was elected uncleanly and has not recovered,
+              otherwise 0.
           1:
             id: eligible_leader_replicas
             -orig-id: EligibleLeaderReplicas
             -since: 2
             doc: >-
               Broker ids of replicas that left the ISR with all committed
-              records, and may be elected without loss (KIP-966). Null is none.
+              records, and can be elected without data loss (KIP-966), or null.
           2:
             id: last_known_elr
             -orig-id: LastKnownElr
             -since: 2
             doc: >-
-              Broker id of the last leader of a partition whose ISR is empty, to
-              be elected again where no replica is eligible (KIP-966): at most
-              one. Null is none.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Broker id of the last leader of a partition whose ISR is empty,
+              which is elected again if no replica is eligible (KIP-966); at
+              most one element, or null.
+        doc: The field's value. The values of unknown tags are kept as bytes.

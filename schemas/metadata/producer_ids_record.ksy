@@ -19,7 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 15
-doc: A broker was given a block of 1000 producer ids.
+doc: A block of 1000 producer ids was allocated to a broker.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ProducerIdsRecord.json ProducerIdsRecord
 params:
   - id: version
@@ -29,16 +29,16 @@ seq:
   - id: broker_id
     -orig-id: BrokerId
     type: s4
-    doc: Id of the broker that got the block.
+    doc: Id of the broker that the block was allocated to.
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
     -default: -1
-    doc: Epoch of that broker's registration; -1 is unknown.
+    doc: Epoch of that broker's registration; -1 means unknown.
   - id: next_producer_id
     -orig-id: NextProducerId
     type: s8
-    doc: 'First producer id after the block: where the next one starts.'
+    doc: First producer id after the block, with which the next block starts.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

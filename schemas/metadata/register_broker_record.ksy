@@ -43,18 +43,19 @@ seq:
     if: version >= 2
     -since: 2
     doc: >-
-      Whether the broker still ran with ZooKeeper, during a migration to KRaft.
-      Kafka 4.0 and later have none such.
+      Whether the broker still used ZooKeeper, during a migration to KRaft.
+      Never true in Kafka 4.0 and later.
   - id: incarnation_id
     -orig-id: IncarnationId
     type: uuid
-    doc: Random id of this run of the broker's process. A restart has another.
+    doc: >-
+      Random id of this run of the broker process. It changes with each restart.
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
     doc: >-
-      Epoch of the registration, which the controller takes from the offset that
-      it writes next. A later registration has a higher one.
+      Epoch of the registration: the next offset that the controller writes. A
+      later registration has a higher epoch.
   - id: num_end_points_plus_one
     type: unsigned_varint
     -valid:
@@ -67,7 +68,7 @@ seq:
     repeat: expr
     repeat-expr: num_end_points_plus_one.value - 1
     doc: >-
-      Where clients and other brokers reach the broker: one element for each
+      Addresses at which clients and other brokers reach the broker, one per
       listener.
   - id: num_features_plus_one
     type: unsigned_varint
@@ -85,21 +86,22 @@ seq:
     -orig-id: Rack
     type: nullable_text(true)
     -default: empty
-    doc: '`broker.rack` of the broker. Null is none.'
+    doc: '`broker.rack` of the broker, or null.'
   - id: fenced
     -orig-id: Fenced
     type: bool8
     -default: true
     doc: >-
       Whether the broker is fenced: it leads no partition, and clients do not
-      see it. So each starts.
+      see it. Every broker starts fenced.
   - id: in_controlled_shutdown
     -orig-id: InControlledShutdown
     type: bool8
     if: version >= 1
     -since: 1
     doc: >-
-      Whether the broker is about to shut down, and hands over its partitions.
+      Whether the broker is in a controlled shutdown, handing over its
+      partitions.
   - id: tagged_fields
     type: message_tags
     doc: Optional fields, known and unknown.
@@ -149,7 +151,7 @@ types:
         doc: Optional fields. None is defined; unknown ones are kept.
   uuid_list:
     -wire: list
-    doc: 'Value of a tagged field: the elements, with their number in front.'
+    doc: 'Value of a tagged field: a list with its length.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
@@ -164,14 +166,12 @@ types:
         doc: The elements.
   nullable_uuid_list:
     -wire: list
-    doc: >-
-      Value of a tagged field: the elements, with their number in front, or
-      null.
+    doc: 'Value of a tagged field: a list with its length, or null.'
     seq:
       - id: num_items_plus_one
         type: unsigned_varint
         -derive: count_of(items) + 1
-        doc: Number of elements, plus one. 0 is null.
+        doc: Number of elements, plus one. 0 means null.
       - id: items
         type: uuid
         repeat: expr
@@ -215,15 +215,13 @@ types:
             -orig-id: LogDirs
             -since: 3
             doc: >-
-              Ids of the log directories that the broker has online (KIP-858).
-              Without elements where it gave none.
+              Ids of the broker's online log directories (KIP-858). Empty if the
+              broker sent none.
           1:
             id: cordoned_log_dirs
             -orig-id: CordonedLogDirs
             -since: 4
             doc: >-
-              Ids of the log directories that get no new replicas (KIP-1066).
-              Null until the broker has reported them.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Ids of the log directories that receive no new replicas
+              (KIP-1066). Null until the broker has reported them.
+        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -38,7 +38,8 @@ seq:
     -orig-id: IncarnationId
     type: uuid
     doc: >-
-      Random id of this run of the controller's process. A restart has another.
+      Random id of this run of the controller process. It changes with each
+      restart.
   - id: zk_migration_ready
     -orig-id: ZkMigrationReady
     type: bool8
@@ -54,7 +55,7 @@ seq:
     type: controller_endpoint
     repeat: expr
     repeat-expr: num_end_points_plus_one.value - 1
-    doc: 'Where the controller is reached: one element for each listener.'
+    doc: Addresses of the controller, one per listener.
   - id: num_features_plus_one
     type: unsigned_varint
     -valid:

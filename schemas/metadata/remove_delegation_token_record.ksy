@@ -20,7 +20,7 @@ meta:
 -message:
   kind: metadata
   number: 26
-doc: 'A delegation token was removed: it expired, or its end was asked for.'
+doc: A delegation token was removed because it expired or on request.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveDelegationTokenRecord.json RemoveDelegationTokenRecord
 params:
   - id: version

@@ -21,7 +21,7 @@ meta:
 -message:
   kind: metadata
   number: 2
-doc: A topic was created. Its partitions follow, each in a record of its own.
+doc: A topic was created. Its partitions follow, each in its own record.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/TopicRecord.json TopicRecord
 params:
   - id: version
@@ -36,8 +36,8 @@ seq:
     -orig-id: TopicId
     type: uuid
     doc: >-
-      Id of the topic: random, and another where a deleted topic is created
-      again.
+      Random id of the topic. A deleted topic that is created again has a new
+      id.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

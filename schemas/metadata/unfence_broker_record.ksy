@@ -20,7 +20,7 @@ meta:
   kind: metadata
   number: 8
 doc: >-
-  A broker was unfenced, as older controllers write it. Newer ones write
+  A broker was unfenced. Older controllers write this record; newer ones write
   `broker_registration_change_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnfenceBrokerRecord.json UnfenceBrokerRecord
 params:
@@ -35,7 +35,7 @@ seq:
   - id: epoch
     -orig-id: Epoch
     type: s8
-    doc: Epoch of the registration that is unfenced.
+    doc: Epoch of the unfenced registration.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

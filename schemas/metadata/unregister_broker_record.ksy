@@ -19,7 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 1
-doc: A broker was removed from the cluster by an administrator.
+doc: An administrator removed a broker from the cluster.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnregisterBrokerRecord.json UnregisterBrokerRecord
 params:
   - id: version
@@ -33,7 +33,7 @@ seq:
   - id: broker_epoch
     -orig-id: BrokerEpoch
     type: s8
-    doc: Epoch of the registration that is removed.
+    doc: Epoch of the removed registration.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

@@ -19,7 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 29
-doc: A controller is no longer registered.
+doc: The registration of a controller was removed.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnregisterControllerRecord.json UnregisterControllerRecord
 params:
   - id: version

@@ -21,7 +21,9 @@ meta:
 -message:
   kind: metadata
   number: 11
-doc: A SCRAM credential of a user (RFC 5802) was set. The password is not in it.
+doc: >-
+  A SCRAM credential of a user (RFC 5802) was set. It does not contain the
+  password.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UserScramCredentialRecord.json UserScramCredentialRecord
 params:
   - id: version
@@ -43,17 +45,18 @@ seq:
   - id: stored_key
     -orig-id: StoredKey
     type: blob(true)
-    doc: Hash of the client key, by which the broker checks what a client sends.
+    doc: >-
+      Hash of the client key, with which the broker verifies the client's proof.
   - id: server_key
     -orig-id: ServerKey
     type: blob(true)
     doc: >-
-      Key with which the broker proves to the client that it knows the
+      Server key, with which the broker proves to the client that it knows the
       credential.
   - id: iterations
     -orig-id: Iterations
     type: s4
-    doc: How often the password was hashed; 4096 to 16384.
+    doc: Number of hash iterations, 4096 to 16384.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.

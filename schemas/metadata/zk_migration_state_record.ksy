@@ -19,7 +19,7 @@ meta:
 -message:
   kind: metadata
   number: 21
-doc: How far a migration from ZooKeeper to KRaft is.
+doc: Progress of a migration from ZooKeeper to KRaft.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ZkMigrationRecord.json ZkMigrationStateRecord
 params:
   - id: version

@@ -13,9 +13,9 @@ meta:
   endian: be
 -wire: bytes
 doc: |
-  Bytes that cannot be null, in one of two forms. Message versions before the
-  first flexible one put their number in front as a 32-bit integer; flexible
-  versions put the number plus one as an unsigned varint.
+  Bytes that cannot be null, after their length. Message versions before the
+  first flexible version have the length as a 32-bit integer; flexible versions
+  have the length plus one as an unsigned varint.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types COMPACT_BYTES
 params:
   - id: is_compact
@@ -28,14 +28,14 @@ seq:
       expr: _.value >= 1
     if: is_compact
     -derive: length_of(value) + 1
-    doc: Length of `value` in bytes, plus one. 0 would be null.
+    doc: Length of `value` in bytes, plus one. 0 would mean null.
   - id: len_classic
     type: s4
     valid:
       min: 0
     if: not is_compact
     -derive: length_of(value)
-    doc: Length of `value` in bytes. Negative would be null.
+    doc: Length of `value` in bytes. A negative length would mean null.
   - id: value
     size: len_value
     doc: The bytes. May be empty, never null.
@@ -44,4 +44,4 @@ instances:
     value: |
       (is_compact
       ? (len_plus_one.value - (1).as<s8>).as<s4> : len_classic.as<s4>).as<s4>
-    doc: Length of `value` in bytes, whichever form it came in.
+    doc: Length of `value` in bytes, in either form.

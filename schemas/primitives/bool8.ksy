@@ -10,14 +10,14 @@ meta:
   ks-version: '0.10'
 -wire: bool8
 doc: |
-  A boolean as one byte: 0 is false. Any other value reads as true; 1 is
-  written.
+  A boolean in one byte: 0 is false, any other value is true. True is written as
+  1.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types BOOLEAN
 seq:
   - id: stored
     type: u1
-    doc: The byte as it is stored.
+    doc: The stored byte.
 instances:
   value:
     value: stored != 0
-    doc: Whether it is true.
+    doc: The boolean.

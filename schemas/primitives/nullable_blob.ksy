@@ -13,10 +13,10 @@ meta:
   endian: be
 -wire: bytes
 doc: |
-  Bytes or null, in one of two forms. Message versions before the first flexible
-  one put their number in front as a 32-bit integer, where any negative number
-  reads as null and -1 is written; flexible versions put the number plus one as
-  an unsigned varint, where 0 is null.
+  Bytes or null, after their length. Message versions before the first flexible
+  version have the length as a 32-bit integer: any negative length means null,
+  which is written as -1. Flexible versions have the length plus one as an
+  unsigned varint: 0 means null.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types COMPACT_NULLABLE_BYTES
 params:
   - id: is_compact
@@ -27,20 +27,20 @@ seq:
     type: unsigned_varint
     if: is_compact
     -derive: length_of(value) + 1
-    doc: Length of `value` in bytes, plus one. 0 is null.
+    doc: Length of `value` in bytes, plus one. 0 means null.
   - id: len_classic
     type: s4
     if: not is_compact
     -derive: length_of(value)
-    doc: Length of `value` in bytes. Any negative length is null.
+    doc: Length of `value` in bytes. Any negative length means null.
   - id: value
     size: len_value
     if: len_value >= 0
     -nullable: len_value == -1
-    doc: The bytes. Null and empty differ.
+    doc: The bytes, or null. Null and empty differ.
 instances:
   len_value:
     value: |
       (is_compact
       ? (len_plus_one.value - (1).as<s8>).as<s4> : len_classic.as<s4>).as<s4>
-    doc: Length of `value` in bytes, whichever form it came in; -1 is null.
+    doc: Length of `value` in bytes, in either form; -1 means null.

@@ -10,9 +10,9 @@ meta:
   ks-version: '0.10'
 -wire: uuid
 doc: |
-  A UUID as its 16 bytes in the usual order, most significant first. All zeros
-  stands for "no value". As text, Kafka writes topic and directory IDs in
-  URL-safe base64 without padding (22 characters).
+  A UUID as 16 bytes, most significant byte first. All zeros means "no value".
+  As text, Kafka writes topic and directory IDs in URL-safe base64 without
+  padding (22 characters).
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types UUID
 seq:
   - id: value

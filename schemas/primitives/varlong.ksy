@@ -10,18 +10,18 @@ meta:
   ks-version: '0.10'
 -wire: zigzag64
 doc: |
-  Signed 64-bit integer, zigzag-encoded, in 1 to 10 groups of 7 bits with the
-  least significant group first. The high bit of a group says that another one
+  Signed 64-bit integer, zigzag-encoded, in 1 to 10 groups of 7 bits, least
+  significant group first. The high bit of a byte means that another group
   follows.
 
-  Longer encodings than needed are legal (`80 00` is 0), and of a tenth group
-  only the lowest bit counts. Kafka refuses a tenth group with its high bit
-  set; this description stops after it all the same.
+  Encodings that are longer than necessary are valid (`80 00` is 0). Only the
+  lowest bit of a tenth group is used. Kafka rejects a tenth group whose high
+  bit is set; this schema ends the number after the tenth group in any case.
 
-  As in `varint`, the sign and the 63-bit magnitude are computed apart, so no
-  intermediate value leaves the signed 64-bit range. The magnitude is summed in
-  three parts that each fit 32 bits, because ksc types integer arithmetic as
-  32-bit unless it is cast. JavaScript is exact up to magnitudes of 2^53.
+  As in `varint`, the sign and the 63-bit magnitude are computed separately, so
+  every intermediate value is within the signed 64-bit range. The magnitude is
+  the sum of three parts that fit 32 bits, because ksc computes integers with 32
+  bits unless they are cast. JavaScript is exact up to magnitudes of 2^53.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types VARLONG
 seq:
   - id: groups
@@ -34,7 +34,7 @@ seq:
 instances:
   is_negative:
     value: groups[0] % 2 == 1
-    doc: Whether the value is below zero.
+    doc: Whether the value is negative.
   low:
     value: |
       ((groups[0] % 128 / 2).as<s4>
@@ -66,7 +66,7 @@ instances:
       (low.as<s8>
       + ((mid.as<s8> * (0x800_0000).as<s8>).as<s8>
       + (high.as<s8> * (0x80_0000_0000_0000).as<s8>).as<s8>).as<s8>).as<s8>
-    doc: The value, or -1 minus the value where the value is negative.
+    doc: The value, or -1 minus the value if it is negative.
   value:
     value: |
       (is_negative ? ((-1).as<s8> - magnitude).as<s8> : magnitude).as<s8>

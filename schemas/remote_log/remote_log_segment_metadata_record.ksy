@@ -25,8 +25,8 @@ meta:
   kind: metadata
   number: 0
 doc: >-
-  The copy of a segment to remote storage has begun (KIP-405). Later changes of
-  its state are `remote_log_segment_metadata_update_record`.
+  The copy of a segment to remote storage has started (KIP-405). Later changes
+  of its state are in `remote_log_segment_metadata_update_record`.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemoteLogSegmentMetadataRecord.json RemoteLogSegmentMetadataRecord
 params:
   - id: version
@@ -36,7 +36,7 @@ seq:
   - id: remote_log_segment_id
     -orig-id: RemoteLogSegmentId
     type: remote_log_segment_id_entry
-    doc: Which segment it is.
+    doc: The segment.
   - id: start_offset
     -orig-id: StartOffset
     type: s8
@@ -44,7 +44,7 @@ seq:
   - id: end_offset
     -orig-id: EndOffset
     type: s8
-    doc: Last offset of the segment, which belongs to it.
+    doc: Last offset of the segment, inclusive.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
@@ -58,7 +58,9 @@ seq:
   - id: event_timestamp_ms
     -orig-id: EventTimestampMs
     type: s8
-    doc: When the record was made, in milliseconds since 1970-01-01 UTC.
+    doc: >-
+      Time at which the record was created, in milliseconds since 1970-01-01
+      UTC.
   - id: num_segment_leader_epochs_plus_one
     type: unsigned_varint
     -valid:
@@ -70,9 +72,7 @@ seq:
     type: segment_leader_epoch_entry
     repeat: expr
     repeat-expr: num_segment_leader_epochs_plus_one.value - 1
-    doc: >-
-      Leader epochs of the segment's records, each with the offset that it
-      starts at.
+    doc: Leader epochs of the segment's records, each with its first offset.
   - id: segment_size_in_bytes
     -orig-id: SegmentSizeInBytes
     type: s4
@@ -80,7 +80,7 @@ seq:
   - id: custom_metadata
     -orig-id: CustomMetadata
     type: nullable_blob(true)
-    doc: Bytes of the remote storage plugin's own (KIP-917). Null is none.
+    doc: Data that the remote storage plugin defines (KIP-917), or null.
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
@@ -94,13 +94,13 @@ types:
   remote_log_segment_id_entry:
     -orig-id: RemoteLogSegmentIdEntry
     doc: >-
-      A segment in remote storage. A repeated copy of the same segment has
-      another id.
+      A segment in remote storage. A repeated copy of the same segment has a new
+      id.
     seq:
       - id: topic_id_partition
         -orig-id: TopicIdPartition
         type: topic_id_partition_entry
-        doc: Partition that the segment is of.
+        doc: Partition of the segment.
       - id: id
         -orig-id: Id
         type: uuid
@@ -176,8 +176,6 @@ types:
             id: txn_index_empty
             -orig-id: TxnIndexEmpty
             doc: >-
-              Whether the segment has no aborted transactions, so that its
-              transaction index need not be fetched.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Whether the segment has no aborted transactions, so that readers
+              need not fetch its transaction index.
+        doc: The field's value. The values of unknown tags are kept as bytes.

@@ -26,9 +26,9 @@ meta:
   kind: metadata
   number: 3
 doc: >-
-  A segment in remote storage as a snapshot of one partition's remote log
-  metadata has it: without the partition. Kafka defines it, and 4.4 has no code
-  that stores it.
+  A segment in remote storage, in a snapshot of the remote log metadata of one
+  partition, therefore without the partition. Kafka defines this record, but
+  Kafka 4.4 never stores it.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemoteLogSegmentMetadataSnapshotRecord.json RemoteLogSegmentMetadataSnapshotRecord
 params:
   - id: version
@@ -46,7 +46,7 @@ seq:
   - id: end_offset
     -orig-id: EndOffset
     type: s8
-    doc: Last offset of the segment, which belongs to it.
+    doc: Last offset of the segment, inclusive.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
@@ -61,8 +61,8 @@ seq:
     -orig-id: EventTimestampMs
     type: s8
     doc: >-
-      When the latest record of the segment was made, in milliseconds since
-      1970-01-01 UTC.
+      Time at which the latest record of the segment was created, in
+      milliseconds since 1970-01-01 UTC.
   - id: num_segment_leader_epochs_plus_one
     type: unsigned_varint
     -valid:
@@ -74,9 +74,7 @@ seq:
     type: segment_leader_epoch_entry
     repeat: expr
     repeat-expr: num_segment_leader_epochs_plus_one.value - 1
-    doc: >-
-      Leader epochs of the segment's records, each with the offset that it
-      starts at.
+    doc: Leader epochs of the segment's records, each with its first offset.
   - id: segment_size_in_bytes
     -orig-id: SegmentSizeInBytes
     type: s4
@@ -84,7 +82,7 @@ seq:
   - id: custom_metadata
     -orig-id: CustomMetadata
     type: nullable_blob(true)
-    doc: Bytes of the remote storage plugin's own (KIP-917). Null is none.
+    doc: Data that the remote storage plugin defines (KIP-917), or null.
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
@@ -144,8 +142,6 @@ types:
             id: txn_index_empty
             -orig-id: TxnIndexEmpty
             doc: >-
-              Whether the segment has no aborted transactions, so that its
-              transaction index need not be fetched.
-        doc: >-
-          The field's value. A tag that is not known here gives bytes, which are
-          kept.
+              Whether the segment has no aborted transactions, so that readers
+              need not fetch its transaction index.
+        doc: The field's value. The values of unknown tags are kept as bytes.

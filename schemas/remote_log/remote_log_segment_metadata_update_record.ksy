@@ -35,7 +35,7 @@ seq:
   - id: remote_log_segment_id
     -orig-id: RemoteLogSegmentId
     type: remote_log_segment_id_entry
-    doc: Which segment it is.
+    doc: The segment.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
@@ -43,17 +43,19 @@ seq:
   - id: event_timestamp_ms
     -orig-id: EventTimestampMs
     type: s8
-    doc: When the record was made, in milliseconds since 1970-01-01 UTC.
+    doc: >-
+      Time at which the record was created, in milliseconds since 1970-01-01
+      UTC.
   - id: custom_metadata
     -orig-id: CustomMetadata
     type: nullable_blob(true)
-    doc: Bytes of the remote storage plugin's own (KIP-917). Null is none.
+    doc: Data that the remote storage plugin defines (KIP-917), or null.
   - id: remote_log_segment_state
     -orig-id: RemoteLogSegmentState
     type: s1
     doc: >-
-      State from here on: 1 copy finished, 2 deletion started, 3 deletion
-      finished. 0, copy started, is none to change to.
+      New state: 1 copy finished, 2 deletion started, 3 deletion finished. The
+      state cannot change to 0, copy started.
   - id: tagged_fields
     type: tagged_fields
     doc: Optional fields. None is defined; unknown ones are kept.
@@ -61,13 +63,13 @@ types:
   remote_log_segment_id_entry:
     -orig-id: RemoteLogSegmentIdEntry
     doc: >-
-      A segment in remote storage. A repeated copy of the same segment has
-      another id.
+      A segment in remote storage. A repeated copy of the same segment has a new
+      id.
     seq:
       - id: topic_id_partition
         -orig-id: TopicIdPartition
         type: topic_id_partition_entry
-        doc: Partition that the segment is of.
+        doc: Partition of the segment.
       - id: id
         -orig-id: Id
         type: uuid

@@ -34,17 +34,19 @@ seq:
   - id: topic_id_partition
     -orig-id: TopicIdPartition
     type: topic_id_partition_entry
-    doc: Which partition it is.
+    doc: The partition.
   - id: broker_id
     -orig-id: BrokerId
     type: s4
     doc: >-
-      Id of the node that wrote the record: the controller for state 0, else the
-      leader of the metadata topic's partition.
+      Id of the node that wrote the record: the controller for state 0,
+      otherwise the leader of the partition of the metadata topic.
   - id: event_timestamp_ms
     -orig-id: EventTimestampMs
     type: s8
-    doc: When the record was made, in milliseconds since 1970-01-01 UTC.
+    doc: >-
+      Time at which the record was created, in milliseconds since 1970-01-01
+      UTC.
   - id: remote_partition_delete_state
     -orig-id: RemotePartitionDeleteState
     type: s1

@@ -1,6 +1,6 @@
 meta:
   id: chunk_sizes
-  title: Sizes of the stored chunks of a segment in a remote tier
+  title: Sizes of a segment's chunks in tiered storage
   application: Tiered Storage for Apache Kafka (Aiven)
   tags:
     - log
@@ -8,13 +8,14 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  The sizes, in bytes, of the chunks in which a segment's log is stored after
-  compression, in order. In the manifest of a segment it is compressed with
-  zstd and written in base64, as `chunkIndex.transformedChunks`.
+  Sizes, in bytes and in order, of the chunks in which a segment's log is stored
+  after compression. The segment's manifest contains it in
+  `chunkIndex.transformedChunks`, compressed with zstd and encoded as base64.
 
-  All sizes but the last are written as what they have above the smallest of
-  them, in as few bytes as the largest difference needs. The last chunk may be
-  much smaller, so its size is written by itself.
+  The smallest size of all chunks but the last is the base. Each size but the
+  last is stored as its difference from the base, in as few bytes as the largest
+  difference needs. The size of the last chunk, which may be much smaller, is
+  stored as it is.
 doc-ref: >-
   https://github.com/Aiven-Open/tiered-storage-for-apache-kafka/blob/main/core/src/main/java/io/aiven/kafka/tieredstorage/manifest/index/serde/ChunkSizesBinaryCodec.java
   ChunkSizesBinaryCodec
@@ -23,13 +24,13 @@ seq:
     type: s4
     valid:
       min: 1
-    doc: The number of chunks; a segment has at least one.
+    doc: Number of chunks; at least one.
   - id: base
     type: s4
     valid:
       min: 0
     doc: >-
-      The smallest size of all chunks but the last; of one chunk, its
+      Smallest size of all chunks but the last. If there is only one chunk, its
       size, and nothing follows.
   - id: others
     type:
@@ -40,30 +41,30 @@ seq:
     doc: The other sizes.
 types:
   no_others:
-    doc: There is one chunk, whose size was given.
+    doc: 'No sizes: `base` is the size of the only chunk.'
     seq: []
   others:
-    doc: The sizes of several chunks.
+    doc: Sizes of two or more chunks.
     params:
       - id: count
         type: u4
-        doc: The number of sizes that are written as differences.
+        doc: Number of sizes stored as differences.
     seq:
       - id: width
         type: u1
         valid:
           min: 1
           max: 4
-        doc: The bytes of each difference.
+        doc: Width of each difference, in bytes.
       - id: differences
         size: width
         repeat: expr
         repeat-expr: count
         doc: >-
-          What each size but the last has above `base`; big-endian,
-          without a sign.
+          Each size but the last, minus `base`, as an unsigned big-endian
+          integer.
       - id: last
         type: s4
         valid:
           min: 0
-        doc: The size of the last chunk.
+        doc: Size of the last chunk.

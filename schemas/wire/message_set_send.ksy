@@ -11,9 +11,9 @@ meta:
   ks-version: '0.10'
   endian: be
 doc: |
-  Answer to a fetch request for one partition, as Kafka 0.7 sent it and the
-  documentation of later versions still told it. Those versions send the fetch
-  responses of the protocol guide instead.
+  Response to a fetch request for one partition in Kafka 0.7. The documentation
+  of later versions still describes it, but those versions send the fetch
+  responses of the protocol guide.
 doc-ref: https://kafka.apache.org/081/implementation/log Reads
 seq:
   - id: len_body
@@ -27,12 +27,11 @@ seq:
     -orig-id: error code
     type: s2
     -default: 0
-    doc: 0 is success; then the messages follow.
+    doc: Error code; 0 means success, and the messages follow.
   - id: messages
     size: len_body - 2
     doc: |
-      A message set whose last entry may be cut short, since the broker sends
-      a number of bytes and not of messages; therefore kept as bytes. May be
-      empty, never null. The entries are those of a `message_set`; those of
-      Kafka 0.7 itself have a format of their own, a 4-byte length and then a
-      message without key and offset.
+      A message set, as bytes, because the broker limits the number of bytes and
+      may cut the last entry short. May be empty, never null. The entries are
+      those of a `message_set`, except in Kafka 0.7 itself, whose entries are a
+      4-byte length and a message without key and offset.

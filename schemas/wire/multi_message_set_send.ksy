@@ -13,9 +13,9 @@ meta:
     - message_set_send
   endian: be
 doc: |
-  Answer to a fetch request for several partitions, as Kafka 0.7 sent it and
-  the documentation of later versions still told it: an answer for each of them,
-  in the order of the request.
+  Response to a fetch request for several partitions in Kafka 0.7, also
+  described in the documentation of later versions: a response for each
+  partition, in the order of the request.
 doc-ref: https://kafka.apache.org/081/implementation/log Reads
 seq:
   - id: len_body
@@ -29,17 +29,17 @@ seq:
     -orig-id: error code
     type: s2
     -default: 0
-    doc: 0, since each part has an error code of its own.
+    doc: Error code; always 0, because each part has its own.
   - id: parts
     size: len_body - 2
     type: part_list
-    doc: The answers. May be empty, never null.
+    doc: The responses. May be empty, never null.
 types:
   part_list:
     -wire: list
-    doc: The answers, one for each partition asked for.
+    doc: The responses, one per requested partition.
     seq:
       - id: entries
         type: message_set_send
         repeat: eos
-        doc: The answer for one partition.
+        doc: The response for one partition.

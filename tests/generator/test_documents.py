@@ -59,7 +59,7 @@ def test_every_link_leads_somewhere(folder: str) -> None:
 
 def test_a_page_by_hand() -> None:
     page = made("formats")["sensor_log.md"]
-    assert "| 0 | 5 | `magic` | the bytes `53 45 4e 53 1a` | Says that this is such a file. |" in page
+    assert "| 0 | 5 | `magic` | the bytes `53 45 4e 53 1a` | Identifies the file format. |" in page
     assert (
         "| 4 | 4 | `crc` | uint32, little-endian | CRC-32 of all that follows. Computed: `crc32(flags..readings)`. |"
         in page

@@ -167,7 +167,7 @@ class _Maker:
         if self.place.frame == "number":
             if message.number is None:
                 raise self.bad("a key without a number")
-            doc = "Number of the record's type, which shows what the key and the value are."
+            doc = "Record type, which determines the schemas of the key and the value."
             return [{"id": "record_type", "type": "s2", "valid": {"eq": message.number}, "doc": doc}], []
         if self.place.frame == "given":
             return [], [{"id": "version", "type": "s2", "doc": "Version of the message."}]
@@ -286,7 +286,7 @@ class _Maker:
                         "type": "s1",
                         **{key: tree[key] for key in ("if", "-since", "-until") if key in tree},
                         "-derive": f"presence_of({ident})",
-                        "doc": f"Whether `{ident}` is there: 1, or a negative number where it is null.",
+                        "doc": f"Whether `{ident}` is present: 1, or a negative number if it is null.",
                     }
                 )
                 tree["if"] = _both(condition, f"{mark} >= 0")
@@ -334,7 +334,7 @@ class _Maker:
             condition, keys = self._when(struct, versions)
             name = self._free(f"num_{ident}_plus_one" if compact else f"num_{ident}", ids)
             plus = ", plus one" if compact else ""
-            null = "" if not nullable else " 0 is null." if compact else " Any negative number is null."
+            null = "" if not nullable else " 0 means null." if compact else " Any negative number means null."
             count: Tree = {"id": name, "type": "unsigned_varint" if compact else "s4", **keys}
             if condition:
                 count["if"] = condition
@@ -469,7 +469,7 @@ class _Maker:
                     "size": "len_body.value",
                     "type": {"switch-on": "tag.value.as<s4>", "cases": cases},
                     "-tags": tags,
-                    "doc": "The field's value. A tag that is not known here gives bytes, which are kept.",
+                    "doc": "The field's value. The values of unknown tags are kept as bytes.",
                 },
             ],
         }
@@ -507,7 +507,7 @@ class _Maker:
                         "id": "has_value",
                         "type": "unsigned_varint",
                         "-derive": "presence_of(value)",
-                        "doc": "Whether `value` is there: 1, or 0 where it is null.",
+                        "doc": "Whether `value` is present: 1, or 0 if it is null.",
                     },
                     {
                         "id": "value",
@@ -540,7 +540,7 @@ class _Maker:
             "type": "unsigned_varint",
             "-valid": {"expr": "_.value >= 1"},
             "-derive": "count_of(items) + 1",
-            "doc": f"Number of elements, plus one.{' 0 is null.' if nullable else ''}",
+            "doc": f"Number of elements, plus one.{' 0 means null.' if nullable else ''}",
         }
         items: Tree = {
             "id": "items",
@@ -557,8 +557,7 @@ class _Maker:
             }
         self.types[name] = {
             "-wire": "list",
-            "doc": "Value of a tagged field: the elements, with their number in front"
-            + (", or null." if nullable else "."),
+            "doc": "Value of a tagged field: a list with its length" + (", or null." if nullable else "."),
             "seq": [count, self._ordered(items)],
         }
         return name

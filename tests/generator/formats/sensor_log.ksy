@@ -14,7 +14,7 @@ doc: |
 seq:
   - id: magic
     contents: [SENS, 0x1a]
-    doc: Says that this is such a file.
+    doc: Identifies the file format.
   - id: station
     type: station
     doc: Who wrote it.
@@ -41,7 +41,7 @@ types:
       - id: name
         size: len_name
         type: str
-        doc: What its owner calls it.
+        doc: Name that the owner gave it.
   block:
     seq:
       - id: len_block
@@ -56,7 +56,7 @@ types:
         doc: CRC-32 of all that follows.
       - id: flags
         type: flags
-        doc: What the readings need to be read.
+        doc: Settings needed to read the readings.
       - id: base_time
         type: s8
         doc: Milliseconds since 1970 to which the readings' deltas are added.
@@ -129,7 +129,7 @@ types:
         doc: Which sensor.
       - id: value
         type: varint
-        doc: What it said.
+        doc: Text of the message.
       - id: len_note
         type: varint
         -derive: length_of(note)

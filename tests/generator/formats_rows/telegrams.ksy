@@ -53,7 +53,7 @@ types:
       - id: text
         type: str
         size: len_text
-        doc: What it says.
+        doc: Text of the telegram.
       - id: crc
         type: u4
         -derive: crc32c(number..text)

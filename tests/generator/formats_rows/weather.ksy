@@ -30,7 +30,7 @@ seq:
   - id: flags
     size: 2
     type: flags
-    doc: What the readings need to be read.
+    doc: Settings needed to read the readings.
   - id: place
     size: 6
     doc: Where the station stands.
@@ -42,7 +42,7 @@ seq:
     doc: No reading is later than so many microseconds after `base_time`.
   - id: scale
     type: f8
-    doc: What the values are multiplied by.
+    doc: Factor of the values.
   - id: lowest
     type: f4be
     doc: The lowest value there can be.

@@ -12,9 +12,10 @@ meta:
     - unsigned_varint
 -wire: tags
 doc: |
-  The optional fields that end every structure of a flexible message version.
-  This is the section of a structure that defines no tag of its own: all of its
-  fields are unknown, and are kept as bytes to be written back as they came.
+  The optional fields at the end of every structure of a flexible message
+  version. This is the section of a structure that defines no tags: all its
+  fields are unknown, and are kept as bytes so that they can be written back
+  unchanged.
 doc-ref: >-
   https://cwiki.apache.org/confluence/display/KAFKA/KIP-482%3A+The+Kafka+Protocol+should+Support+Optional+Tagged+Fields
   KIP-482
@@ -22,7 +23,7 @@ seq:
   - id: num_fields
     type: unsigned_varint
     -derive: count_of(fields)
-    doc: Number of tagged fields that follow. 0 where there are none.
+    doc: Number of tagged fields that follow; 0 if there are none.
   - id: fields
     type: tagged_field
     repeat: expr
@@ -41,4 +42,4 @@ types:
         doc: Length of `body`, in bytes.
       - id: body
         size: len_body.value
-        doc: The field's value, in compact encodings. Never null.
+        doc: The field's value, encoded. Never null.

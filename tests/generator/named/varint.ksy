@@ -10,18 +10,18 @@ meta:
   ks-version: '0.10'
 -wire: zigzag32
 doc: |
-  Signed 32-bit integer, zigzag-encoded, in 1 to 5 groups of 7 bits with the
-  least significant group first. The high bit of a group says that another one
+  Signed 32-bit integer, zigzag-encoded, in 1 to 5 groups of 7 bits, least
+  significant group first. The high bit of a byte means that another group
   follows.
 
-  Longer encodings than needed are legal (`80 00` is 0), and of a fifth group
-  only the low 4 bits count. Kafka refuses a fifth group with its high bit set;
-  this description stops after it all the same.
+  Encodings that are longer than necessary are valid (`80 00` is 0). Only the
+  low 4 bits of a fifth group are used. Kafka rejects a fifth group whose high
+  bit is set; this schema ends the number after the fifth group in any case.
 
   The lowest bit of the first group is the sign; the other 31 bits are the
-  magnitude. Splitting them this way, with `*`, `+`, `%` and `/` rather than
-  shifts and masks, keeps every intermediate value inside a signed 32-bit
-  integer, so the expressions hold in all target languages.
+  magnitude. Computing both with `*`, `+`, `%` and `/` instead of shifts and
+  masks keeps every intermediate value within a signed 32-bit integer, so the
+  expressions are correct in all target languages.
 doc-ref: https://kafka.apache.org/protocol.html#protocol_types VARINT
 seq:
   - id: groups
@@ -34,7 +34,7 @@ seq:
 instances:
   is_negative:
     value: groups[0] % 2 == 1
-    doc: Whether the value is below zero.
+    doc: Whether the value is negative.
   magnitude:
     value: |
       ((groups[0] % 128 / 2).as<s4>
@@ -46,7 +46,7 @@ instances:
         ? ((groups[3] % 128).as<s4> * 0x10_0000).as<s4> : (0).as<s4>)
       + (groups.size > 4
         ? ((groups[4] % 16).as<s4> * 0x800_0000).as<s4> : (0).as<s4>)).as<s4>
-    doc: The value, or -1 minus the value where the value is negative.
+    doc: The value, or -1 minus the value if it is negative.
   value:
     value: |
       (is_negative ? ((-1).as<s4> - magnitude).as<s4> : magnitude).as<s4>
