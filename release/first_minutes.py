@@ -1,10 +1,11 @@
 """Measures the first minutes on a bare system: from nothing but Python to a record, a Parquet file, a module.
 
-Usage: first_minutes.py WHEEL ROOT [--page docs/install.md]   (root; ROOT is a bare system with python3-venv)
+Usage: first_minutes.py WHEEL ROOT [WHEEL ROOT]... [--page docs/install.md]   (root; ROOT is a bare system)
 
-ROOT is a folder that debootstrap made, in which the package python3-venv was installed. Everything runs in
-there by chroot, with an empty environment: a virtual environment, the wheel with pip, and the first result.
-The page gets the table between its two marks. What pip downloads is counted.
+ROOT is a folder that debootstrap made, in which the package python3-venv was installed, or the root file
+system of Alpine with Python. Everything runs in there by chroot, with an empty environment: a virtual
+environment, the wheel with pip, which may compile nothing, and the first result. The page gets a table for
+each system between its two marks. What pip downloads is counted.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ FIRSTS = [
 def inside(root: Path, *command: str) -> str:
     """Run in the bare system; what it printed."""
     chroot = shutil.which("chroot") or "chroot"
-    clean = {"PATH": f"{INSIDE}/env/bin:/usr/bin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+    clean = {"PATH": f"{INSIDE}/env/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
     done = subprocess.run([chroot, root, *command], env=clean, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
@@ -90,7 +91,7 @@ def measure(first: First, wheel: Path, root: Path) -> str:
     what = f"{INSIDE}/{wheel.name}" + (f"[{first.extras}]" if first.extras else "")
     begin = time.perf_counter()
     inside(root, "python3", "-m", "venv", f"{INSIDE}/env")
-    said = inside(root, f"{INSIDE}/env/bin/pip", "install", "--no-cache-dir", what)
+    said = inside(root, f"{INSIDE}/env/bin/pip", "install", "--no-cache-dir", "--only-binary", ":all:", what)
     installed = time.perf_counter()
     found = inside(root, f"{INSIDE}/env/bin/{first.command[0]}", *first.command[1:])
     end = time.perf_counter()
@@ -106,27 +107,31 @@ def measure(first: First, wheel: Path, root: Path) -> str:
     return f"| {first.name} | {extras} | {loaded / 1e6:.1f} | {on_disk / 1e6:.0f} | {seconds} |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("wheel", type=Path)
-    parser.add_argument("root", type=Path)
-    parser.add_argument("--page", type=Path)
-    given = parser.parse_args()
-    system = re.search('PRETTY_NAME="(.*)"', (given.root / "etc" / "os-release").read_text())
-    version = inside(given.root, "python3", "--version").strip()
-    rows = [measure(each, given.wheel, given.root) for each in FIRSTS]
-    text = "\n".join(
+def table(wheel: Path, root: Path) -> str:
+    """The table of one system."""
+    system = re.search('PRETTY_NAME="(.*)"', (root / "etc" / "os-release").read_text())
+    version = inside(root, "python3", "--version").strip()
+    return "\n".join(
         [
-            BEGIN,
-            f"On a bare {system[1] if system else 'system'} with {version} and python3-venv"
+            f"On a bare {system[1] if system else 'system'} with {version}"
             f" ({datetime.now(UTC):%Y-%m-%d}, two busy cores, `python release/first_minutes.py`):",
             "",
             "| first | extras | MB downloaded | MB on disk, with pip | install, s | result, s |",
             "|---|---|--:|--:|--:|--:|",
-            *rows,
-            END,
+            *(measure(each, wheel, root) for each in FIRSTS),
         ]
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("systems", type=Path, nargs="+", metavar="WHEEL ROOT")
+    parser.add_argument("--page", type=Path)
+    given = parser.parse_args()
+    if len(given.systems) % 2:
+        parser.error("each WHEEL needs a ROOT")
+    pairs = zip(given.systems[::2], given.systems[1::2], strict=True)
+    text = "\n".join([BEGIN, "\n\n".join(table(*pair) for pair in pairs), END])
     if given.page:
         page = given.page.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)

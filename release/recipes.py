@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What conda-forge calls a library, where it has another name.
-CONDA = {"jinja2": "jinja2", "pyarrow": "pyarrow-core", "lz4": "lz4"}
+CONDA = {"pyarrow": "pyarrow-core"}
 
 
 def locked() -> dict[str, str]:
@@ -55,6 +55,7 @@ def formula(repository: str, url: str, sha256: str) -> str:
 
   depends_on "apache-arrow"
   depends_on "pyarrow"
+  depends_on "rust" => :build
   depends_on "python@3.14"
 
 {resources()}

@@ -3,7 +3,8 @@
 Source: ``org.apache.kafka.common.compress.Lz4BlockInputStream`` and ``Lz4BlockOutputStream``, and
 KIP-57 for the mistake: in messages of magic 0 the header checksum covers the magic number too.
 The library's frame reader is not used, as it goes on to a second frame, accepts dependent blocks,
-verifies the content checksum and trusts the content size; its block reader does the work.
+verifies the content checksum and trusts the content size; its block reader does the work. Its frame
+writer adds a checksum to each block, which Kafka's does not: `compress` takes them out.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-import lz4.block  # type: ignore[import-untyped]  # publishes no types
-import lz4.frame  # type: ignore[import-untyped]  # publishes no types
+from cramjam import DecompressionError
+from cramjam import lz4 as library
 
 from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.errors import Malformed, Truncated, Unsupported
@@ -23,6 +24,7 @@ __all__ = ["CODECS", "compress", "compress_legacy", "decompress", "decompress_le
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _MOST_HEADER = 15
+_KAFKA_HEADER = _MAGIC + b"\x60\x40\x82"  # independent blocks of at most 64 KiB
 _END_MARK = b"\x00\x00\x00\x00"
 _INDEPENDENT, _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM, _RESERVED, _DICTIONARY = 32, 16, 8, 4, 2, 1
 _STORED = 0x8000_0000
@@ -128,11 +130,12 @@ def _read_block(view: memoryview, block: _Block) -> bytes:
         return _read_checked_block(view, block)
     if block.stored:
         return bytes(view[block.start : block.end])
+    out = bytearray(block.most)
     try:
-        found: bytes = lz4.block.decompress(view[block.start : block.end], uncompressed_size=block.most)
-    except lz4.block.LZ4BlockError as error:
+        made = library.decompress_block_into(view[block.start : block.end], out, output_len=block.most)
+    except DecompressionError as error:
         raise Malformed("", f"lz4: {error}", at=block.start) from error
-    return found
+    return bytes(memoryview(out)[:made])
 
 
 def _read_checked_block(view: memoryview, block: _Block) -> bytes:
@@ -141,10 +144,9 @@ def _read_checked_block(view: memoryview, block: _Block) -> bytes:
     head = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
     try:
         whole = b"".join((head, view[block.at : block.end + block.checksum], _END_MARK))
-        found: bytes = lz4.frame.decompress(whole)
-    except RuntimeError as error:
+        return bytes(library.decompress(whole))
+    except DecompressionError as error:
         raise Malformed("", f"lz4: {error}", at=block.at) from error
-    return found
 
 
 def _pieces(data: bytes | memoryview, limit: int, *, check_header: bool) -> Iterator[bytes]:
@@ -190,14 +192,11 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
     whose levels here are 3 to 12: lower and higher ones give the nearest of these.
     """
     own = _FAST if level == _KAFKA_FAST else min(max(level, _LOWEST_HC), _HIGHEST_HC)
-    frame: bytes = lz4.frame.compress(
-        data,
-        compression_level=own,
-        block_size=lz4.frame.BLOCKSIZE_MAX64KB,
-        block_linked=False,
-        store_size=False,
-    )
-    return frame
+    compressor = library.Compressor(level=own, content_checksum=False, block_linked=False)
+    compressor.compress(bytes(data))  # takes no view
+    frame = memoryview(compressor.finish())
+    blocks = (frame[block.at : block.end] for block in _blocks(frame, check_header=False))
+    return b"".join((_KAFKA_HEADER, *blocks, _END_MARK))
 
 
 def compress_legacy(data: bytes | memoryview, level: int) -> bytes:
