@@ -28,6 +28,7 @@ PAGE = ROOT / "docs" / "api.md"
 # What examples read, and what stands for it here.
 FILES = {
     "/data/kafka-logs": "tests/data/kafka-4.3.1/logs",
+    "/data/tiered": "tests/data/tiered-4.3.1",
     "/data/crashed": "tests/data/kafka-4.3.1/crashed",
     "/data/values": "tests/data/values/logs",
     "/data/schemas": "tests/generator/formats",

@@ -33,6 +33,7 @@ else:
         "kodec.log.tables.reader": "TableReader",
         "kodec.log.tables.records": "read_records",
         "kodec.log.tables.table": "encode_table read_batch_table read_table scan_batch_table scan_table",
+        "kodec.log.views.one_log": "with_remote_storage",
         "kodec.log.writing.config": "LogConfig",
         "kodec.log.writing.directory_writer": "LogDirectoryWriter",
         "kodec.log.writing.writer": "LogWriter",

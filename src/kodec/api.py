@@ -16,6 +16,7 @@ from kodec.log.tables.plugs import log_dataset, scan_polars
 from kodec.log.tables.reader import TableReader
 from kodec.log.tables.records import read_records
 from kodec.log.tables.table import encode_table, read_batch_table, read_table, scan_batch_table, scan_table
+from kodec.log.views.one_log import with_remote_storage
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import LogWriter
@@ -52,4 +53,5 @@ __all__ = [
     "scan_batch_table",
     "scan_polars",
     "scan_table",
+    "with_remote_storage",
 ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -20,6 +21,7 @@ from stat import S_ISDIR
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from kodec.cli.lines import warn
 from kodec.log.files.storage import StorePath, on_this_machine, readable
 
 __all__ = [
@@ -73,7 +75,8 @@ class _Declared:
         metavar: what stands for the value in the help.
         least, most: of a number.
         exists, file_okay, dir_okay: of a path; `dash` allows `-`, which is standard input, and `urls` what is
-            in an object store, whether it is there or not.
+            in an object store, whether it is there or not; `replicas` if each path is a replica of its own,
+            remote storage too.
         one_of: the values that there are.
     """
 
@@ -90,12 +93,13 @@ class _Declared:
         dir_okay: bool = True,
         dash: bool = False,
         urls: bool = False,
+        replicas: bool = False,
         one_of: Sequence[str] = (),
     ) -> None:
         self.name, self.help, self.metavar = name, help, metavar
         self.least, self.most = min, max
         self.exists, self.file_okay, self.dir_okay, self.dash = exists, file_okay, dir_okay, dash
-        self.urls = urls
+        self.urls, self.replicas = urls, replicas
         self.one_of = one_of
 
 
@@ -107,6 +111,19 @@ class Option(_Declared):
     """A parameter that is known by its name."""
 
 
+_TIER: dict[str, Any] = {
+    "tier": Annotated[
+        Path | None,
+        Option(
+            "--tier",
+            metavar="PATH",
+            exists=True,
+            file_okay=False,
+            urls=True,
+            help="Remote storage of these logs, for the offsets below their first segments.",
+        ),
+    ],
+}
 _TIER_KEYS: dict[str, Any] = {
     "tier_key": Annotated[
         Path | None,
@@ -277,9 +294,10 @@ class Command:
             Parameter(key, hint, *defaults[at - required : at - required + 1] if at >= required else ())
             for at, (key, hint) in enumerate(hints.items())
         ]
-        if any(each.declared.urls and not each.is_option for each in found):
+        if paths := [each for each in found if each.declared.urls and not each.is_option]:
             # what reads logs may find encrypted ones
-            found += [Parameter(key, hint, None) for key, hint in _TIER_KEYS.items()]
+            keys = _TIER_KEYS if any(each.declared.replicas for each in paths) else _TIER | _TIER_KEYS
+            found += [Parameter(key, hint, None) for key, hint in keys.items()]
         return found
 
     @property
@@ -307,7 +325,12 @@ class Command:
         """Call the function. Raises UsageError, HelpWanted, and what the function raises."""
         given = self.parsed(words)
         keys = {key: given.pop(key, None) for key in _TIER_KEYS}
-        with _tier_keys({key: str(value) for key, value in keys.items() if value is not None}):
+        tier = given.pop("tier", None)
+        given_keys = {key: str(value) for key, value in keys.items() if value is not None}
+        with _tier_keys(given_keys), _notes_shown():
+            for each in self.arguments:
+                if each.declared.urls:
+                    given[each.key] = _with_tier(given[each.key], tier)
             return self.function(**given)
 
     def parsed(self, words: Sequence[str]) -> dict[str, object]:
@@ -380,6 +403,32 @@ def _tier_keys(given: dict[str, str]) -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+
+
+def _with_tier(given: Any, tier: Any) -> Any:
+    """The paths of an argument, or its only one, with remote storage."""
+    paths = given if isinstance(given, list) else [given]
+    if tier is None and len(paths) < 2:
+        return given
+    # as above, and nobody else waits for it
+    from kodec.log.views.one_log import tiers_beside_logs, with_remote_storage
+
+    try:
+        found = tiers_beside_logs(paths) if tier is None else with_remote_storage(*paths, tier=tier)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return found if isinstance(given, list) else found[0]
+
+
+@contextmanager
+def _notes_shown() -> Iterator[None]:
+    """Report at the end what answers from remote storage depend on."""
+    try:
+        yield
+    finally:
+        if (view := sys.modules.get("kodec.log.files.tier_view")) is not None:
+            for text in view.take_notes():
+                warn(f"kodec: note: {text}")
 
 
 def meant(word: str, words: Sequence[str]) -> str:

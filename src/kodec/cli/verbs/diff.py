@@ -24,6 +24,7 @@ def diff(
             exists=True,
             file_okay=False,
             urls=True,
+            replicas=True,
             help="log.dirs folders of several brokers, or folders of one topic-partition.",
         ),
     ],

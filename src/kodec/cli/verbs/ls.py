@@ -131,6 +131,7 @@ def _facts(log: PartitionLog, found: PartitionOverview) -> dict[str, object]:
         "codecs": found.codecs,
         "magics": found.magics,
         "health": found.health,
+        "remoteSegments": log.remote_segments,
         "problems": found.problems,
         "leftovers": [
             {"path": str(each.path), "kind": each.kind.value, "bytes": _size(each.path)}

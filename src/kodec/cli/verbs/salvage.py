@@ -26,6 +26,7 @@ def salvage(
             exists=True,
             file_okay=False,
             urls=True,
+            replicas=True,
             help="Topic-partitions' folders, or log.dirs folders, of one broker or of several.",
         ),
     ],

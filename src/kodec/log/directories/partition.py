@@ -254,6 +254,18 @@ class PartitionLog:
         path = self.path / PARTITION_METADATA
         return if_there(read_partition_metadata, path, None)
 
+    @property
+    def remote_segments(self) -> str | None:
+        """What shows which segments in remote storage count; None if none of the log is there.
+
+        `metadata`: `__remote_log_metadata`, as for a broker; `manifests` or `objects`: what is in remote
+        storage, where a segment may still be that a broker no longer reads. Raises OSError.
+        """
+        from kodec.log.files.tier_view import TierPath
+
+        path = self.path
+        return path.storage.chosen_by(path.name) if isinstance(path, TierPath) else None
+
     def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
         """(offset, what was known there of the producers), by ascending offset."""
         from kodec.log.directories.transactions import read_snapshot

@@ -108,9 +108,9 @@ class _Line(NamedTuple):
 class _Text:
     """The lines of a file, and errors that name file, line and byte."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], data: bytes | None = None) -> None:
         self.source = str(path)
-        data = read_regular(path, _MOST_BYTES + 1)
+        data = read_regular(path, _MOST_BYTES + 1) if data is None else data
         if len(data) > _MOST_BYTES:
             error = LimitExceeded(
                 "", "text file too large", at=0, need="more", have=_MOST_BYTES, limit="64 MiB of text"
@@ -144,9 +144,11 @@ class _Text:
         return int(text)
 
 
-def _checkpoint(path: str | os.PathLike[str], fields: int) -> tuple[_Text, list[tuple[_Line, list[str]]]]:
+def _checkpoint(
+    path: str | os.PathLike[str], fields: int, data: bytes | None = None
+) -> tuple[_Text, list[tuple[_Line, list[str]]]]:
     """The entries of a checkpoint file: version, count, then that many lines of `fields` words."""
-    text = _Text(path)
+    text = _Text(path, data)
     if not text.lines:
         return text, []
     version, *rest = text.lines
@@ -182,9 +184,12 @@ def read_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
     return found
 
 
-def read_leader_epochs(path: str | os.PathLike[str]) -> list[LeaderEpoch]:
-    """Read a `leader-epoch-checkpoint`. Raises: OSError; Malformed, also if epochs or offsets descend."""
-    text, entries = _checkpoint(path, 2)
+def read_leader_epochs(path: str | os.PathLike[str], data: bytes | None = None) -> list[LeaderEpoch]:
+    """Read a `leader-epoch-checkpoint`, or `data` from one.
+
+    Raises: OSError; Malformed, also if epochs or offsets descend.
+    """
+    text, entries = _checkpoint(path, 2, data)
     found: list[LeaderEpoch] = []
     for line, (epoch, offset) in entries:
         item = LeaderEpoch(

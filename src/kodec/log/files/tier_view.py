@@ -11,28 +11,64 @@ import errno
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import quote, unquote
 
+from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, PARTITION_METADATA, file_name
-from kodec.log.files.storage import Entry, Status, Storage, StorePath, as_stat, not_found, path_of, storage_of
+from kodec.log.files.storage import Entry, Status, StorePath, as_stat, not_found, path_of, storage_of
+from kodec.log.files.tier_cut import Found, PartOfLog, cut_index, find_batch
 from kodec.log.files.tier_keys import TierKeys
-from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, parse_manifest
+from kodec.log.files.tier_lineage import CopiedSegment, Part, RemoteSegments, are_in_order
+from kodec.log.files.tier_manifest import CIPHER_BYTES, MOST_OF_A_MANIFEST, Manifest, Piece, parse_manifest
 from kodec.log.files.tier_object import TierLog, read_index
 from kodec.log.files.tiered import TieredFolder, TieredSegment, list_objects, tiered_folder, tiered_folders
 from kodec.runtime.errors import FormatError, Malformed, ReadFailed, Unsupported
+from kodec.runtime.logger import logger
 
-__all__ = ["TierPath", "as_logs", "as_partition", "as_segment", "list_tiered"]
+__all__ = [
+    "TierPath",
+    "TierStorage",
+    "ViewEntry",
+    "ViewFile",
+    "as_logs",
+    "as_partition",
+    "as_segment",
+    "list_tiered",
+    "local_file",
+    "note",
+    "take_notes",
+]
 
 _SCHEME = "tier:"
 _SNAPSHOT = "snapshot"
 _EPOCHS = "leader_epoch_checkpoint"
+_MANIFEST = "rsm-manifest"
+_NO_END = 1 << 63
+_WITHOUT = "no log directory with __remote_log_metadata was given"
 _SEGMENT = re.compile(r"([0-9]{20})-[A-Za-z0-9_-]{22}\.log")
+
+
+_notes: dict[str, None] = {}
+
+
+def note(text: str) -> None:
+    """Note for whoever reads remote storage what an answer depends on; it is logged the first time."""
+    if text not in _notes:
+        _notes[text] = None
+        logger().info("%s", text)
+
+
+def take_notes() -> list[str]:
+    """The notes since this was last called."""
+    found = list(_notes)
+    _notes.clear()
+    return found
 
 
 class TierPath(StorePath):
@@ -54,7 +90,7 @@ class TierPath(StorePath):
         return path_of(unquote(self.parts[1]))
 
     @property
-    def storage(self) -> Storage:
+    def storage(self) -> TierStorage:
         return _storage(self.tier)
 
     def __str__(self) -> str:
@@ -63,11 +99,13 @@ class TierPath(StorePath):
         return "/".join([str(self.tier), *self.parts[2:]])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.parts, self.listed, self.real)
+        return _unpickled, (type(self), self.parts, self.listed, self.real)
 
 
-def _unpickled(parts: tuple[str, ...], listed: Status | None, real: Path | None) -> TierPath:
-    found = TierPath(*parts)
+def _unpickled(
+    kind: type[TierPath], parts: tuple[str, ...], listed: Status | None, real: Path | None
+) -> TierPath:
+    found = kind(*parts)
     found.listed, found.real = listed, real
     return found
 
@@ -114,7 +152,8 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
     Raises OSError; Unsupported or Malformed for a manifest that cannot be used.
     """
     if not folder.manifests:
-        return [_as_stored(each) for each in list_objects(folder)]
+        largest = {each.base_offset: each for each in list_objects(folder)}
+        return [_as_stored(each) for each in largest.values()]
     view = TierPath.of(folder.path)
     storage = _storage(folder.path)
     name = next(iter(storage.partitions()))
@@ -137,12 +176,12 @@ def _as_stored(segment: TieredSegment) -> SegmentFiles:
     return SegmentFiles(segment.base_offset, segment.log, segment.status.size, **indexes)
 
 
-def _named(path: TierPath, file: _File) -> TierPath:
+def _named(path: TierPath, file: ViewFile) -> TierPath:
     path.listed, path.real = file.status, file.real
     return path
 
 
-class _File(NamedTuple):
+class ViewFile(NamedTuple):
     """A file of the view: the object with its content, its size, and how it is opened."""
 
     real: Path
@@ -150,11 +189,24 @@ class _File(NamedTuple):
     open: Callable[[], BinaryIO]
 
 
-class _Entry(NamedTuple):
+class _Chosen(NamedTuple):
+    """A segment that counts, from its offset `first` to `last`, or to its end (None).
+
+    `segment` is None where the objects of a segment that was copied are missing.
+    """
+
+    segment: TieredSegment | None
+    first: int
+    last: int | None
+    base_offset: int
+    copied: CopiedSegment | None = None
+
+
+class ViewEntry(NamedTuple):
     """As `Entry`."""
 
     path: TierPath
-    file: _File | None
+    file: ViewFile | None
 
     @property
     def name(self) -> str:
@@ -170,92 +222,191 @@ class _Entry(NamedTuple):
         return self.path.stat() if self.file is None else as_stat(self.file.status)
 
 
-class _TierStorage:
+class TierStorage:
     """A folder of remote storage as a `Storage`: a log directory that is only read."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._files: dict[str, dict[str, _File]] = {}
+        self._files: dict[str, dict[str, ViewFile]] = {}
 
     def partitions(self) -> dict[str, TieredFolder]:
         """The folders of topic-partitions, by the names that they have in a log directory.
 
         Raises: Malformed where a topic has two ids.
         """
-        found: dict[str, TieredFolder] = {}
+        found: dict[str, list[TieredFolder]] = {}
         for each in tiered_folders(self._root):
             owner = self._owner(each)
-            other = found.setdefault(str(owner), each._replace(topic_partition=owner))
-            if other.path != each.path:
-                raise Malformed(
-                    str(owner),
-                    "a topic of this name was made again, and both are here: give the folder of one",
-                    at=0,
-                    need="one folder",
-                    have=f"{other.path} and {each.path}",
-                ).in_source(str(self._root))
-        return found
+            found.setdefault(str(owner), []).append(each._replace(topic_partition=owner))
+        return {name: self._one_of(name, folders) for name, folders in found.items()}
+
+    def _one_of(self, name: str, folders: Sequence[TieredFolder]) -> TieredFolder:
+        """The folder of a topic-partition. Raises Malformed where a topic has two ids."""
+        first, *others = folders
+        if others:
+            raise Malformed(
+                name,
+                "a topic of this name was made again, and both are here: give the folder of one",
+                at=0,
+                need="one folder",
+                have=" and ".join(str(each.path) for each in folders[:2]),
+            ).in_source(str(self._root))
+        return first
 
     def _owner(self, folder: TieredFolder) -> TopicPartition:
         """The topic-partition: a manifest names it, where a prefix of names may be part of the folder's."""
         if folder.manifests:
             for segment in list_objects(folder)[:1]:
-                stored = _manifest(segment.objects["rsm-manifest"]).segment
+                stored = _manifest(segment.objects[_MANIFEST]).segment
                 ends_so = stored is not None and folder.topic_partition.topic.endswith(stored.topic)
                 if stored is not None and ends_so and stored.partition == folder.topic_partition.partition:
                     return TopicPartition(stored.topic, stored.partition)
         return folder.topic_partition
 
-    def files(self, name: str) -> dict[str, _File]:
+    def chosen_by(self, name: str) -> str | None:
+        """What shows which segments of a topic-partition count: `objects` or `manifests`."""
+        folder = self.partitions().get(name)
+        return None if folder is None else "manifests" if folder.manifests else "objects"
+
+    def files(self, name: str) -> dict[str, ViewFile]:
         """The files of a topic-partition's folder, listed now."""
         folder = self.partitions().get(name)
         if folder is None:
             raise not_found(self._root / name, "no such topic-partition")
-        listed = list_objects(folder)
-        found: dict[str, _File] = {}
-        following = [*(each.base_offset for each in listed[1:]), None]
-        for segment, after in zip(listed, following, strict=True):
-            found |= self._stored(segment) if folder.manifests else self._plain(segment, after)
-        if listed and folder.topic_id:
-            text = f"version: 0\ntopic_id: {folder.topic_id}".encode()
-            found[PARTITION_METADATA] = _content(folder.path, text, listed[-1].status)
-        self._files[name] = found
+        self._note(name, folder)
+        self._files[name] = found = self.remote_files(folder)
         return found
 
-    def _plain(self, segment: TieredSegment, after: int | None) -> dict[str, _File]:
-        """The files of a segment of Kafka's own tier."""
-        names = {kind: file_name(segment.base_offset, kind) for kind in INDEXES}
-        if after is not None:
-            names[_SNAPSHOT] = file_name(after, _SNAPSHOT)
-        names[_EPOCHS] = LEADER_EPOCHS
+    def _note(self, name: str, folder: TieredFolder) -> None:
+        """Note that nothing but what is in remote storage shows which segments of a topic-partition count."""
+        chosen_by = "manifests" if folder.manifests else "objects"
+        note(f"{self._root}: the {chosen_by} there show which segments count: {_WITHOUT}")
+
+    # -- which segments count -------------------------------------------------------------------------
+
+    def remote_files(
+        self,
+        folder: TieredFolder,
+        known: RemoteSegments | None = None,
+        lineage: Sequence[LeaderEpoch] = (),
+        stop: int = _NO_END,
+    ) -> dict[str, ViewFile]:
+        """The files of the segments that count, under the names of a log directory.
+
+        Args:
+            known: the segments, as `__remote_log_metadata` has them; None: as the objects show them.
+            lineage: the leader epochs of the log; empty: as the segments show them.
+            stop: only offsets below.
+
+        Raises: OSError; FormatError for a manifest that cannot be used.
+        """
+        try:
+            listed = list_objects(folder)
+        except FileNotFoundError:
+            if known is None:
+                raise
+            listed = []
+        manifests = (
+            {each.segment_id: _manifest(each.objects[_MANIFEST]) for each in listed}
+            if folder.manifests
+            else {}
+        )
+        chosen = self._chosen(folder, listed, manifests, known, lineage, stop)
+        found: dict[str, ViewFile] = {}
+        following = [*(each.first for each in chosen[1:]), None]
+        for each, after in zip(chosen, following, strict=False):
+            if each.segment is None:
+                found[file_name(each.first, "log")] = _missing(folder, each)
+                continue
+            if folder.manifests:
+                own, end = self._stored(each.segment, manifests[each.segment.segment_id])
+            else:
+                own, end = self._plain(each.segment), None if after is None else after - 1
+            found |= _cut(each, own, end)
+        if chosen and folder.topic_id:
+            text = f"version: 0\ntopic_id: {folder.topic_id}".encode()
+            latest = [each.segment.status for each in chosen if each.segment is not None]
+            found[PARTITION_METADATA] = _content(folder.path, text, latest[-1] if latest else Status(0, 0))
+        return found
+
+    def _chosen(
+        self,
+        folder: TieredFolder,
+        listed: Sequence[TieredSegment],
+        manifests: Mapping[str, Manifest],
+        known: RemoteSegments | None,
+        lineage: Sequence[LeaderEpoch],
+        stop: int,
+    ) -> list[_Chosen]:
+        by_id = {each.segment_id: each for each in listed}
+        if known is None:
+            copied = [(each, _copied(each, manifests)) for each in listed]
+            if any(one is None for _, one in copied):
+                # Kafka's own tier, or a manifest without it: of those with the same first offset, the largest
+                largest = {each.base_offset: each for each in listed}
+                return [_Chosen(each, base, None, base) for base, each in largest.items() if base < stop]
+            copied.sort(key=lambda each: each[0].status.modified)
+            known = RemoteSegments.copied(one for _, one in copied if one is not None)
+        finished = known.finished()
+        if not lineage and are_in_order(finished):
+            parts = [Part(each, each.start_offset, each.end_offset) for each in finished]
+        else:
+            parts = known.parts(lineage or self._lineage(known, by_id, manifests), 0, stop)
+        if parts and parts[0].first > parts[0].segment.start_offset:
+            # what comes before in this segment was deleted, which the log start offset shows
+            parts[0] = parts[0]._replace(first=parts[0].segment.start_offset)
+        return [
+            _Chosen(
+                by_id.get(each.segment.segment_id),
+                each.first,
+                None if each.last == each.segment.end_offset else each.last,
+                each.segment.start_offset,
+                each.segment,
+            )
+            for each in parts
+            if each.first < stop
+        ]
+
+    def _lineage(
+        self, known: RemoteSegments, by_id: Mapping[str, TieredSegment], manifests: Mapping[str, Manifest]
+    ) -> list[LeaderEpoch]:
+        """The leader epochs of the log, from the newest segment's checkpoint, else from all segments."""
+        newest = known.newest()
+        segment = None if newest is None else by_id.get(newest.segment_id)
+        if segment is not None:
+            own = (
+                self._stored(segment, manifests[segment.segment_id])[0] if manifests else self._plain(segment)
+            )
+            with suppress(OSError, FormatError):
+                if (file := own.get(_EPOCHS)) is not None:
+                    with file.open() as opened:
+                        return read_leader_epochs(file.real, opened.read())
+        return known.lineage()
+
+    def _plain(self, segment: TieredSegment) -> dict[str, ViewFile]:
+        """The files of a segment of Kafka's own tier, by the ends of their names."""
         found = {}
-        for kind, name in names.items():
+        for kind in (*INDEXES, _SNAPSHOT, _EPOCHS):
             if (path := segment.objects.get(kind)) is not None:
                 status = storage_of(path).status(path)
-                found[name] = _File(path, status, partial(_opened, path))
-        log = segment.log
-        found[file_name(segment.base_offset, "log")] = _File(log, segment.status, partial(_opened, log))
+                found[kind] = ViewFile(path, status, partial(_opened, path))
+        found["log"] = ViewFile(segment.log, segment.status, partial(_opened, segment.log))
         return found
 
-    def _stored(self, segment: TieredSegment) -> dict[str, _File]:
-        """The files of a segment of Aiven's plugin."""
-        manifest = _manifest(segment.objects["rsm-manifest"])
-        base, log = segment.base_offset, segment.log
+    def _stored(self, segment: TieredSegment, manifest: Manifest) -> tuple[dict[str, ViewFile], int | None]:
+        """The files of a segment of Aiven's plugin, by the ends of their names, and its last offset."""
+        log = segment.log
         indexes = segment.objects.get("indexes", log.with_suffix(".indexes"))
-        names = {kind: file_name(base, kind) for kind in INDEXES}
-        if manifest.segment is not None:
-            names[_SNAPSHOT] = file_name(manifest.segment.end_offset + 1, _SNAPSHOT)
-        names[_EPOCHS] = LEADER_EPOCHS
         found = {}
-        for kind, name in names.items():
+        for kind in (*INDEXES, _SNAPSHOT, _EPOCHS):
             if (piece := manifest.indexes.get(kind)) is not None:
                 size = piece.size - (CIPHER_BYTES if piece.size and manifest.encryption else 0)
                 status = segment.status._replace(size=size)
-                found[name] = _File(indexes, status, partial(self._index, indexes, kind, manifest))
+                found[kind] = ViewFile(indexes, status, partial(self._index, indexes, kind, manifest))
         status = segment.status._replace(size=manifest.size)
         opened = partial(self._log, log, segment.status.size, manifest)
-        found[file_name(base, "log")] = _File(log, status, opened)
-        return found
+        found["log"] = ViewFile(log, status, opened)
+        return found, None if manifest.segment is None else manifest.segment.end_offset
 
     def _log(self, path: Path, size: int, manifest: Manifest) -> BinaryIO:
         with _unreadable(path):
@@ -272,7 +423,7 @@ class _TierStorage:
 
     # -- the contract -----------------------------------------------------------------------------
 
-    def _file(self, path: Path) -> _File:
+    def _file(self, path: Path) -> ViewFile:
         """A file of the last listing, or of one that is made now."""
         _, _, *rest = path.parts
         if len(rest) == 2:
@@ -286,12 +437,12 @@ class _TierStorage:
     def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
         assert isinstance(folder, TierPath)
         rest = folder.parts[2:]
-        found: list[_Entry]
+        found: list[ViewEntry]
         if not rest:
-            found = [_Entry(folder / name, None) for name in self.partitions()]
+            found = [ViewEntry(folder / name, None) for name in self.partitions()]
         elif len(rest) == 1:
             files = self.files(rest[0]).items()
-            found = [_Entry(_named(folder / name, file), file) for name, file in files]
+            found = [ViewEntry(_named(folder / name, file), file) for name, file in files]
         else:
             raise not_found(folder, "no such folder")
         return _listing(found)
@@ -318,8 +469,8 @@ class _TierStorage:
 
 
 @lru_cache(maxsize=64)
-def _storage(root: Path) -> _TierStorage:
-    return _TierStorage(root)
+def _storage(root: Path) -> TierStorage:
+    return TierStorage(root)
 
 
 @contextmanager
@@ -338,8 +489,68 @@ def _unreadable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _listing(found: list[_Entry]) -> Iterator[Iterator[Entry]]:
+def _listing(found: list[ViewEntry]) -> Iterator[Iterator[Entry]]:
     yield iter(found)
+
+
+def _copied(segment: TieredSegment, manifests: Mapping[str, Manifest]) -> CopiedSegment | None:
+    """The segment, as its manifest describes it; None if that does not."""
+    manifest = manifests.get(segment.segment_id)
+    stored = None if manifest is None else manifest.segment
+    if manifest is None or stored is None:
+        return None
+    epochs = tuple(LeaderEpoch(*each) for each in stored.leader_epochs)
+    return CopiedSegment(segment.segment_id, stored.start_offset, stored.end_offset, epochs, manifest.size)
+
+
+def _missing(folder: TieredFolder, chosen: _Chosen) -> ViewFile:
+    """The log of a segment that was copied, and whose objects are missing: reading it fails."""
+    assert chosen.copied is not None
+    path = folder.path / f"{chosen.base_offset:020}-{chosen.copied.segment_id}.log"
+
+    def fail() -> BinaryIO:
+        raise ReadFailed(
+            "__remote_log_metadata names this segment, and its objects are missing", errno.EIO, 0, str(path)
+        )
+
+    return ViewFile(path, Status(chosen.copied.size or 0, 0), fail)
+
+
+def _cut(chosen: _Chosen, own: Mapping[str, ViewFile], end: int | None) -> dict[str, ViewFile]:
+    """The files of a segment, or of the part of it that counts, by the names of a log directory."""
+    base, first, last = chosen.base_offset, chosen.first, chosen.last
+    names = {_EPOCHS: LEADER_EPOCHS}
+    names |= {kind: file_name(first, kind) for kind in (*INDEXES, "log")}
+    if last is None and end is not None:
+        names[_SNAPSHOT] = file_name(end + 1, _SNAPSHOT)
+    files = {name: own[kind] for kind, name in names.items() if kind in own}
+    if last is None and first == base:
+        return files
+    log = own["log"]
+    index = b""
+    if "index" in own:
+        with own["index"].open() as file:
+            index = file.read()
+    with log.open() as file:
+        size = log.status.size
+        after = _NO_END if last is None else last + 1
+        if first == base:
+            begin, stop = Found(0), find_batch(file, index, base, after, size)
+        else:
+            # the largest timestamp may be in a batch that is not part of it
+            begin = find_batch(file, index, base, first, size)
+            stop = find_batch(file, b"", base, after, size, first, begin.position)
+    piece = Piece(begin.position, stop.position - begin.position)
+    most = _NO_END if last is None else last
+    files[names["log"]] = log._replace(
+        status=log.status._replace(size=piece.size), open=lambda: PartOfLog(log.open(), piece)
+    )
+    for kind in INDEXES:
+        if (whole := own.get(kind)) is not None:
+            with whole.open() as file:
+                data = cut_index(kind, file.read(), base, first, most, piece, stop.largest)
+            files[names[kind]] = _content(whole.real, data, whole.status)
+    return files
 
 
 class _Log(TierLog):
@@ -361,12 +572,17 @@ class _Local(io.FileIO):
     """An object that is a file of this machine, as it is stored."""
 
 
+def local_file(path: Path, status: Status) -> ViewFile:
+    """A file of a log directory as it is."""
+    return ViewFile(path, status, partial(_opened, path))
+
+
 def _opened(path: Path) -> BinaryIO:
     return storage_of(path).open(path) if isinstance(path, StorePath) else _Local(path)
 
 
-def _content(real: Path, data: bytes, status: Status) -> _File:
-    return _File(real, status._replace(size=len(data)), partial(_Bytes, data))
+def _content(real: Path, data: bytes, status: Status) -> ViewFile:
+    return ViewFile(real, status._replace(size=len(data)), partial(_Bytes, data))
 
 
 def _manifest(path: Path) -> Manifest:

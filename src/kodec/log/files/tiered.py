@@ -23,7 +23,7 @@ _ID = r"[A-Za-z0-9_-]{22}"
 _WITH_ID = re.compile(rf"(.+)-({_ID})")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _FILE = re.compile(
-    rf"(({OFFSET})-{_ID})\.(log|{'|'.join(INDEXES)}|snapshot|leader_epoch_checkpoint|indexes|rsm-manifest)"
+    rf"(({OFFSET})-({_ID}))\.(log|{'|'.join(INDEXES)}|snapshot|leader_epoch_checkpoint|indexes|rsm-manifest)"
 )
 _MAX_INT64 = 2**63 - 1
 
@@ -94,40 +94,38 @@ def _has_segments(folder: Path) -> bool:
 class TieredSegment(NamedTuple):
     """The objects of a segment.
 
-    Attributes: `log` and `status` are those of its log, as it is stored; `objects` has the others, by the
-    ends of their names.
+    Attributes: `segment_id` is that of the copy; `log` and `status` are those of its log, as it is stored;
+    `objects` has the others, by the ends of their names.
     """
 
     base_offset: int
+    segment_id: str
     log: Path
     status: Status
     objects: Mapping[str, Path]
 
 
 def list_objects(folder: TieredFolder) -> list[TieredSegment]:
-    """The segments of a topic-partition, by ascending base offset; of those with the same, the largest.
+    """The segments of a topic-partition, by ascending base offset; all copies, also of the same segment.
 
     Raises OSError.
     """
-    logs: dict[str, tuple[int, Path, Status]] = {}
+    logs: dict[str, tuple[int, str, Path, Status]] = {}
     beside: dict[str, dict[str, Path]] = {}
     with entries(folder.path) as there:
         for entry in there:
             match = _FILE.fullmatch(entry.name)
             if match is None or int(match[2]) > _MAX_INT64 or not entry.is_file():
                 continue
+            name, base_offset, segment_id, kind = match.groups()
             path = path_of(entry.path)
-            if match[3] == "log":
+            if kind == "log":
                 found = entry.stat()
-                logs[match[1]] = int(match[2]), path, Status(found.st_size, found.st_mtime_ns)
+                logs[name] = int(base_offset), segment_id, path, Status(found.st_size, found.st_mtime_ns)
             else:
-                beside.setdefault(match[1], {})[match[3]] = path
-    segments: dict[int, TieredSegment] = {}
-    for name, (base_offset, log, status) in logs.items():
-        objects = beside.get(name, {})
-        if folder.manifests and "rsm-manifest" not in objects:
-            continue
-        other = segments.get(base_offset)
-        if other is None or (other.status.size, other.log) < (status.size, log):
-            segments[base_offset] = TieredSegment(base_offset, log, status, objects)
-    return [segments[offset] for offset in sorted(segments)]
+                beside.setdefault(name, {})[kind] = path
+    segments = (TieredSegment(*log, beside.get(name, {})) for name, log in logs.items())
+    return sorted(
+        (each for each in segments if not folder.manifests or "rsm-manifest" in each.objects),
+        key=lambda each: (each.base_offset, each.status.size, each.log),
+    )

@@ -223,6 +223,9 @@ def verify_partition(
     known = _known_ends(log)
     state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
+    if (chosen_by := log.remote_segments) not in (None, "metadata"):
+        what = f"which segments in remote storage count follows the {chosen_by} there"
+        yield Problem(log.path, 0, what, "__remote_log_metadata", "none", note=True)
     # Copies of the logs alone have no indexes at all.
     indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
     if log.segments and not indexed:

@@ -1,24 +1,71 @@
-"""The offsets up to which partitions are in remote storage (KIP-405), from `__remote_log_metadata`.
+"""What is in remote storage (KIP-405), from `__remote_log_metadata`.
 
-Followed: `RemoteLogMetadataCache` of `org.apache.kafka.server.log.remote.metadata.storage`, Kafka 4.3.
+Followed: `RemotePartitionMetadataStore` and `RemoteLogMetadataCache` of
+`org.apache.kafka.server.log.remote.metadata.storage`, Kafka 4.3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from kodec.generated.remote_log.remote_log_segment_metadata_record import RemoteLogSegmentMetadataRecord
 from kodec.generated.remote_log.remote_log_segment_metadata_update_record import (
     RemoteLogSegmentMetadataUpdateRecord,
 )
+from kodec.generated.remote_log.remote_partition_delete_metadata_record import (
+    RemotePartitionDeleteMetadataRecord,
+)
+from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.tier_lineage import CopiedSegment, CopyState, RemoteSegments
+from kodec.log.messages.as_json import uuid_text
 from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["REMOTE_TOPIC", "read_remote_offsets"]
+__all__ = ["REMOTE_TOPIC", "RemotePartition", "read_remote_offsets", "read_remote_segments"]
 
 REMOTE_TOPIC = "__remote_log_metadata"
-_COPIED = 1
+_DELETED = 2
+_Message: TypeAlias = (
+    RemoteLogSegmentMetadataRecord
+    | RemoteLogSegmentMetadataUpdateRecord
+    | RemotePartitionDeleteMetadataRecord
+)
+
+
+class RemotePartition(NamedTuple):
+    """A topic-partition, and the id of its topic, as names in remote storage have it."""
+
+    topic_partition: TopicPartition
+    topic_id: str
+
+
+def read_remote_segments(
+    here: Replicas, account: Completeness
+) -> dict[RemotePartition, RemoteSegments] | None:
+    """The segments of each topic-partition, as far as the topic is available; None if it is not.
+
+    If only some of its partitions are, topic-partitions may be missing.
+    """
+    found: dict[RemotePartition, RemoteSegments] = {}
+    if not _is_there(here):
+        return None
+    for message in _messages(here, account):
+        if isinstance(message, RemotePartitionDeleteMetadataRecord):
+            if message.remote_partition_delete_state == _DELETED:
+                found.pop(_partition(message.topic_id_partition), None)
+            continue
+        owner = message.remote_log_segment_id
+        segments = found.setdefault(_partition(owner.topic_id_partition), RemoteSegments())
+        state = message.remote_log_segment_state
+        if isinstance(message, RemoteLogSegmentMetadataUpdateRecord):
+            if state in list(CopyState):
+                segments.change(uuid_text(owner.id), CopyState(state))
+        elif state == CopyState.COPY_STARTED:
+            segments.begin(_segment(message))
+    return found
 
 
 def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPartition, int]:
@@ -27,24 +74,50 @@ def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPart
     {} if it is not. If only some of its partitions are, more may have been copied than this shows.
     """
     found: dict[TopicPartition, int] = {}
-    if not any(each.topic == REMOTE_TOPIC for each in here.topic_partitions):
+    if not _is_there(here):
         return found
+    # The last offsets of those whose copy has begun.
+    begun: dict[UUID, int] = {}
+    for message in _messages(here, account):
+        if isinstance(message, RemotePartitionDeleteMetadataRecord):
+            continue
+        owner = message.remote_log_segment_id
+        if isinstance(message, RemoteLogSegmentMetadataRecord):
+            begun[owner.id] = message.end_offset
+        if message.remote_log_segment_state == CopyState.COPY_FINISHED and owner.id in begun:
+            key = _partition(owner.topic_id_partition).topic_partition
+            found[key] = max(found.get(key, -1), begun.pop(owner.id))
+    return found
+
+
+def _is_there(here: Replicas) -> bool:
+    return any(each.topic == REMOTE_TOPIC for each in here.topic_partitions)
+
+
+def _messages(here: Replicas, account: Completeness) -> Iterator[_Message]:
+    """The messages of the topic; those about a topic-partition are in one of its partitions, in order."""
     for log in here.of_topic(REMOTE_TOPIC):
-        # The last offsets of those whose copy has begun.
-        begun: dict[UUID, int] = {}
+        if log.start_offset:
+            account.problem(f"{log.path}: begins at offset {log.start_offset}: earlier segments are unknown")
         for batch in batches_of(log, account):
             for record in [] if batch.is_control else records_in(log, batch, account):
-                told = decoded(REMOTE_TOPIC, record, account)
-                message = None if told is None else told[0].message
-                if not isinstance(
-                    message, (RemoteLogSegmentMetadataRecord, RemoteLogSegmentMetadataUpdateRecord)
-                ):
-                    continue
-                owner = message.remote_log_segment_id
-                if isinstance(message, RemoteLogSegmentMetadataRecord):
-                    begun[owner.id] = message.end_offset
-                if message.remote_log_segment_state == _COPIED and owner.id in begun:
-                    key = TopicPartition(owner.topic_id_partition.name, owner.topic_id_partition.partition)
-                    found[key] = max(found.get(key, -1), begun.pop(owner.id))
+                read = decoded(REMOTE_TOPIC, record, account)
+                message = None if read is None else read[0].message
+                if isinstance(message, _Message):
+                    yield message
         log.close()
-    return found
+
+
+def _segment(message: RemoteLogSegmentMetadataRecord) -> CopiedSegment:
+    epochs = sorted(LeaderEpoch(each.leader_epoch, each.offset) for each in message.segment_leader_epochs)
+    return CopiedSegment(
+        uuid_text(message.remote_log_segment_id.id),
+        message.start_offset,
+        message.end_offset,
+        tuple(epochs),
+        message.segment_size_in_bytes,
+    )
+
+
+def _partition(owner: Any) -> RemotePartition:
+    return RemotePartition(TopicPartition(owner.name, owner.partition), uuid_text(owner.id))

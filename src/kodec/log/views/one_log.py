@@ -1,0 +1,327 @@
+"""Local segments and those in remote storage as one log directory.
+
+A broker reads what is local from its disk, and earlier offsets from remote storage: the segments that
+`__remote_log_metadata` and the leader epochs of the local log select. Here both are files of one folder, so
+whatever reads a log directory reads the whole log.
+
+Followed: `RemoteLogManager.read` of Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import NamedTuple, Self
+from urllib.parse import quote, unquote
+
+from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_partition_metadata
+from kodec.log.files.listing import parse_partition_dir, parse_segment_name
+from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import LogDirectoryPath, resolve
+from kodec.log.files.storage import Entry, Status, entries, not_found, path_of, readable
+from kodec.log.files.tier_lineage import RemoteSegments
+from kodec.log.files.tier_view import TierPath, TierStorage, ViewEntry, ViewFile, local_file, note
+from kodec.log.files.tiered import TieredFolder, tiered_folders
+from kodec.log.messages.as_json import uuid_text
+from kodec.log.views.reading import Completeness
+from kodec.log.views.remote import REMOTE_TOPIC, RemotePartition, read_remote_segments
+from kodec.log.views.replicas import Replicas
+from kodec.runtime.errors import ArgumentError, FormatError
+
+__all__ = ["OneLogPath", "tiers_beside_logs", "with_remote_storage"]
+
+_SCHEME = "logs:"
+
+
+class _Sources(NamedTuple):
+    """What a view is made of.
+
+    Attributes:
+        tier: the folder of remote storage. logs: the log directory; "" for none.
+        metadata: log directories that may hold `__remote_log_metadata`.
+        elsewhere: log directories whose topic-partitions are not shown where only remote storage has them;
+        None:
+            nothing is shown that only remote storage has.
+    """
+
+    tier: str
+    logs: str
+    metadata: Sequence[str]
+    elsewhere: Sequence[str] | None
+
+
+class OneLogPath(TierPath):
+    """A path in a log directory together with remote storage."""
+
+    @classmethod
+    def made(cls, sources: _Sources) -> Self:
+        """The log directory itself."""
+        return cls(_SCHEME, quote(json.dumps(sources), safe=""))
+
+    @property
+    def sources(self) -> _Sources:
+        """What it is made of."""
+        return _Sources(*json.loads(unquote(self.parts[1])))
+
+    @property
+    def tier(self) -> Path:
+        return path_of(self.sources.tier)
+
+    @property
+    def storage(self) -> TierStorage:
+        return _storage(self.parts[1])
+
+    def __str__(self) -> str:
+        if self.real is not None:
+            return str(self.real)
+        sources = self.sources
+        return "/".join([sources.logs or sources.tier, *self.parts[2:]])
+
+
+@lru_cache(maxsize=64)
+def _storage(text: str) -> _OneLog:
+    return _OneLog(_Sources(*json.loads(unquote(text))))
+
+
+class _OneLog(TierStorage):
+    """A log directory together with remote storage, as a `Storage` that is only read."""
+
+    def __init__(self, sources: _Sources) -> None:
+        super().__init__(path_of(sources.tier))
+        self._sources = sources
+        self._logs = path_of(sources.logs) if sources.logs else None
+
+    @cached_property
+    def _known(self) -> Mapping[RemotePartition, RemoteSegments]:
+        """The segments by `__remote_log_metadata`; of topic-partitions that are missing nothing is known."""
+        holders = [each for each in self._sources.metadata if _holds_metadata(path_of(each))]
+        account = Completeness()
+        found = read_remote_segments(Replicas(*holders), account) if holders else None
+        for problem in account.problems:
+            note(f"{REMOTE_TOPIC} is not whole: {problem}")
+        return found or {}
+
+    def _known_of(self, name: str, folder: TieredFolder | None) -> tuple[str, RemoteSegments] | None:
+        """The topic's id, and the segments; None if nothing is known of it."""
+        owner = parse_partition_dir(name)
+        ids = {key.topic_id for key in self._known if key.topic_partition == owner}
+        wanted = self._topic_id(name) or (folder.topic_id if folder is not None else None)
+        if wanted is None and len(ids) == 1:
+            (wanted,) = ids
+        if owner is None or wanted not in ids:
+            return None
+        return wanted, self._known[RemotePartition(owner, wanted)]
+
+    def _topic_id(self, name: str) -> str | None:
+        """The topic's id, where the local log has it."""
+        if self._logs is None:
+            return None
+        with suppress(OSError, FormatError):
+            return uuid_text(read_partition_metadata(self._logs / name / PARTITION_METADATA).topic_id)
+        return None
+
+    def _one_of(self, name: str, folders: Sequence[TieredFolder]) -> TieredFolder:
+        """Of a topic that was made again, the one that the local log is of."""
+        wanted = self._topic_id(name) if len(folders) > 1 else None
+        return super()._one_of(name, [each for each in folders if wanted in (None, each.topic_id)] or folders)
+
+    def chosen_by(self, name: str) -> str | None:
+        folder = self.partitions().get(name)
+        if self._known_of(name, folder) is not None:
+            return "metadata"
+        return super().chosen_by(name)
+
+    def _note(self, name: str, folder: TieredFolder) -> None:
+        if not self._known:
+            super()._note(name, folder)
+            return
+        chosen_by = "manifests" if folder.manifests else "objects"
+        note(
+            f"{self._root}: the {chosen_by} there show which segments of {name} count: "
+            f"{REMOTE_TOPIC} has nothing about it"
+        )
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _local(self, name: str) -> dict[str, ViewFile] | None:
+        """The local files of a folder; None if there is no such folder."""
+        if self._logs is None:
+            return None
+        try:
+            with entries(self._logs / name) as found:
+                return {
+                    each.name: local_file(path_of(each.path), _status(each))
+                    for each in found
+                    if each.is_file()
+                }
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def files(self, name: str) -> dict[str, ViewFile]:
+        local = self._local(name)
+        remote = self._remote(name, local or {})
+        if local is None and remote is None:
+            raise not_found(self._root / name, "no such topic-partition")
+        self._files[name] = found = (remote or {}) | (local or {})
+        return found
+
+    def _remote(self, name: str, local: Mapping[str, ViewFile]) -> dict[str, ViewFile] | None:
+        folder = self.partitions().get(name)
+        known = self._known_of(name, folder)
+        if known is None:
+            if folder is None:
+                return None
+            self._note(name, folder)
+        owner = parse_partition_dir(name)
+        assert owner is not None
+        if folder is None:
+            assert known is not None
+            # nothing of it is there: each of its segments is reported as missing
+            folder = TieredFolder(owner, self._root / f"{name}-{known[0]}", False, known[0])
+        bases = [base for each in local if (base := parse_segment_name(each)) is not None]
+        lineage: list[LeaderEpoch] = []
+        if LEADER_EPOCHS in local:
+            with suppress(OSError, FormatError):
+                lineage = read_leader_epochs(local[LEADER_EPOCHS].real)
+        stop = {"stop": min(bases)} if bases else {}
+        return self.remote_files(folder, None if known is None else known[1], lineage, **stop)
+
+    # -- the contract -----------------------------------------------------------------------------
+
+    def _file(self, path: Path) -> ViewFile:
+        _, _, *rest = path.parts
+        if len(rest) == 1 and self._logs is not None:
+            real = self._logs / rest[0]
+            if real.is_file():
+                status = real.stat()
+                return local_file(real, Status(status.st_size, status.st_mtime_ns))
+        return super()._file(path)
+
+    def _shown(self) -> list[str]:
+        """The topic-partitions that only remote storage has."""
+        if self._sources.elsewhere is None:
+            return []
+        there = [path_of(each) for each in self._sources.elsewhere]
+        return [each for each in self.partitions() if not any((folder / each).is_dir() for folder in there)]
+
+    def entries(self, folder: Path) -> AbstractContextManager[Iterator[Entry]]:
+        rest = folder.parts[2:]
+        if rest:
+            return super().entries(folder)
+        assert isinstance(folder, OneLogPath)
+        found: dict[str, Entry] = {name: ViewEntry(folder / name, None) for name in self._shown()}
+        if self._logs is not None:
+            with entries(self._logs) as there:
+                for each in there:
+                    file = None if each.is_dir() else local_file(path_of(each.path), _status(each))
+                    found[each.name] = ViewEntry(folder / each.name, file)
+        return nullcontext(iter(found.values()))
+
+    def is_folder(self, path: Path) -> bool:
+        rest = path.parts[2:]
+        if len(rest) == 1 and self._logs is not None and (self._logs / rest[0]).is_dir():
+            return True
+        return not rest or (len(rest) == 1 and rest[0] in self.partitions())
+
+
+def _status(entry: Entry) -> Status:
+    found = entry.stat()
+    return Status(found.st_size, found.st_mtime_ns)
+
+
+def _holds_metadata(path: Path) -> bool:
+    """Whether a log directory holds a partition of `__remote_log_metadata`."""
+    try:
+        with entries(path) as found:
+            owners = [parse_partition_dir(each.name) for each in found]
+    except OSError:
+        return False
+    return any(owner is not None and owner.topic == REMOTE_TOPIC for owner in owners)
+
+
+def _absolute(path: Path) -> str:
+    return str(path.absolute())
+
+
+def with_remote_storage(*paths: str | os.PathLike[str], tier: str | os.PathLike[str]) -> list[Path]:
+    """Log directories, or folders of topic-partitions, together with remote storage: one log from both.
+
+    Every function that reads accepts the returned paths. Offsets below the first local segment come from
+    remote storage. Which segments count there follows `__remote_log_metadata`, if one of the log directories
+    holds it, and the leader epochs of the local log; else the manifests in remote storage, which is logged.
+
+    Args:
+        paths: log directories (entries of `log.dirs`), or folders of topic-partitions in them; may be URLs.
+        The first
+            log directory also shows the topic-partitions that only remote storage has.
+        tier: the root of remote storage, as a path or a URL.
+
+    Returns: a path for each.
+    Raises: ArgumentError if `tier` is not remote storage, or a path is a segment; ValueError; OSError.
+
+    Example:
+        >>> import kodec
+        >>> (logs,) = kodec.with_remote_storage("/data/tiered/logs", tier="/data/tiered/tier")
+        >>> log = kodec.LogDirectory(logs).partition("tiered", 0)
+        >>> log.start_offset, log.end_offset, log.remote_segments
+        (0, 175, 'metadata')
+    """
+    root = readable(tier)
+    if not tiered_folders(root):
+        raise ArgumentError(f"{tier}: not remote storage of Kafka's own tier or of Aiven's plugin")
+    resolved: list[tuple[Path, str]] = []
+    for path in paths:
+        what = resolve(path)
+        if isinstance(what, PartitionPath):
+            resolved.append((what.root, what.path.name))
+        elif isinstance(what, LogDirectoryPath):
+            resolved.append((what.path, ""))
+        else:
+            raise ArgumentError(
+                f"{path}: one segment; give the folder of its topic-partition together with remote storage"
+            )
+        if isinstance(what.path, TierPath):
+            raise ArgumentError(f"{path}: is remote storage itself: give a log directory")
+    folders = list(dict.fromkeys(_absolute(each) for each, _ in resolved))
+    found: list[Path] = []
+    is_first = True
+    for logs, name in resolved:
+        elsewhere = None
+        if not name and is_first:
+            elsewhere, is_first = [each for each in folders if each != _absolute(logs)], False
+        view = OneLogPath.made(_Sources(_absolute(root), _absolute(logs), folders, elsewhere))
+        found.append(view / name if name else view)
+    return found
+
+
+def tiers_beside_logs(paths: Sequence[Path]) -> list[Path]:
+    """Paths of which some are remote storage, and others log directories with `__remote_log_metadata`.
+
+    Those of remote storage become views in which that topic selects the segments; without it, or alone, all
+    paths stay as they are. Raises OSError.
+    """
+    if len(paths) < 2:
+        return list(paths)
+    holders = [_absolute(each) for each in paths if not isinstance(each, TierPath) and _holds_metadata(each)]
+    if not holders:
+        return list(paths)
+    return [
+        OneLogPath.made(_Sources(_absolute(each), "", holders, []))
+        if _absolute(each) not in holders and _is_root(each)
+        else each
+        for each in paths
+    ]
+
+
+def _is_root(path: Path) -> bool:
+    """Whether a path is the root of remote storage."""
+    try:
+        found = tiered_folders(path)
+    except OSError:
+        return False
+    return bool(found) and all(each.path != path for each in found)
