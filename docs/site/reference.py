@@ -12,7 +12,6 @@ from inspect import cleandoc
 from pathlib import Path
 
 from docstrings import MODULES, problems, public_names
-from layouts import picture
 
 from kodec.cli.commands import GROUPS
 from kodec.cli.parser import Command, Parameter
@@ -152,18 +151,17 @@ _LINK = re.compile(r"\]\([\w./]*#([\w-]+)\)")
 
 
 def _formats() -> Iterator[tuple[str, str]]:
-    """The pages of the target `documents`, with a picture of each layout and bytes that brokers wrote."""
+    """The pages of the target `documents` with their diagrams, and bytes that brokers wrote."""
     made = render_all(ROOT / "schemas", targets=["documents"]).modules
     known = {page.path: page for page in pages(load(ROOT / "schemas"))}
     for path, text in made.items():
-        text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", text))
         if path in known:
-            text = _with_pictures(text, known[path])
-            if path in EXAMPLES:
-                text += _example(*EXAMPLES[path])
+            text = _LINK.sub(r"](#format-\1)", _ANCHOR.sub(r"(format-\1)=", text))
+            text += _example(*EXAMPLES[path]) if path in EXAMPLES else ""
+        if path in known or path.endswith(".svg"):
             yield f"formats/{path}", text
     yield "formats/fields.md", _fields(known.values())
-    yield from _format_lists(made)
+    yield from _format_lists({path: text for path, text in made.items() if path.endswith(".md")})
 
 
 def _format_lists(made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -189,20 +187,6 @@ def _format_lists(made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield f"formats/{folder}/index.md", "\n".join(page)
     ordered = (f"{folder}/index" for folder in _FOLDERS if folder in folders)
     yield "formats/index.md", "\n".join([*text, "", _hidden(["fields", *ordered])])
-
-
-def _with_pictures(text: str, page: Page) -> str:
-    """A picture before the table of each layout that begins with bytes at fixed places."""
-    for table in (table for kind in page.types for table in kind.tables):
-        drawn = picture([(row.offset, row.size, row.name.strip("`")) for row in table.rows])
-        first = (
-            f"| {table.rows[0].offset} | {table.rows[0].size} | {table.rows[0].name} | {table.rows[0].type} |"
-        )
-        head = "| at | bytes | field | type | description |\n|---|---|---|---|---|\n"
-        if drawn:
-            block = f"```{{raw}} html\n{drawn}\n```\n\n{head}{first}"
-            text = text.replace(head + first, block, 1)
-    return text
 
 
 def _example(file: str, arguments: Sequence[str]) -> str:

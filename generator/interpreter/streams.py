@@ -505,8 +505,11 @@ class StreamReader:
 
     def _rules(self, rules: tuple[Rule, ...], value: Any, at: _At, name: str, back: int) -> None:
         for rule in rules:
-            if not self.value(rule.test, replace(at, item=value)):
-                raise Malformed(name, "value not allowed", at=at.io.at - back, need=rule.need, have=value)
+            here = replace(at, item=value)
+            if not self.value(rule.test, here):
+                wanted = [self.value(each, here) for each in rule.wanted]
+                need = tuple(wanted) if rule.need == "one of" else wanted[0] if wanted else rule.needed
+                raise Malformed(name, "value not allowed", at=at.io.at - back, need=need, have=value)
 
     # -- what is derived of bytes -----------------------------------------------------------------
 

@@ -143,14 +143,21 @@ def closure(files: dict[str, Path], name: str) -> list[str]:
     return found
 
 
+def copy_closure(files: dict[str, Path], name: str, folder: Path) -> list[str]:
+    """Copy a schema and all that it imports into a folder; their names."""
+    names = closure(files, name)
+    for each in names:
+        place = folder / f"{each}.ksy"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(files[each], place)
+    return names
+
+
 def examine(corpus: Corpus, name: str, *, quick: bool) -> Result:
     """Generate and compare one schema, in this process."""
     with tempfile.TemporaryDirectory() as folder:
         schemas = Path(folder) / "schemas"
-        for each in closure(corpus.files, name):
-            place = schemas / f"{each}.ksy"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(corpus.files[each], place)
+        copy_closure(corpus.files, name, schemas)
         tree = oracle.load_yaml(corpus.files[name])
         given = arguments(tree)
         ident = str(tree["meta"]["id"])
@@ -324,17 +331,16 @@ def main(arguments: list[str]) -> int:
     if given.exceptions is not None:
         given.exceptions.write_text(as_exceptions(results), "utf-8")
     if given.table is not None:
-        write_table(given.table, results)
+        put_table(given.table, ("<!-- table -->\n", "<!-- end of table -->"), table(results))
     return 1 if any(result.verdict in ("wrong", "crash") for result in results) else 0
 
 
-def write_table(place: Path, results: list[Result]) -> None:
-    """Put the table with today's date between the marks of a page."""
-    text = place.read_text("utf-8")
-    head, mark, rest = text.partition("<!-- table -->\n")
-    _, end, tail = rest.partition("<!-- end of table -->")
+def put_table(place: Path, marks: tuple[str, str], text: str) -> None:
+    """Put a table with today's date between the marks of a page."""
+    head, mark, rest = place.read_text("utf-8").partition(marks[0])
+    _, end, tail = rest.partition(marks[1])
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    place.write_text(f"{head}{mark}Measured {today}.\n\n{table(results)}\n{end}{tail}", "utf-8")
+    place.write_text(f"{head}{mark}Measured {today}.\n\n{text}\n{end}{tail}", "utf-8")
 
 
 if __name__ == "__main__":

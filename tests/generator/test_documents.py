@@ -8,6 +8,7 @@ import posixpath
 import re
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from kodec.generator.plan.build import program_of
 from kodec.generator.plan.places import Places
 from kodec.generator.text import Text, cell, code, markdown
 
+SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = {"schemas": ROOT / "schemas", "formats": Path(__file__).resolve().parent / "formats"}
 
@@ -31,7 +33,8 @@ def made(folder: str) -> dict[str, str]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_type_field_and_enum_is_on_its_page(folder: str) -> None:
     pages, model = made(folder), load(FOLDERS[folder])
-    assert set(pages) == {schema.path.replace(".ksy", ".md") for schema in model.schemas} | {"index.md"}
+    texts = {path for path in pages if path.endswith(".md")}
+    assert texts == {schema.path.replace(".ksy", ".md") for schema in model.schemas} | {"index.md"}
     for schema in model.schemas:
         page = pages[schema.path.replace(".ksy", ".md")]
         assert f"[{schema.path}]({schema.path.replace('.ksy', '.md')})" in pages["index.md"]
@@ -199,9 +202,9 @@ enums:
     pages = render_all(tmp_path, targets=["documents"]).modules
     heads = {f"heading_{end}" for end in ("open", "close")}
     lists = {f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")}
-    for page in pages.values():
+    for page in (text for path, text in pages.items() if path.endswith(".md")):
         kinds, links, _ = rendered(page)
-        assert kinds <= _PLAIN | _ROW | heads | lists | {"html_block", "html_inline"}
+        assert kinds <= _PLAIN | _ROW | heads | lists | {"html_block", "html_inline", "image"}
         for html in re.findall(r"<(?![h/]).*?>", re.sub(r"`[^`]*`|\\\\|\\<", "", page)):
             assert re.fullmatch(r'<!-- @generated [^<>]* -->|<a id="[\w-]*">', html), html
         assert {link for link in links if re.fullmatch(r"(x\.md)?(#[\w-]+)?", link) is None} == {
@@ -285,3 +288,60 @@ def test_types_that_hold_each_other_twice(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text(text)
     page = render_all(tmp_path, targets=["documents"]).modules["x.md"]
     assert f"| 0 | {2**40} | `a` | [`p0`](#x-p0) |  |" in page
+
+
+def drawn(text: str) -> list[tuple[str, str]]:
+    """The texts of a diagram with their classes, in order."""
+    root = ElementTree.fromstring(text)
+    return [(each.get("class", ""), each.text or "") for each in root.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_type_and_field_is_in_the_diagram(folder: str) -> None:
+    pages, model = made(folder), load(FOLDERS[folder])
+    for path in (path for path in pages if path.endswith(".svg")):
+        root = ElementTree.fromstring(pages[path])
+        schema = next(each for each in model.schemas if each.path == path.replace(".svg", ".ksy"))
+        titles = " ".join(each.text or "" for each in root.iter(f"{SVG}title"))
+        shown = [text for kind, text in drawn(pages[path]) if kind == "type"]
+        assert [*dict.fromkeys(shown)] == [each.id for each in schema.structs if each.id in shown]
+        for struct in schema.structs:
+            assert not struct.fields or struct.id in shown
+            missing = [each.id for each in struct.fields if not re.search(rf"\b{each.id}\b", titles)]
+            assert not missing, (struct.name, missing)
+        assert f"({posixpath.basename(path)})" in pages[path.replace(".svg", ".md")]
+
+
+def test_a_diagram_of_a_streamed_schema(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(STREAMED)
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: b, type: u1}]\n")
+    text = render_all(tmp_path, targets=["documents"]).modules["x.svg"]
+    found = drawn(text)
+    assert found[0] == ("type", "x")
+    assert ("name", "low:5 high:11") in found
+    assert ("at", "at high * …") in found
+    assert ("name", "index: part with 2 (low)") in found
+    root = ElementTree.fromstring(text)
+    boxes = {each.findtext(f"{SVG}title"): each.get("class") for each in root.iter(f"{SVG}rect")}
+    assert boxes["kind: uint8, kinds (1 bytes)"] is None
+    assert boxes["key: bytes (4 bytes)"] == "optional"
+    assert boxes["index: part with 2 (low)"] == "elsewhere optional"
+    assert boxes["packed: part with kind.to_i (_io.size - _io.pos)"] == "varies"
+
+
+def test_no_text_of_a_schema_is_markup_in_its_diagram(tmp_path: Path) -> None:
+    bad = '</title><script>alert(1)</script>" onload=x [`a`](b) &lt; ]]>'
+    quoted = json.dumps(json.dumps(bad))
+    (tmp_path / "x.ksy").write_text(
+        f"meta: {{id: x, endian: le, encoding: ASCII, title: {quoted}}}\ndoc: {quoted}\n"
+        f"seq: [{{id: a, type: {{switch-on: b, cases: {{{json.dumps(json.dumps(bad))}: u1}}}}, doc: {quoted}}}]\n"
+        f"instances: {{b: {{value: {quoted}}}, c: {{pos: '({bad.count('a')})', size: {quoted[:-1]}.length\"}}}}\n"
+    )
+    text = render_all(tmp_path, targets=["documents"], streams=True).modules["x.svg"]
+    root = ElementTree.fromstring(text)
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} == {"svg", "title", "style", "rect", "text"}
+    assert all(
+        set(each.keys()) <= {"x", "y", "width", "height", "class", "style"}
+        for each in root.iter(f"{SVG}rect")
+    )
+    assert "script" in "".join(each.text or "" for each in root.iter(f"{SVG}title"))

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a schema on one line is easier to compare)
 """Test vectors: of each type, always the same, in the form of their contract, read alike by stock Kaitai."""
 
 from __future__ import annotations
@@ -207,3 +208,25 @@ def test_values_that_take_too_much_have_no_vectors(seq: str, tmp_path: Path) -> 
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
         tracemalloc.stop()
     assert json.loads(text)["without"]["x"] == "a value takes more than 16384 bytes"
+
+
+# what bytes have to be, so that a type can be read: none of it is in a fill
+_WANTED = {
+    "terminator": "seq: [{id: a, type: str, terminator: 0x7c}, {id: b, terminator: 0x40, consume: false}, {id: c, contents: '@'}]",
+    "text": "seq: [{id: a, type: str, size: 6, valid: {eq: '\"words\"'}, pad-right: 0}]",
+    "float": "seq: [{id: a, type: f4, valid: {min: 1.5, max: 2.5}}]",
+    "one of": "seq: [{id: a, size: 2, valid: {any-of: ['[1, 2]', '[3, 4]']}}]",
+    "an enum": "seq: [{id: a, type: u2, enum: e, valid: {in-enum: true}}]\nenums: {e: {1000: x}}",
+    "the end of a list": "seq: [{id: a, type: s4, repeat: until, repeat-until: _ == -1234}]",
+    "the end of a list of objects": "seq: [{id: a, type: t, repeat: until, repeat-until: _.b == 0x7b}]\ntypes: {t: {seq: [{id: b, type: u1}, {id: c, type: u1}]}}",
+    "a size with a header": "seq: [{id: a, type: u4}, {id: b, type: t, size: a - 4}]\ntypes: {t: {seq: [{id: c, size: 30}, {id: d, contents: end}]}}",
+    "a byte order": "seq: [{id: a, size: 4}, {id: b, type: t}]\ntypes: {t: {meta: {endian: {switch-on: _root.a, cases: {'[1, 2, 3, 4]': le, '[4, 3, 2, 1]': be}}}, seq: [{id: c, type: u2, valid: 7}]}}",
+}
+
+
+@pytest.mark.parametrize("what", _WANTED)
+def test_bytes_that_are_wanted_are_found(what: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(f"meta: {{id: x, endian: le, encoding: ASCII}}\n{_WANTED[what]}\n")
+    document = json.loads(render_all(tmp_path, targets=["vectors"], streams=True).modules["x.vectors.json"])
+    found = {each["must"] for each in document["vectors"] if each["type"] == "x"}
+    assert found == {"accept", "refuse"}, document["without"]

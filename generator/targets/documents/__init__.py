@@ -1,4 +1,4 @@
-"""Pages in Markdown for people: of each schema its types, their layouts and fields, and its enums."""
+"""Pages in Markdown for people, with diagrams: of each schema its types, layouts, fields and enums."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kodec.generator.problems import SchemaProblem
 from kodec.generator.target import File, Request, mark
+from kodec.generator.targets.documents.diagram import diagram
 from kodec.generator.targets.documents.plan import Page, pages
 from kodec.generator.templates import Templates
 
@@ -19,7 +20,7 @@ class _Documents:
     """A page for each schema next to its path, and an index of them."""
 
     name = "documents"
-    files = ("*.md",)
+    files = ("*.md", "*.svg")
 
     def lacks(self, request: Request) -> Iterator[SchemaProblem]:
         for schema in request.model.schemas:
@@ -32,8 +33,13 @@ class _Documents:
 
     def emit(self, plan: tuple[Page, ...]) -> Iterator[File]:
         for page in plan:
-            text = _TEMPLATES.render("page.md.j2", page=page, mark=mark(page.schema))
+            drawn = diagram(page)
+            path = page.path.removesuffix(".md") + ".svg"
+            picture = path.rpartition("/")[2] if drawn else ""
+            text = _TEMPLATES.render("page.md.j2", page=page, mark=mark(page.schema), picture=picture)
             yield File(page.path, text, page.schema)
+            if drawn:
+                yield File(path, f"<!-- {mark(page.schema)} -->\n{drawn}", page.schema)
         yield File(INDEX, _TEMPLATES.render("index.md.j2", pages=plan, mark=mark()))
 
 

@@ -51,6 +51,8 @@ class Row:
     name: str
     type: str
     notes: str
+    optional: bool = False
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,8 @@ class _Pages:
             kind += f", {self.link(spec.enum)}"
         notes = " ".join(self.notes(struct, spec))
         name = "" if spec.id.startswith("_unnamed") else code(spec.id)
-        return Row(start, streams.size_of(spec, one, self.shown), name, kind, notes)
+        size = streams.size_of(spec, one, self.shown)
+        return Row(start, size, name, kind, notes, spec.condition is not None, spec.repeat is not None)
 
     def _instance(self, struct: Struct, each: Instance) -> Row:
         spec = each.reads
@@ -291,7 +294,9 @@ class _Pages:
         if spec.enum is not None:
             kind += f", {self.link(spec.enum)}"
         offset = "" if each.offset is None else str(each.offset)
-        return Row(offset, size, code(each.path), kind, " ".join(self.notes(struct, spec)))
+        notes = " ".join(self.notes(struct, spec))
+        optional, repeated = spec.condition is not None, spec.repeat is not None
+        return Row(offset, size, code(each.path), kind, notes, optional, repeated)
 
     def kind(self, spec: Field, anchor: str) -> str:
         """The type of a field, with how often it is repeated; `anchor` is where a long choice is listed."""
