@@ -8,7 +8,16 @@
 #include <stdint.h>
 #include <string.h>
 
+/* GCC and Clang have functions and attributes that C lacks, and MSVC with it; 0 for plain C. */
+#if !defined(KD_GNU)
 #if defined(__GNUC__) || defined(__clang__)
+#define KD_GNU 1
+#else
+#define KD_GNU 0
+#endif
+#endif
+
+#if KD_GNU
 #define KD_LIKELY(x) __builtin_expect(!!(x), 1)
 #define KD_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define KD_UNUSED __attribute__((unused))
@@ -98,7 +107,7 @@ KD_INLINE void kd_store_le(uint8_t *p, uint64_t value, int size) {
 /* ------------------------------------------------------------------ numbers that may not fit */
 
 /* Each sets `*wrong` where the result does not fit 64 bits, and is looked at once for several. */
-#if defined(__GNUC__) || defined(__clang__)
+#if KD_GNU
 KD_INLINE int64_t kd_add(int64_t a, int64_t b, int *wrong) {
   int64_t out;
   *wrong |= __builtin_add_overflow(a, b, &out);
@@ -226,7 +235,7 @@ KD_INLINE uint64_t kd_zigzag(int64_t value) { return (uint64_t)value << 1 ^ (uin
 /* Of one byte or of two without a branch: where lengths lie around that bound, it could not be foreseen. */
 KD_INLINE size_t kd_size_uvarint(uint64_t value) {
   if (KD_LIKELY(value < 0x4000)) return 1 + (size_t)(value >= 0x80);
-#if defined(__GNUC__) || defined(__clang__)
+#if KD_GNU
   return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
 #else
   size_t size = 1;

@@ -78,11 +78,7 @@ typedef struct {
 #endif
 #endif
 #if !defined(KD_KEEPS_MEMORY)
-#if defined(__GNUC__) || defined(__clang__)
-#define KD_KEEPS_MEMORY 1
-#else
-#define KD_KEEPS_MEMORY 0
-#endif
+#define KD_KEEPS_MEMORY KD_GNU
 #endif
 
 #if KD_KEEPS_MEMORY
@@ -399,7 +395,7 @@ KD_INLINE uint32_t kd_crc_by_table(const kd_crc_tables *t, uint32_t crc, const u
   return crc;
 }
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__) && KD_GNU
 #define KD_CRC_HARDWARE 1
 #include <cpuid.h>
 #include <immintrin.h>
@@ -418,7 +414,7 @@ static int kd_cpu_has(unsigned bits) {
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bits) == bits;
 }
 static int kd_crc_has_hardware(void) { return kd_cpu_has(bit_SSE4_2); }
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32) && KD_GNU
 #define KD_CRC_HARDWARE 1
 #include <arm_acle.h>
 #define KD_TARGET_CRC

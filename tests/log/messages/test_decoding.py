@@ -23,7 +23,7 @@ DUMPS = sorted((DATA / "kafka-4.3.1" / "dump" / "logs").glob("__*-0/*.log.txt"))
 def printed(path: Path) -> dict[int, tuple[object, object]]:
     """Keys and values by offset, of the lines that kafka-dump-log's decoders made."""
     found: dict[int, tuple[object, object]] = {}
-    for line in path.read_text().splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         match = LINE.match(line)
         if match is not None:
             key = None if match[2] is None else json.loads(match[2])
