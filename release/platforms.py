@@ -18,7 +18,7 @@ INTERPRETERS.json is a list of objects:
     paths      "windows" where the command sees this machine's folders as drive Z:
     flags      more arguments of the compiler
     tests      arguments of pytest; without them, those of TESTS
-    seconds    runs each file of tests in a process of its own, for at most so long
+    seconds    runs each of `tests`, which may be patterns, in a process of its own, for at most so long
     wheels     a folder of libraries' wheels that only the tests need, and no registry has for this platform
     note       a sentence below the table
 
@@ -240,14 +240,10 @@ def parts(one: dict[str, Any], source: Path) -> Iterator[list[str]]:
     if "seconds" not in one:
         yield given
         return
-    folders = [each for each in given if each.startswith("tests/")]
-    options = [each for each in given if each not in folders]
-    for folder in folders:
-        found = (
-            sorted((source / folder).rglob("test_*.py")) if (source / folder).is_dir() else [source / folder]
-        )
-        for file in found:
-            yield [file.relative_to(source).as_posix(), *options]
+    options = [each for each in given if not each.startswith("tests/")]
+    for pattern in given:
+        for path in sorted(source.glob(pattern)) if pattern not in options else ():
+            yield [path.relative_to(source).as_posix(), *options]
 
 
 def named(wheel: Path) -> dict[str, Any]:
@@ -281,7 +277,7 @@ def table(rows: list[dict[str, Any]], commit: str, days: str) -> str:
         cells += [
             re.sub(r"^Python (\S+): (\w+) .*", r"passed (\1, \2)", one.get("installed", "not run here"))
         ]
-        ran = one.get("ran", ", ".join(TESTS))
+        ran = one.get("ran", ", ".join(TESTS)).replace("/test_*.py", "")
         fewer = "" if ran == ", ".join(TESTS) else f" (`{ran.replace(', ', '`, `')}`)"
         lines.append(f"| {' | '.join(cells)} | {one.get('tests', 'not run here')}{fewer} |")
     notes = [f"{one['name']}, {one['version']}: {one['note']}" for one in rows if one.get("note")]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-SCRIPT = Path(__file__).parents[1] / "release" / "publish.sh"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "release" / "publish.sh"
 PROJECT = '[project]\nversion = "1.2.3"\n[project.urls]\nRepository = "https://example.invalid/kodec"\n'
 CHANGES = "# Changelog\n\n## 1.2.3 (2030-01-31)\n"
 
@@ -74,3 +79,35 @@ def refused(clone: Path, said: str) -> None:
     assert done.stderr.startswith("not published: ")
     assert said in done.stderr
     assert not git(clone, "ls-remote", "--tags", "origin")
+
+
+# What cibuildwheel would find on each kind of the forge's machines.
+MACHINES = {
+    "ubuntu-24.04": ("linux", "x86_64"),
+    "ubuntu-24.04-arm": ("linux", "aarch64"),
+    "macos-15": ("macos", "arm64"),
+    "macos-15-intel": ("macos", "x86_64"),
+    "windows-2025": ("windows", "AMD64"),
+}
+
+
+def test_the_forge_builds_the_wheels_that_the_page_promises() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    first, last = re.search(r"Each release has wheels for CPython 3\.(\d+) to 3\.(\d+) on", page).groups()
+    rows = re.findall(r"^\| .* \(`(\w+)`\) \| (.*) \|$", page, re.MULTILINE)
+    promised = {
+        f"cp3{minor}-{system}_{machine}"
+        for minor in range(int(first), int(last) + 1)
+        for system, machines in rows
+        for machine in re.findall(r"`(\w+)`", machines)
+    }
+    assert len(promised) == 28
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8"))
+    built: list[str] = []
+    for machine in workflow["jobs"]["wheels"]["strategy"]["matrix"]["os"]:
+        platform, arch = MACHINES[machine]
+        command = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers"]
+        command += ["--platform", platform, "--archs", arch, str(ROOT)]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("CIBW_")}
+        built += subprocess.run(command, check=True, capture_output=True, text=True, env=clean).stdout.split()
+    assert sorted(built) == sorted(promised)

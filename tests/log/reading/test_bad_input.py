@@ -278,8 +278,12 @@ def test_a_bomb_of_4_gib_in_a_process_of_1(codec: str, tmp_path: Any) -> None:
     # the checksum is not asked for: ours, in Python, would take long
     path.write_bytes(batch(b"", count=1, attributes=CODES[codec], length=49 + len(content)) + content)
     script = """
-        import resource, sys, kodec
-        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        import sys, kodec
+        try:
+            import resource
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        except (ImportError, ValueError):
+            pass  # not every system has such a ceiling; that the bomb is refused is seen without it
         try:
             list(kodec.read_records(sys.argv[1], check_crc=False))
         except kodec.errors.LimitExceeded as error:

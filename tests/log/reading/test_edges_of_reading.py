@@ -14,8 +14,10 @@ from kodec.log.reading.chain import Chain
 from kodec.log.reading.source import open_source
 from tests.log import wire
 from tests.log.recovery.recovered import make
+from tests.systems import changes_logs
 
 
+@changes_logs
 @pytest.mark.parametrize("most", [0, 1, 80, 81, 82, 159, 160, 239, 240, 241, 320, 321, 10**6])
 def test_each_read_has_as_many_whole_batches_as_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int

@@ -130,7 +130,7 @@ def test_what_was_never_written_is_not_read(tmp_path: Path) -> None:
     data = kodec.encode([kodec.Record(value=b"v")] * 100)
     path.write_bytes(data)
     os.truncate(path, size)
-    if path.stat().st_blocks * 512 >= size:
+    if not hasattr(os, "SEEK_HOLE") or path.stat().st_blocks * 512 >= size:
         pytest.skip("the file system has no holes")
     with _Counting(path) as file:
         reader = kodec.read_records(file)
