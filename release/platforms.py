@@ -17,7 +17,7 @@ INTERPRETERS.json is a list of objects:
     command    what runs it, as a list; without it, the wheel is built and not run
     paths      "windows" where the command sees this machine's folders as drive Z:
     flags      more arguments of the compiler
-    tests      arguments of pytest; without them, those of TESTS
+    tests      arguments of pytest, [] for none; without them, those of TESTS
     seconds    runs each of `tests`, which may be patterns, in a process of its own, for at most so long
     wheels     a folder of libraries' wheels that only the tests need, and no registry has for this platform
     note       a sentence below the table
@@ -165,6 +165,8 @@ def try_wheel(one: dict[str, Any], source: Path, wheel: Path) -> dict[str, str]:
     found = {}
     with tempfile.TemporaryDirectory() as work:
         for name, needs in (("installed", []), ("tests", NEEDS)):
+            if needs and one.get("tests") == []:
+                continue
             site = Path(work, name)
             found_too = ["--find-links", one["wheels"]] if needs and "wheels" in one else []
             try:

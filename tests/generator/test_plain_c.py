@@ -1,6 +1,6 @@
 """What is native is C11 where `KD_GNU` is 0, as it is for MSVC, which no test here has.
 
-GNU C is looked for in two ways: compilers report each extension (`-pedantic`, `-Wvla`, `-Wpointer-arith`),
+The tests find GNU C in two ways: compilers report each extension (`-pedantic`, `-Wvla`, `-Wpointer-arith`),
 and what the preprocessor leaves of our own lines has none of the words that a compiler accepts without a
 report.
 """
