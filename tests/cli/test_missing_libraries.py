@@ -64,7 +64,7 @@ NEEDS = [
 ]
 # A command that does without a library.
 WORKS = [("rich", "cli", "export LOGS --to OUT"), ("isal", "fast", "verify LOGS")]
-# `testing` is imported by the tests that `kodec generate` makes, as the command reports; `all` has the others.
+# Tests that `kodec generate` makes import `testing`, as the command reports; `all` has the others.
 OTHERS = {"testing", "all"}
 
 
